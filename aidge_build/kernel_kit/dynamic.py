@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy
 
+from aidge_build.contract.call import Argument, Constant, Input
 from aidge_build.contract.spec import ANY, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, WEIGHTS
+from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
 
 
 def _groups_of(view: NodeView) -> str:
@@ -26,12 +26,17 @@ def _not_depthwise(view: NodeView) -> str:
     return "" if is_depthwise else "no depthwise layer"
 
 
+def _quantized_results(view: NodeView) -> str:
+    return "the result is quantized" if any(tensor.quantization is not None for tensor in view.outputs) else ""
+
+
+REAL_RESULTS = Predicate("results in float32", _quantized_results)
 ONE_GROUP = Predicate("one group", _groups_of)
 DEPTHWISE = Predicate("depthwise", _not_depthwise)
 
 
 def dynamic_spec(form: DFormat, features: frozenset[str], least_outputs: int, *further: Predicate) -> ImplSpec:
-    """uint8 data, constant weights, float32 results of at least so many outputs, no clamp but one that begins at 0."""
+    """Bytes, constant weights, float32 results of at least so many outputs, no clamp but one that begins at 0."""
 
     def unfit(view: NodeView) -> str:
         return _unfit(view, least_outputs)
@@ -40,7 +45,8 @@ def dynamic_spec(form: DFormat, features: frozenset[str], least_outputs: int, *f
         inputs=(IOSpec(DType.any, form), IOSpec(DType.any, ANY)),
         outputs=(IOSpec(DType.float32, form),),
         features=features,
-        predicates=(REAL, *further, Predicate(f"uint8 data, at least {least_outputs} outputs, no clamp but ReLU", unfit)),
+        predicates=(REAL_RESULTS, *further, Predicate(f"at least {least_outputs} outputs, no clamp but ReLU", unfit)),
+        rounding="any",
     )
 
 
@@ -49,12 +55,27 @@ def _unfit(view: NodeView, least_outputs: int) -> str:
     parameters = [view.inputs[place] for place in (WEIGHTS, FACTORS, BIAS) if place < len(view.inputs)]
     if any(tensor is not None and not tensor.is_constant for tensor in parameters):
         return "weights, factors or bias are computed at run time"
-    if data.dtype is not DType.uint8 or data.rank > 4:
-        return f"the data is {data.dtype.name} of rank {data.rank}, wants uint8 of at most 4"
+    if data.dtype not in (DType.int8, DType.uint8) or data.rank > 4:
+        return f"the data is {data.dtype.name} of rank {data.rank}, wants bytes of at most 4"
     if weights.dims[0] < least_outputs:
         return f"{weights.dims[0]} output channels, wants at least {least_outputs}"
     free = operator.minimum == -math.inf and operator.maximum == math.inf
     return "" if free or operator.minimum == 0 < operator.maximum else "a clamp that does not begin at 0"
+
+
+def is_signed(inputs: Sequence[Tensor | None]) -> bool:
+    """Whether the data is int8: that of a layer whose zero point and scale are constants mostly is."""
+    return inputs[DATA].dtype is DType.int8
+
+
+def data_arguments(inputs: Sequence[Tensor | None]) -> tuple[Argument, ...]:
+    """The data, its zero point and its scale: what is known of it while generating is an array in flash."""
+
+    def known(place: int, name: str) -> Argument:
+        tensor = inputs[place]
+        return Constant(name, tensor.data.reshape(1)) if tensor.is_constant else Input(place)
+
+    return Input(DATA), known(ZERO_POINT, "zero_point"), known(SCALE, "scale")
 
 
 def bias_of(inputs: Sequence[Tensor | None]) -> numpy.ndarray:

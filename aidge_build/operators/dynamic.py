@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Layers of dynamic quantization: sums of bytes whose zero point and scale are known at run time only, scaled to float."""
+"""Sums of bytes, scaled to float: layers of dynamic quantization, whose zero point and scale are known at run time only, and
+those behind which nothing is quantized."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class DynamicLayer(Activated):
     """Base: clamp(float32(sum of (x - zero point) * w) * (scale * factor) + bias), a factor and a bias for each output channel.
 
     Inputs: bytes x, int8 or int16 weights w, zero point of x and its scale (one number each), factors [M], optional bias [M].
-    A recipe makes it from ConvInteger or MatMulInteger, Cast, Mul and Add.
+    Recipes make it from ConvInteger or MatMulInteger, Cast, Mul and Add (`fuse_dynamic`), and from layers of stored bytes with a
+    float result (`scale_sums`: zero point and scale are constants).
     """
 
     by_steps: ClassVar = True

@@ -28,6 +28,7 @@ from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.replace_blocks import replace_blocks
 from aidge_build.recipes.restate import restate
+from aidge_build.recipes.scale_sums import scale_sums
 from aidge_build.recipes.signed_tensors import signed_tensors
 from aidge_build.recipes.split_transposed import split_transposed
 from aidge_build.recipes.square_powers import square_powers
@@ -59,6 +60,7 @@ RECIPES: tuple[Recipe, ...] = (
     read_stored,
     fuse_activations,
     signed_tensors,
+    scale_sums,
     dequantize_constants,
     square_powers,
     replace_blocks,

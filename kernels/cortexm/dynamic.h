@@ -4,6 +4,7 @@
 
 /*
  * Layers of dynamic quantization: bytes less a zero point of run time, as int16 in the columns of two pixels; sums scaled to float.
+ * `signs` has the highest bit of each byte where data are int8: without their signs, and 128 more, they are uint8.
  *
  * The stream holds for each group of 4 output channels the weights as in dense.h: for each pair of taps 2 words (packed) or 4.
  * The table holds for each group 4 factors (packed: of odd channels divided by 256) and 4 biases; the factors in `numbers`, in the same order, are still to be multiplied by
@@ -15,7 +16,7 @@ typedef struct {
 
 /* Taps of one pixel, a multiple of 4 channels in each: pairs (0, 2), (1, 3) of every 4 bytes to every other word of the column. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
-                                                      uint32_t zeros, const aidge_kit_window2d *shape)
+                                                      uint32_t zeros, uint32_t signs, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t left = x * shape->stride_width - shape->pad_left;
@@ -28,7 +29,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const ui
             if ((inside != 0) && (at >= 0) && (at < shape->in_width)) {
                 const uint8_t *from = input + (row * shape->in_width + at) * channels;
                 for (c = channels; c > 0; c -= 4) {
-                    const uint32_t word = aidge_cortexm_load(from);
+                    const uint32_t word = aidge_cortexm_load(from) ^ signs;
                     column[0] = aidge_cortexm_centred(word, zeros);
                     column[2] = aidge_cortexm_centred(word >> 8, zeros);
                     column += 4;
@@ -47,7 +48,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const ui
 
 /* Taps of one pixel, any number of channels: pairs of neighbours; a last one alone gets a 0 beside it. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_pairs(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
-                                                      uint32_t zeros, const aidge_kit_window2d *shape)
+                                                      uint32_t zeros, uint32_t signs, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t zero = aidge_cortexm_low(zeros);
@@ -63,7 +64,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_pairs(uint32_t *column, const ui
             const int32_t here = (inside != 0) && (at >= 0) && (at < shape->in_width);
             const uint8_t *from = input + (here != 0 ? (row * shape->in_width + at) * channels : 0);
             for (c = 0; c < channels; c++) {
-                const int32_t value = here != 0 ? from[c] - zero : 0;
+                const int32_t value = here != 0 ? (int32_t)(from[c] ^ (signs & 0x80u)) - zero : 0;
                 if (is_second != 0) {
                     *column = aidge_cortexm_pair(first, value);
                     column += 2;

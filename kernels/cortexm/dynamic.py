@@ -103,9 +103,9 @@ PIXEL_PARAMETERS = (
 PATCH, COUNT = "[sp, #36]", "[sp, #40]"  # the second one holds the zero points at first
 
 
-def depthwise(bounds: tuple[float, float]) -> tuple[str, str]:
-    """Name and text of groups of 4 channels of one pixel of a depthwise layer."""
-    name = f"aidge_cortexm_dynamic_depthwise{_clamp_name(bounds)}"
+def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
+    """Name and text of groups of 4 channels of one pixel of a depthwise layer; `signed`: of int8."""
+    name = f"aidge_cortexm_dynamic_depthwise{_clamp_name(bounds)}{'_signed' * signed}"
     code = Routine({"x": "r8", "w": "r9", "end": "r10", "step": "r11", "zeros": "r12", "rows": "lr", "patch": "r3"})
     code("push {{r4-r11, lr}}")
     code("vmov s8, s9, r0, r1", "input, weights")
@@ -130,6 +130,8 @@ def depthwise(bounds: tuple[float, float]) -> tuple[str, str]:
     code("ldr r0, [{x}]")
     code("ldrd r1, r2, [{w}], #8")
     code("add {x}, {x}, {step}")
+    if signed:
+        code("eor r0, r0, #0x80808080", "uint8, 128 more")
     code("uxtb16 r3, r0")
     code("uxtb16 r0, r0, ror #8")
     code("ssub16 r3, r3, {zeros}")
@@ -165,5 +167,5 @@ def depthwise(bounds: tuple[float, float]) -> tuple[str, str]:
     code(f"str r0, {COUNT}")
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
-    portable = f"aidge_cortexm_dynamic_pixel(from, words, table, output, patch, zeros, {_limits(bounds)});"
+    portable = f"aidge_cortexm_dynamic_pixel(from, words, table, output, patch, zeros, {128 * signed}, {_limits(bounds)});"
     return name, code.function(name, PIXEL_PARAMETERS, "Depthwise: groups of 4 channels of a pixel.", portable)

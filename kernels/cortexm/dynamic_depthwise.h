@@ -14,7 +14,8 @@ typedef struct {
 #if !AIDGE_CORTEXM_FPU
 /* The C version of the generated functions: groups of 4 channels of one pixel. */
 AIDGE_CORTEXM_C void aidge_cortexm_dynamic_pixel(const uint8_t *from, const int32_t *words, const float *table, float *output,
-                                        const aidge_cortexm_dynamic_patch *patch, uint32_t zeros, float lowest, float highest)
+                                        const aidge_cortexm_dynamic_patch *patch, uint32_t zeros, int32_t sign, float lowest,
+                                        float highest)
 {
     const int32_t columns = patch->length / patch->step;
     int32_t group, row, column, channel;
@@ -27,7 +28,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_pixel(const uint8_t *from, const int3
                 for (channel = 0; channel < 4; channel++) {
                     const uint32_t pair = (uint32_t)w[channel % 2];
                     const int32_t weight = channel < 2 ? aidge_cortexm_low(pair) : aidge_cortexm_high(pair);
-                    sums[channel] += (x[channel] - aidge_cortexm_low(zeros)) * weight;
+                    sums[channel] += ((x[channel] ^ sign) - aidge_cortexm_low(zeros)) * weight;
                 }
                 x += patch->step;
                 w += 2;

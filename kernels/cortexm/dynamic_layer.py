@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.call import Call, Constant, Output, Scratch, Struct
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, bias_of, dynamic_spec
+from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, bias_of, data_arguments, dynamic_spec, is_signed
 from aidge_build.kernel_kit.window2d import rows_as_image, window2d
-from aidge_build.operators.dynamic import DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
+from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 
 from .conditions import FEATURES, GROUP
 from .dynamic import depthwise, routine
@@ -42,14 +42,14 @@ class DynamicLayer(KernelNode):
         words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
         bounds = self.operator.minimum, self.operator.maximum
         function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective])
-        gather = "quads" if is_quads else "pairs"
-        name = f"{function}_{gather}"
+        gather, signed = "quads" if is_quads else "pairs", is_signed(self.inputs)
+        name = f"{function}_{gather}{'_signed' * signed}"
         counts = {"groups": len(starts), "group_words": len(words) // len(starts), "channels": len(rows)}
         return Call(
             name,
             ("dynamic.h",),
             (
-                *(Input(place) for place in (DATA, ZERO_POINT, SCALE)),
+                *data_arguments(self.inputs),
                 Output(0),
                 Constant("stream", words),
                 Constant("numbers", numbers_of(self.inputs, starts, is_packed)),
@@ -57,9 +57,16 @@ class DynamicLayer(KernelNode):
                 shape,
                 Struct("aidge_cortexm_dynamic", counts),
             ),
-            texts=(text, _DRIVER.format(name=name, function=function, gather=gather)),
+            texts=(text, _DRIVER.format(name=name, function=function, gather=gather, **_data(signed))),
             note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, 2 pixels x {GROUP} channels",
         )
+
+
+def _data(signed: bool) -> dict[str, str]:
+    """In C: the type of the data, its zero point as that of uint8, and the bits that uint8 has otherwise."""
+    if signed:
+        return {"type": "int8_t", "zero": "zero_point[0] + 128", "signs": "0x80808080u"}
+    return {"type": "uint8_t", "zero": "zero_point[0]", "signs": "0u"}
 
 
 def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bool = False) -> numpy.ndarray:
@@ -88,12 +95,13 @@ def _can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
 
 
 _DRIVER = """/* Two pixels after the other. */
-static void {name}(const uint8_t *input, const uint8_t *zero_point, const float *scale, float *output, const int32_t *stream,
+static void {name}(const {type} *input, const {type} *zero_point, const float *scale, float *output, const int32_t *stream,
     const float *numbers, void *scratch, const aidge_kit_window2d *shape, const aidge_cortexm_dynamic *groups)
 {{
     float *const table = (float *)scratch;
     uint32_t *const column = (uint32_t *)scratch + 8 * groups->groups;
-    const uint32_t zeros = (uint32_t)zero_point[0] * 0x10001u;
+    const uint8_t *bytes = (const uint8_t *)input;
+    const uint32_t zeros = (uint32_t)({zero}) * 0x10001u;
     const int32_t whole = groups->channels / 4;
     const int32_t *const end = stream + whole * groups->group_words;
     int32_t batch, y, x;
@@ -107,7 +115,7 @@ static void {name}(const uint8_t *input, const uint8_t *zero_point, const float 
             float *const second = output + (pixel + 1 < pixels ? groups->channels : 0);
             int32_t turn;
             for (turn = 0; turn < 2; turn++) {{
-                aidge_cortexm_dynamic_{gather}(column + turn, input, y, x, zeros, shape);
+                aidge_cortexm_dynamic_{gather}(column + turn, bytes, y, x, zeros, {signs}, shape);
                 if (pixel + turn + 1 < pixels) {{
                     x++;
                     if (x == shape->out_width) {{
@@ -123,7 +131,7 @@ static void {name}(const uint8_t *input, const uint8_t *zero_point, const float 
             }}
             output = second + groups->channels;
         }}
-        input += shape->in_height * shape->in_width * shape->in_channels;
+        bytes += shape->in_height * shape->in_width * shape->in_channels;
     }}
 }}"""
 
@@ -153,29 +161,31 @@ class DynamicDepthwise(KernelNode):
         starts = group_starts(len(rows))
         words = numpy.concatenate([as_words(weights_by_tap(rows[first : first + GROUP])) for first in starts])
         bounds = self.operator.minimum, self.operator.maximum
-        function, text = depthwise(bounds)
+        signed = is_signed(self.inputs)
+        function, text = depthwise(bounds, signed)
         return Call(
             f"{function}_image",
             ("dynamic_depthwise.h",),
             (
-                *(Input(place) for place in (DATA, ZERO_POINT, SCALE)),
+                *data_arguments(self.inputs),
                 Output(0),
                 Constant("stream", words),
                 Constant("numbers", numbers_of(self.inputs, starts)),
                 Scratch(),
                 window2d(self.inputs[DATA], self.outputs[0], self.operator.window),
             ),
-            texts=(text, _DEPTHWISE.format(function=function)),
+            texts=(text, _DEPTHWISE.format(function=function, **_data(signed))),
             note="1 pixel x 4 channels",
         )
 
 
 _DEPTHWISE = """/* Pixel by pixel; where channels are no multiple of 4, the last group overlaps the one before. */
-static void {function}_image(const uint8_t *input, const uint8_t *zero_point, const float *scale, float *output,
+static void {function}_image(const {type} *input, const {type} *zero_point, const float *scale, float *output,
     const int32_t *stream, const float *numbers, void *scratch, const aidge_kit_window2d *shape)
 {{
     float *const table = (float *)scratch;
-    const uint32_t zeros = (uint32_t)zero_point[0] * 0x10001u;
+    const uint8_t *bytes = (const uint8_t *)input;
+    const uint32_t zeros = (uint32_t)({zero}) * 0x10001u;
     const int32_t channels = shape->in_channels;
     const int32_t whole = channels / 4;
     aidge_cortexm_dynamic_patch patch;
@@ -194,7 +204,7 @@ static void {function}_image(const uint8_t *input, const uint8_t *zero_point, co
                 const int32_t columns =
                     aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
                 const int32_t row = top + first_y * shape->dilation_height;
-                const uint8_t *const from = input + (row * shape->in_width + left + first_x * shape->dilation_width) * channels;
+                const uint8_t *const from = bytes + (row * shape->in_width + left + first_x * shape->dilation_width) * channels;
                 const int32_t *const words = stream + 2 * (first_y * shape->kernel_width + first_x);
                 patch.rows = (columns > 0) && (rows > 0) ? rows : 0;
                 patch.length = columns * patch.step;
@@ -210,6 +220,6 @@ static void {function}_image(const uint8_t *input, const uint8_t *zero_point, co
                 output += channels;
             }}
         }}
-        input += shape->in_height * shape->in_width * channels;
+        bytes += shape->in_height * shape->in_width * channels;
     }}
 }}"""

@@ -31,7 +31,7 @@ PARAMETERS = "const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_
 @dataclass(frozen=True)
 class Depthwise:
     """`rows` x `taps` windows, taps `tap_step` bytes apart, pixels `pixel_step` bytes apart; `adds`, `fixed`: levels are
-    rounded as in rounding.py. `wide`: weights are int16. `floats`, of wide ones: data are unsigned, and sums become float32."""
+    rounded as in rounding.py. `wide`: weights are int16. `floats`, of wide ones: sums become float32, data may be unsigned."""
 
     channels: int
     rows: int
@@ -79,7 +79,8 @@ class Depthwise:
         )
         call = "aidge_helium_depthwise(rows, y, stream, pixels, &shape);"
         if self.floats:
-            call = f"aidge_helium_dynamic_depthwise(rows, y, stream, pixels, data, {self.floats.in_c}, &shape);"
+            form = f"{int(not self.floats.signed)}, {self.floats.in_c}"
+            call = f"aidge_helium_dynamic_depthwise(rows, y, stream, pixels, data, {form}, &shape);"
         plain = f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n    {call}"
         return function(
             self.name,
@@ -233,7 +234,7 @@ class _Printer:
 
     def _halfwords(self, position: int) -> None:
         """One tap: q5: weights, q6: data, of the even channels, then of the odd ones."""
-        emit, sign = self.emit, "u" if self.shape.floats else "s"
+        emit, sign = self.emit, self.shape.floats.letter if self.shape.floats else "s"
         self._load(position, "q4")
         sums = (("q0", "q2"), ("q1", "q3")) if self.shape.floats else (("q0", "q1"), ("q2", "q3"))
         for half, (even, odd) in zip("bt", sums):

@@ -207,7 +207,7 @@ def _clamps(view: NodeView) -> bool:
 
 def driver_of(name: str, shape: Geometry, form: Depthwise, staging: Staging | None) -> str:
     """The C text of a function for all rows of all images."""
-    pad, further, first = (floats.PAD, floats.FURTHER, floats.OF_DRIVER) if form.floats else ("stream[0]", "", PARAMETERS)
+    pad, further, first = (floats.PAD, floats.FURTHER, form.floats.of_driver) if form.floats else ("stream[0]", "", PARAMETERS)
     in_row = shape.in_width * shape.channels
     rows = shape.kernel_height
     if staging:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers of dynamic quantization: unsigned bytes whose zero point is known at run time, results in float32."""
+"""Layers of dynamic quantization, and those of stored bytes behind which nothing is quantized: results in float32."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.call import Argument, Call, Constant, Output, Scratch, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
-from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, dynamic_spec
-from aidge_build.operators.dynamic import DATA, SCALE, WEIGHTS, ZERO_POINT
+from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, data_arguments, dynamic_spec, is_signed
+from aidge_build.operators.dynamic import DATA, WEIGHTS
 
 from . import floats
 from .conditions import MVE
@@ -24,20 +24,23 @@ from .depthwise import LANES, Depthwise
 from .depthwise_int8 import SMALL_WINDOW, driver_of
 from .driver import PARAMETERS, Driver
 from .finer import BYTES_APART, in_bytes
-from .floats import UNSIGNED, FloatNumbers, Floats
+from .floats import FloatNumbers, Floats
 from .geometry import Geometry, of_image
 from .plan import PIXELS, Plan, plan_of
 from .staging import Staging
 from .stream import float_stream
 
 FEWEST_OUTPUTS = 2
-INPUTS = tuple(Input(place) for place in (DATA, ZERO_POINT, SCALE))
 
 
 class DynamicDriver(Driver):
     """The same with numbers of run time."""
 
-    parameters, begin, pad, further = floats.OF_DRIVER, floats.BEGIN, floats.PAD, floats.FURTHER
+    begin, pad, further = floats.BEGIN, floats.PAD, floats.FURTHER
+
+    @property
+    def parameters(self) -> str:
+        return self.plan.product.floats.of_driver
 
     @property
     def name(self) -> str:
@@ -51,18 +54,23 @@ class DynamicDriver(Driver):
     def sources(self) -> tuple[str, ...]:
         return "dynamic.h", *super().sources[1:]
 
-    def call(self, stream: numpy.ndarray) -> Call:
-        made = super().call(stream)
-        return replace(made, arguments=(*INPUTS, *made.arguments[1:]))
+    def of_data(self, data: tuple[Argument, ...], stream: numpy.ndarray) -> Call:
+        """`data`: the arguments that the layer has instead of its data alone."""
+        made = self.call(stream)
+        return replace(made, arguments=(*data, *made.arguments[1:]))
 
     @property
     def facts(self) -> dict[str, str]:
         return computed(f"{PIXELS} pixels x 2 channels")
 
 
-def _unsigned(weights: numpy.ndarray) -> numpy.ndarray:
+def _stored(weights: numpy.ndarray, form: Floats) -> numpy.ndarray:
     """As they are multiplied with."""
-    return (in_bytes(weights).astype(numpy.int16) + UNSIGNED).astype(numpy.uint8)
+    return (in_bytes(weights).astype(numpy.int16) + form.missing).astype(numpy.int8 if form.signed else numpy.uint8)
+
+
+def _floats_of(view: NodeView) -> Floats:
+    return Floats((view.operator.minimum, view.operator.maximum), is_signed(view.inputs))
 
 
 class DynamicLayer(KernelNode):
@@ -73,8 +81,7 @@ class DynamicLayer(KernelNode):
     @classmethod
     def plan(cls, view: NodeView) -> Plan:
         plan = plan_of(cls.geometry(view), False, True)
-        bounds = view.operator.minimum, view.operator.maximum
-        return replace(plan, product=replace(plan.product, floats=Floats(bounds)))
+        return replace(plan, product=replace(plan.product, floats=_floats_of(view)))
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -83,12 +90,11 @@ class DynamicLayer(KernelNode):
     def call(self) -> Call:
         plan, weights = self.plan(self.view), self.inputs[WEIGHTS].data
         shape, form = plan.geometry, plan.product
-        taps = _unsigned(weights).reshape(shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width)
+        taps = _stored(weights, form.floats).reshape(shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width)
         windows = taps.transpose(0, 3, 2, 1) if plan.columns else taps.transpose(0, 2, 3, 1)
-        stream = float_stream(
-            form, windows.reshape(shape.outputs, form.rows, form.taps, -1), FloatNumbers.of(self.inputs, weights)
-        )
-        return DynamicDriver(plan, plan.geometry).call(stream)
+        numbers = FloatNumbers.of(self.inputs, weights, form.floats.missing)
+        stream = float_stream(form, windows.reshape(shape.outputs, form.rows, form.taps, -1), numbers)
+        return DynamicDriver(plan, plan.geometry).of_data(data_arguments(self.inputs), stream)
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, ONE_GROUP, FEW_DILATED_TAPS, BYTES_APART))
@@ -128,9 +134,8 @@ class DynamicGroupsDriver(DynamicDriver, GroupedDriver):
 class DynamicGroups(KernelNode):
     @classmethod
     def plan(cls, view: NodeView) -> GroupedPlan:
-        operator = view.operator
-        plan = groups_plan_of(of_image(view), operator.groups, False, True)
-        return replace(plan, product=replace(plan.product, floats=Floats((operator.minimum, operator.maximum))))
+        plan = groups_plan_of(of_image(view), view.operator.groups, False, True)
+        return replace(plan, product=replace(plan.product, floats=_floats_of(view)))
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -139,12 +144,14 @@ class DynamicGroups(KernelNode):
     def call(self) -> Call:
         plan, weights = self.plan(self.view), self.inputs[WEIGHTS].data
         form, count = plan.product, plan.product.channels
-        numbers, taps = FloatNumbers.of(self.inputs, weights), _unsigned(numpy.moveaxis(weights, 1, -1))
+        numbers = FloatNumbers.of(self.inputs, weights, form.floats.missing)
+        taps = _stored(numpy.moveaxis(weights, 1, -1), form.floats)
         streams = []
         for first in range(0, plan.geometry.outputs, count):
             windows = taps[first : first + count].reshape(count, form.rows, form.taps, -1)
             streams.append(float_stream(form, windows, numbers.part(slice(first, first + count))))
-        return DynamicGroupsDriver(plan, plan.geometry).call(numpy.concatenate(streams))
+        driver = DynamicGroupsDriver(plan, plan.geometry)
+        return driver.of_data(data_arguments(self.inputs), numpy.concatenate(streams))
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, DEPTHWISE, SMALL_WINDOW))
@@ -171,14 +178,14 @@ class DynamicDepthwise(KernelNode):
             shape.dilation_width * shape.channels,
             shape.stride_width * shape.channels,
             wide=True,
-            floats=Floats((self.operator.minimum, self.operator.maximum)),
+            floats=_floats_of(self.view),
         )
         name = form.name.replace("_depthwise_", f"_lanes_{shape.name}_", 1)
-        stream = Constant("stream", form.float_stream(weights, FloatNumbers.of(self.inputs, weights)))
+        stream = Constant("stream", form.float_stream(weights, FloatNumbers.of(self.inputs, weights, form.floats.missing)))
         return Call(
             name,
             ("dynamic_depthwise.h", *(("ring.h",) if staging else ())),
-            (*INPUTS, Output(0), stream, *((Scratch(),) if staging else ())),
+            (*data_arguments(self.inputs), Output(0), stream, *((Scratch(),) if staging else ())),
             "16 channels in lanes, scaled to float",
             (form.text(), driver_of(name, shape, form, staging)),
             facts=computed("1 pixel x 16 channels"),

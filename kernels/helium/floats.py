@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Products of unsigned bytes whose zero point and scale are known at run time only, scaled to float32.
+"""Products of bytes whose zero point and scale are given beside them, at run time mostly, scaled to float32.
 
-Weights are stored + 128, so that both factors are unsigned; what they lack, the zero points of the weights with it, is an offset
-(finer.py). From each sum the zero point of the data times the sum of the weights goes.
+Beside unsigned data weights are stored + 128, so that both factors are unsigned; what they lack, the zero points of the weights
+with it, is an offset (finer.py). From each sum the zero point of the data times the sum of the weights goes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from .finer import offsets_of
 
 UNSIGNED = 128
 PARAMETERS = ", const aidge_helium_data *data"
-# Of a function that runs a layer: its parameters, its first lines, what pads hold, what it hands on.
-OF_DRIVER = "const uint8_t *input, const uint8_t *zero_point, const float *scale, float *y, const int8_t *stream"
+# Of a function that runs a layer: its first lines, what pads hold, what it hands on.
 BEGIN = (
     "const int8_t *x = (const int8_t *)input;",
     "const aidge_helium_data measured = {-(int32_t)zero_point[0], scale[0]};",
@@ -35,15 +34,33 @@ PAD, FURTHER = "(int8_t)zero_point[0]", ", data"
 
 @dataclass(frozen=True)
 class Floats:
-    """What sums become: `bounds` are none, 0 and none, or 0 and a number."""
+    """What sums become: `bounds` are none, 0 and none, or 0 and a number. `signed`: those of int8 data."""
 
     bounds: tuple[float, float]
+    signed: bool = False
 
     @property
     def name(self) -> str:
         """The part of a function's name that says so."""
         lowest, highest = self.bounds
-        return f"_to_{self.highest_bits:x}" if highest < math.inf else "_relu" if lowest == 0 else ""
+        clamp = f"_to_{self.highest_bits:x}" if highest < math.inf else "_relu" if lowest == 0 else ""
+        return clamp + "_signed" * self.signed
+
+    @property
+    def letter(self) -> str:
+        """Of the instructions that read data."""
+        return "s" if self.signed else "u"
+
+    @property
+    def missing(self) -> int:
+        """What stored weights have more."""
+        return 0 if self.signed else UNSIGNED
+
+    @property
+    def of_driver(self) -> str:
+        """The parameters of a function that runs a layer."""
+        data = f"const {'' if self.signed else 'u'}int8_t *"
+        return f"{data}input, {data}zero_point, const float *scale, float *y, const int8_t *stream"
 
     @property
     def highest_bits(self) -> int:
@@ -75,10 +92,10 @@ class FloatNumbers:
     bias: numpy.ndarray
 
     @classmethod
-    def of(cls, inputs: Sequence[Tensor | None], weights: numpy.ndarray) -> FloatNumbers:
-        """`weights` [outputs, ...], as they are multiplied with centred data."""
+    def of(cls, inputs: Sequence[Tensor | None], weights: numpy.ndarray, missing: int) -> FloatNumbers:
+        """`weights` [outputs, ...], as they are multiplied with centred data; `missing`: as of `Floats`."""
         sums = weights.reshape(len(weights), -1).astype(numpy.int64).sum(axis=1)
-        return cls(offsets_of(weights) - UNSIGNED, sums, inputs[FACTORS].data, bias_of(inputs))
+        return cls(offsets_of(weights) - missing, sums, inputs[FACTORS].data, bias_of(inputs))
 
     def part(self, outputs: slice) -> FloatNumbers:
         """Those of some outputs."""

@@ -31,7 +31,7 @@ class Product:
     rows, in which the first window begins after `begin` bytes. `fused`: levels come from one fused multiplication (rounding.py),
     with `mixed` except for some pairs of channels. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each
     channel lack an offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows.
-    `floats`: data are unsigned, and sums become float32 (floats.py)."""
+    `floats`: sums become float32, and data may be unsigned (floats.py)."""
 
     pixels: int
     pixel_step: int
@@ -135,7 +135,7 @@ class Product:
             self.bits,
             fixed_in_c(self.fixed),
             int(self.offsets),
-            int(self.floats is not None),
+            int(self.floats is not None and not self.floats.signed),
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         name, behind = "aidge_helium_product", "&shape"

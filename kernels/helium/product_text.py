@@ -232,7 +232,8 @@ class _Printer:
     def _multiply(self, pixel: int, channel: int, weights: str, data: str, started: set) -> None:
         operation = "vmladava" if (pixel, channel) in started else "vmladav"
         started.add((pixel, channel))
-        self.emit(f"{operation}.{'u8' if self.shape.floats else 's8'} {ACCUMULATORS[channel][pixel]}, {weights}, {data}")
+        letter = self.shape.floats.letter if self.shape.floats else "s"
+        self.emit(f"{operation}.{letter}8 {ACCUMULATORS[channel][pixel]}, {weights}, {data}")
 
     def _masked_vector(self, reads: list[_Read], accesses: list[Access], started: set) -> None:
         """The last vector, of which only the tail may be read."""

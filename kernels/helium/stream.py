@@ -49,7 +49,7 @@ def product_stream(
 
 
 def float_stream(shape: Product, windows: numpy.ndarray, numbers: FloatNumbers) -> numpy.ndarray:
-    """The same for results in float32; `windows` in uint8."""
+    """The same for results in float32; `windows` as they are stored."""
     channels = len(windows)
     offsets = numpy.array([4 * pixel * shape.distance for pixel in LANE_PIXELS] + [0], "<i4")
     parts = [offsets.tobytes(), _in_order(shape, numpy.ones_like(windows[:1])).tobytes()]

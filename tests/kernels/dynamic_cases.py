@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers of dynamic quantization, for every library that has kernels for them."""
+"""Layers of dynamic quantization, and of stored bytes with a float result, for every library that has kernels for them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.dynamic import DynamicConv, DynamicFC
 from aidge_build.operators.window import Window
@@ -27,43 +28,45 @@ EDGES = [
 CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 2.5))
 
 
-def layer(case, seed, operator, dims, weight_dims):
+def layer(case, seed, operator, dims, weight_dims, signed):
     random = Randomness(seed)
     weights = random.int8(*weight_dims)
     if seed % 2:
         weights = weights.astype(numpy.int16) - random.integer(-100, 100)
-    count = weight_dims[0]
+    count, dtype = weight_dims[0], DType.int8 if signed else DType.uint8
+    low, high = dtype.range
+    values = random.numbers.integers(low, high + 1, dims).astype(dtype.numpy)
+    zero_point = numpy.array(random.choice(low, high, random.integer(low, high)), dtype.numpy)
+    scale = numpy.array(random.numbers.uniform(0.01, 0.1), numpy.float32)
     inputs = [
-        Tensor("x", dims, DType.uint8),
+        Tensor("x", dims, dtype, quantization=per_tensor(float(scale), int(zero_point)) if signed else None),
         constant("w", weights.astype(numpy.int16) if seed % 2 else weights),
-        Tensor("z", (), DType.uint8),
-        Tensor("s", (), DType.float32),
+        constant("z", zero_point) if signed else Tensor("z", (), DType.uint8),
+        constant("s", scale) if signed else Tensor("s", (), DType.float32),
         constant("f", random.numbers.uniform(0.001, 0.01, count).astype(numpy.float32)),
         *([constant("b", random.float32(count))] if seed % 3 else []),
     ]
-    values = random.numbers.integers(0, 256, dims).astype(numpy.uint8)
-    zero_point = numpy.array(random.choice(0, 255, random.integer(0, 255)), numpy.uint8)
-    return case(operator, inputs, [values, zero_point, numpy.array(random.numbers.uniform(0.01, 0.1), numpy.float32)])
+    return case(operator, inputs, [values] if signed else [values, zero_point, scale])
 
 
-def convolution(case, seed, edge):
-    """`edge` as above; int16 weights with odd seeds."""
+def convolution(case, seed, edge, signed=False):
+    """`edge` as above; int16 weights with odd seeds; `signed`: int8 data whose zero point and scale are constants."""
     batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups = edge
     low, high = CLAMPS[seed % 3]
     rank = len(kernel)
     window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
     operator = DynamicConv(minimum=low, maximum=high, window=window, groups=groups)
-    return layer(case, seed, operator, (batch, channels, *spatial), (outputs, channels // groups, *kernel))
+    return layer(case, seed, operator, (batch, channels, *spatial), (outputs, channels // groups, *kernel), signed)
 
 
-def fully_connected(case, seed, dims, outputs):
+def fully_connected(case, seed, dims, outputs, signed=False):
     """Rows [..., K] to so many outputs."""
     low, high = CLAMPS[seed % 3]
-    return layer(case, seed, DynamicFC(minimum=low, maximum=high), dims, (outputs, dims[-1]))
+    return layer(case, seed, DynamicFC(minimum=low, maximum=high), dims, (outputs, dims[-1]), signed)
 
 
 def dynamic_layers(case):
     """Convolutions, depthwise ones, fully connected layers."""
-    yield from (convolution(case, seed, edge) for seed, edge in enumerate(EDGES * 2))
+    yield from (convolution(case, seed, edge, seed >= len(EDGES)) for seed, edge in enumerate(EDGES * 2))
     rows = [((1, 16), 8), ((3, 7), 10), ((2, 5, 6), 4)]
-    yield from (fully_connected(case, seed, *shape) for seed, shape in enumerate(rows))
+    yield from (fully_connected(case, seed, *shape, seed >= len(rows)) for seed, shape in enumerate(rows * 2))

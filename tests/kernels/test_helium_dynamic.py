@@ -87,7 +87,8 @@ def random_layer(seed):
     """A convolution of one group, of some, or depthwise; or rows."""
     random = Randomness(seed)
     if seed % 5 == 0:
-        return fully_connected(case, seed, (random.integer(1, 9), random.integer(1, 90)), random.integer(2, 40))
+        dims = random.integer(1, 9), random.integer(1, 90)
+        return fully_connected(case, seed, dims, random.integer(2, 40), seed % 2 == 1)
     spatial, kernel, dilation, pads = random_window(random)
     groups, channels, outputs = random.choice(1, 1, 1, 2, 3), random.integer(1, 40), random.integer(2, 20)
     if seed % 5 == 1:
@@ -103,12 +104,12 @@ def random_layer(seed):
         pads,
         groups,
     )
-    return convolution(case, seed, edge)
+    return convolution(case, seed, edge, seed % 2 == 1)
 
 
 def candidates():
-    own = [convolution(case, seed, edge) for seed, edge in enumerate(EDGES)]
-    own += [fully_connected(case, seed, *shape) for seed, shape in enumerate(ROWS)]
+    own = [convolution(case, seed, edge, seed % 3 == 1) for seed, edge in enumerate(EDGES)]
+    own += [fully_connected(case, seed, *shape, seed % 2 == 1) for seed, shape in enumerate(ROWS)]
     own += [random_layer(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
     own += measured_cases()
     return [*own, *filter(is_taken, dynamic_layers(case))]
@@ -125,6 +126,8 @@ def test_the_plain_c_equals_the_meaning_on_this_machine():
     assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
 
 
-def test_only_one_factor_of_a_product_is_signed_no_more():
-    texts = "".join(text for entry in candidates() for text in entry.call.texts)
-    assert "vmladav.u8" in texts and "vmladav.s8" not in texts
+@pytest.mark.parametrize("data, taken, other", [(DType.uint8, "u8", "s8"), (DType.int8, "s8", "u8")])
+def test_both_factors_of_a_product_are_signed_or_none(data, taken, other):
+    of_data = (entry for entry in candidates() if entry.view.inputs[0].dtype is data)
+    texts = "".join(text for entry in of_data for text in entry.call.texts)
+    assert f"vmladav.{taken}" in texts and f"vmladav.{other}" not in texts

@@ -83,6 +83,7 @@ ROOMS = (
             "tests/unit/test_move_views.py",
             "tests/unit/test_read_stored.py",
             "tests/unit/test_restate.py",
+            "tests/unit/test_scale_sums.py",
             "tests/unit/test_scaled_layer.py",
             "tests/unit/test_signed_tensors.py",
             "tests/unit/test_states.py",

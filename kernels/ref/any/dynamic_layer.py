@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Struct
+from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.dynamic import REAL_RESULTS, data_arguments
 from aidge_build.kernel_kit.window2d import rows_as_image, window2d
-from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
+from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, WEIGHTS
 
 from ..shared.packing import blocked, taps_last_channels
 
@@ -29,8 +29,8 @@ def _axes(view: NodeView) -> str:
 def dynamic_spec(form: DFormat, *predicates: Predicate, **more) -> ImplSpec:
     """Bytes to float32; constant weights, factors and bias."""
     sides = {"inputs": (IOSpec(DType.any, form), IOSpec(DType.any, ANY)), "outputs": (IOSpec(DType.float32, form),)}
-    conditions = (REAL, Predicate("weights, factors and bias are constant", _constants), *predicates)
-    return ImplSpec(**sides, predicates=conditions, **more)
+    conditions = (REAL_RESULTS, Predicate("weights, factors and bias are constant", _constants), *predicates)
+    return ImplSpec(**sides, predicates=conditions, rounding="any", **more)
 
 
 TWO_AXES = Predicate("at most 2 spatial axes", _axes)
@@ -51,7 +51,7 @@ class DynamicLayer(KernelNode):
     def arguments(self, packed: numpy.ndarray, shape: Struct) -> tuple[Argument, ...]:
         weights = Constant("weights", packed.astype(self.inputs[WEIGHTS].dtype.numpy))
         numbers = Constant("numbers", self.numbers()), Constant("bounds", self.bounds())
-        return (Input(DATA), Input(ZERO_POINT), Input(SCALE), Output(0), weights, *numbers, shape)
+        return (*data_arguments(self.inputs), Output(0), weights, *numbers, shape)
 
     def text(self, kind: str, body: str) -> tuple[str, str]:
         """Name and text of the loop for these types."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fourier transforms as products with constant matrices, and the constants that go with them."""
+"""Fourier transforms of frames and rows, and the constants that go with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.importers.expansion import Draft, expands
 from aidge_build.operators.base import require
 
-MOST_ELEMENTS = 1 << 22  # of a matrix
+DOMAIN = {"domain": "aidge", "opset": 1}
 
 
 @expands("DFT")
@@ -26,55 +26,54 @@ def dft(draft: Draft) -> Sequence[str]:
     inverse, half = bool(source.integer("inverse", 0)), bool(source.integer("onesided", 0))
     require(not (inverse and half), "an inverse transform of one side is not supported")
     length = _number(draft, 1, "its length", dims[axis])
+    require(length > 0, f"its length is {length}")
     used = min(dims[axis], length)
-    matrix = _matrix(used, length, dims[-1] == 2, inverse, half).astype(source.input(0).dtype.numpy)
     order = (*(place for place in range(len(dims) - 1) if place != axis), axis, len(dims) - 1)
     name = draft.one("Transpose", draft.input(0), perm=order)
     if used < dims[axis]:
         ends = [draft.constant([number], numpy.int64) for number in (0, used, len(dims) - 2)]
         name = draft.one("Slice", name, *ends)
     outer = [dims[place] for place in order[:-2]]
-    name = draft.one("Reshape", name, draft.constant([*outer, used * dims[-1]], numpy.int64))
-    name = draft.one("MatMul", name, draft.constant(matrix))
-    name = draft.one("Reshape", name, draft.constant([*outer, matrix.shape[1] // 2, 2], numpy.int64))
+    name = _of_rows(draft, name, (math.prod(outer), used, dims[-1]), length, inverse, half)
+    name = draft.one("Reshape", name, draft.constant([*outer, length // 2 + 1 if half else length, 2], numpy.int64))
     return (draft.one("Transpose", name, perm=tuple(numpy.argsort(order).tolist())),)
+
+
+def _of_rows(draft: Draft, name: str, dims: tuple[int, int, int], length: int, inverse: bool, half: bool) -> str:
+    """The transforms of rows [rows, values, 1 or 2], their frequencies in any rank."""
+    if dims[2] == 1:
+        rows = draft.one("Reshape", name, draft.constant(dims[:2], numpy.int64))
+        found = draft.one("RealFourier", rows, length=length, onesided=int(half), **DOMAIN)
+        share = numpy.array([1 / length, -1 / length], draft.tensor(name).dtype.numpy)
+        return draft.one("Mul", found, draft.constant(share)) if inverse else found
+    found = draft.one("Reshape", name, draft.constant(dims, numpy.int64))
+    found = draft.one("ComplexFourier", found, length=length, inverse=int(inverse), **DOMAIN)
+    if half:
+        ends = [draft.constant([number], numpy.int64) for number in (0, length // 2 + 1, 1)]
+        found = draft.one("Slice", found, *ends)
+    return found
 
 
 @expands("STFT")
 def stft(draft: Draft) -> Sequence[str]:
-    """Windows of a real signal, each transformed: a convolution with a constant. Source: ONNX operator STFT."""
+    """Windows of a real signal, each transformed. Source: ONNX operator STFT."""
     source = draft.source
     signal = source.input(0)
     real = signal.rank == 2 or signal.rank == 3 and signal.dims[2] == 1
     require(real, f"a signal with the dims {list(signal.dims)} is not supported: [batch, length] or [batch, length, 1] is")
     step = _number(draft, 1, "its step")
+    window = []
     if draft.input(2):
-        window = draft.known(draft.input(2), "its window").astype(numpy.float64)
-        length = _number(draft, 3, "its length", window.size)
-        require(window.size == length, f"a window of {window.size} values, frames of {length}")
+        values = draft.known(draft.input(2), "its window")
+        length = _number(draft, 3, "its length", values.size)
+        require(values.size == length, f"a window of {values.size} values, frames of {length}")
+        window = [draft.constant(values.reshape(-1).astype(signal.dtype.numpy))]
     else:
         length = _number(draft, 3, "its length")
-        window = numpy.ones(length)
     require(step > 0 and 0 < length <= signal.dims[1], f"frames of {length} every {step} of {signal.dims[1]} values")
-    matrix = _matrix(length, length, False, False, bool(source.integer("onesided", 1))) * window[:, None]
-    weights = draft.constant(matrix.T[:, None, :].astype(signal.dtype.numpy))
-    row = draft.one("Reshape", draft.input(0), draft.constant([signal.dims[0], 1, signal.dims[1]], numpy.int64))
-    found = draft.one("Conv", row, weights, strides=(step,))
-    frames = draft.one("Transpose", found, perm=(0, 2, 1))
-    dims = [signal.dims[0], draft.tensor(frames).dims[1], matrix.shape[1] // 2, 2]
-    return (draft.one("Reshape", frames, draft.constant(dims, numpy.int64)),)
-
-
-def _matrix(used: int, length: int, is_complex: bool, inverse: bool, half: bool) -> numpy.ndarray:
-    """[values (real and imaginary part), frequencies (real and imaginary part)] in float64."""
-    count = length // 2 + 1 if half else length
-    elements = used * count * (4 if is_complex else 2)
-    require(elements <= MOST_ELEMENTS, f"a matrix of {elements} elements, at most {MOST_ELEMENTS} are supported")
-    turns = numpy.outer(numpy.arange(used), numpy.arange(count)) % length
-    waves = numpy.exp((2j if inverse else -2j) * math.pi / length * turns) / (length if inverse else 1)
-    rows = [waves, 1j * waves] if is_complex else [waves]
-    parts = numpy.stack([numpy.stack([row.real, row.imag], -1) for row in rows], 1)
-    return parts.reshape(used * len(rows), count * 2)
+    row = draft.one("Reshape", draft.input(0), draft.constant([signal.dims[0], signal.dims[1]], numpy.int64))
+    half = source.integer("onesided", 1)
+    return (draft.one("RealFourier", row, *window, length=length, step=step, onesided=half, **DOMAIN),)
 
 
 @expands("MelWeightMatrix")

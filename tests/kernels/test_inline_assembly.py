@@ -26,6 +26,7 @@ CORES = {
     "helium": ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
 }
 MEAN = ("j = aidge_kit_level_of_sum(aidge_kit_add(aidge_kit_add_values(f, (const int8_t *)q, i, j, m), f), i, m);",)
+LOG_MEL = ("j = aidge_kit_add_times_low(aidge_kit_times_high(i, u), aidge_kit_times_low(j, u), u);",)
 # The function with operands asm, and a call of it. p, q: pointers to bytes; i, j: numbers; u: unsigned; f: a float.
 CALLS = {
     "cortexm": {
@@ -34,6 +35,7 @@ CALLS = {
         "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, (const aidge_cortexm_means *)s);",),
         "mean_chains_int8.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
+        "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
@@ -56,11 +58,12 @@ CALLS = {
         ),
         "pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
+        "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 10, "helium": 17}
+STATEMENTS = {"cortexm": 13, "helium": 20}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import re
+
 from aidge_build import machine
 
 # There wherever Debian, Python and git are.
@@ -41,7 +43,8 @@ OPTIONAL = {
     "chromium": "looks at one page; a browser is larger than all the rest",
     "chromium-browser": "another name of chromium",
     "google-chrome": "another name of chromium",
-    "clang": "a second opinion on warnings; half a gigabyte",
+    "clang": "a second opinion on warnings and on values; half a gigabyte",
+    "arm-linux-gnueabihf-gcc": "another release of gcc in stress, which makes code for Cortex-M, too",
     "openocd": "puts programs on real boards, which are not there",
 }
 
@@ -50,6 +53,7 @@ COMPILERS = {name for name in INSTALLED if name.endswith(("cc", "gcc", "++"))} |
 
 def complaint(program: str) -> str:
     """What is wrong with starting `program` (a file name), or an empty string."""
+    program = re.sub(r"-\d+$", "", program)  # clang-19
     if program in PRESENT or program in INSTALLED or program in OPTIONAL or program.startswith("python"):
         return ""
     return f"a test started '{program}', which tests/called_programs.py does not list: say what brings it to a fresh machine"

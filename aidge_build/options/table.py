@@ -389,6 +389,12 @@ VARIABLES = (
         "SCons hands it to the generator",
     ),
     Variable("AIDGE_TOOLCHAIN_PREFIX", "process", "the cross compiler's prefix (`arm-none-eabi-`)"),
+    Variable(
+        "AIDGE_CC",
+        "process",
+        "another compiler for the programs that our verbs build for boards, a command with its first words: `clang-19`; "
+        "the cross compiler has the C library, and links ([builds.md](builds.md#other-compilers))",
+    ),
 )
 
 

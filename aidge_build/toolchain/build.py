@@ -8,11 +8,10 @@ from pathlib import Path
 
 from aidge_build.boards import Board
 from aidge_build.errors import AidgeError
+from aidge_build.toolchain.chosen import LINK_FLAGS
 from aidge_build.toolchain.compiler import Compiler, find_compiler
 from aidge_build.toolchain.failed_link import as_error, diagnose
 from aidge_build.toolchain.link_script import write_link_script
-
-_CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")
 
 
 def build_program(
@@ -48,16 +47,14 @@ def build_program(
 def build_shared_library(compiler: Compiler, source: Path, output: Path, include_folder: Path) -> Path:
     """Compiles one C file to a shared library for this machine."""
     arguments = ["-O2", "-shared", "-fPIC", f"-I{include_folder}", "-o", str(output), str(source)]
-    compiler.run(compiler.c, arguments, where=str(source))
+    compiler.run([compiler.c, *arguments], where=str(source))
     return output
 
 
 def _compile(compiler: Compiler, source: Path, output: Path, flags: Sequence[str]) -> None:
-    driver = compiler.driver([source])
-    language = list(_CPLUSPLUS_FLAGS) if driver == compiler.cplusplus else []
     # Relative includes and .incbin of generated sources are looked up beside the source.
     where = [f"-Wa,-I{source.parent}"] if source.parent != Path() else []
-    compiler.run(driver, [*flags, *language, *where, "-c", str(source), "-o", str(output)], where=str(source))
+    compiler.run([*compiler.compiling(source, flags), *where, "-c", str(source), "-o", str(output)], where=str(source))
 
 
 def _link(
@@ -77,11 +74,12 @@ def _link(
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
     driver = compiler.driver([Path(source) for source in sources])
-    arguments = [*flags, *map(str, objects), *board.link_flags, *script, "-lm", "-o", str(output)]
+    beside = LINK_FLAGS if compiler.chosen else ()
+    command = [driver, *flags, *map(str, objects), *board.link_flags, *beside, *script, "-lm", "-o", str(output)]
     try:
-        compiler.run(driver, arguments, where=str(output))
+        compiler.run(command, where=str(output))
     except AidgeError as error:
         output.unlink(missing_ok=True)
         if error.code in ("LINK_OVERFLOW", "LINK_HEADER"):
-            raise as_error(diagnose([driver, *arguments]), str(output)) from None
+            raise as_error(diagnose(command), str(output)) from None
         raise

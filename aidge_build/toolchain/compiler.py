@@ -17,39 +17,63 @@ from aidge_build.elf.overflow import read_overflows
 from aidge_build.elf.undefined import read_undefined
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.report.wrong_header import second_names
+from aidge_build.toolchain.chosen import Chosen, chosen_compiler
 
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 DEFAULT_PREFIX = "arm-none-eabi-"
 _CROSS_CPLUSPLUS = f"{DEFAULT_PREFIX}g++"
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
+_CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")
 _ERROR_LINE = re.compile(
     r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ", re.IGNORECASE
 )
+_DRIVER = "collect2: "
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """The C and the C++ driver of one toolchain, as absolute paths (`cplusplus` is None where it is not installed)."""
+    """The C and the C++ driver of one toolchain, as absolute paths (`cplusplus` is None where it is not installed).
+
+    `chosen` compiles in their place, where a user names it; they link.
+    """
 
     c: str
     cplusplus: str | None
+    chosen: Chosen | None = None
 
     def driver(self, sources: Sequence[Path]) -> str:
-        """The driver that compiles or links `sources`."""
-        if not any(source.suffix in _CPLUSPLUS_SUFFIXES for source in sources):
-            return self.c
-        if self.cplusplus is None:
-            raise MissingTool("there is no C++ compiler beside it", where=self.c, code="TOOLCHAIN")
-        return self.cplusplus
+        """The driver that links `sources`, and compiles them where no other is chosen."""
+        return _driver(self.c, self.cplusplus, sources)
 
-    def run(self, driver: str, arguments: Sequence[str], where: str) -> None:
-        """Runs `driver`; a failure is an AidgeError with the first error line (COMPILE, LINK, LINK_OVERFLOW or LINK_HEADER)."""
+    def compiling(self, source: Path, flags: Sequence[str]) -> list[str]:
+        """The command that compiles `source` with a board's flags, up to the names of files."""
+        if self.chosen is None:
+            command = [self.driver([source]), *flags]
+        else:
+            driver = _driver(self.chosen.program, self.chosen.cplusplus, [source])
+            command = [driver, *self.chosen.words, *self.chosen.flags(flags)]
+        return [*command, *(_CPLUSPLUS_FLAGS if _is_cplusplus(source) else ())]
+
+    def run(self, command: Sequence[str], where: str) -> None:
+        """Runs a command; a failure is an AidgeError with the first error line (COMPILE, LINK, LINK_OVERFLOW or LINK_HEADER)."""
         environment = {**os.environ, "LC_ALL": "C"}
-        result = subprocess.run([driver, *arguments], capture_output=True, text=True, errors="replace", env=environment)
-        if result.returncode != 0 and driver == self.cplusplus and Path(driver).name == _CROSS_CPLUSPLUS:
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
+        if result.returncode != 0 and command[0] == self.cplusplus and Path(command[0]).name == _CROSS_CPLUSPLUS:
             _require_cplusplus_library(where)
         if result.returncode != 0:
             raise _failure(result.stderr, where)
+
+
+def _driver(c: str, cplusplus: str | None, sources: Sequence[Path]) -> str:
+    if not any(map(_is_cplusplus, sources)):
+        return c
+    if cplusplus is None:
+        raise MissingTool("there is no C++ compiler beside it", where=c, code="TOOLCHAIN")
+    return cplusplus
+
+
+def _is_cplusplus(source: Path) -> bool:
+    return source.suffix in _CPLUSPLUS_SUFFIXES
 
 
 def _require_cplusplus_library(where: str) -> None:
@@ -62,7 +86,7 @@ def _require_cplusplus_library(where: str) -> None:
 def find_compiler(board: Board) -> Compiler:
     """The compiler for `board`: the native one for the host, else `AIDGE_TOOLCHAIN_PREFIX` or arm-none-eabi-gcc on the PATH.
 
-    Raises MissingTool with the package to install.
+    Where AIDGE_CC names another compiler for boards, that one compiles. Raises MissingTool with the package to install.
     """
     if board.is_host:
         compiler = find_host_compiler()
@@ -79,7 +103,7 @@ def find_compiler(board: Board) -> Compiler:
             hint=f"apt install gcc-arm-none-eabi libnewlib-arm-none-eabi, or set {PREFIX_VARIABLE}",
             code="TOOLCHAIN",
         )
-    return Compiler(c, shutil.which(f"{prefix}g++"))
+    return Compiler(c, shutil.which(f"{prefix}g++"), chosen_compiler(c))
 
 
 def find_host_compiler() -> Compiler | None:
@@ -100,5 +124,8 @@ def _failure(messages: str, where: str) -> AidgeError:
             f"a header is not that of the linked model: undefined {', '.join(asked)}", where=where, code="LINK_HEADER"
         )
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
-    first = next((line for line in lines if _ERROR_LINE.search(line)), lines[0] if lines else "failed without a message")
+    errors = [line for line in lines if _ERROR_LINE.search(line)]
+    if all(line.startswith(_DRIVER) for line in errors):  # --fatal-warnings: what is wrong is called a warning
+        errors = [line for line in lines if "warning: " in line] + errors
+    first = next(iter([*errors, *lines]), "failed without a message")
     return AidgeError(first, where=where, code="COMPILE")

@@ -108,6 +108,7 @@ ACCURACY_OPTIONS = {
 # </options>
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
+CROSS_TARGET = re.compile(r"--?target\b")  # clang compiles for other machines by this word
 LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the compiler: CC='ccache arm-none-eabi-gcc'
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
@@ -616,7 +617,8 @@ def _target_arguments(env):
         has_fpu = float_abi in ("hard", "softfp") or any("-mhard-float" in words for words in flags.values())
         return ["--cpu=" + cpu] + (["--fpu=" + (fpu or "auto")] if has_fpu else [])
     compiler = os.path.basename(_compiler(env))
-    if HOST_COMPILER.match(compiler) and "-mthumb" not in flags["CCFLAGS"]:
+    elsewhere = any(word == "-mthumb" or CROSS_TARGET.match(word) for words in flags.values() for word in words)
+    if HOST_COMPILER.match(compiler) and not elsewhere:
         return ["--board=host"]
     raise SCons.Errors.UserError(
         f"aidge: the flags of this environment (CC is '{compiler}') name no -mcpu. Name the target: "

@@ -56,6 +56,22 @@ def test_a_launcher_before_a_cross_compiler_is_not_the_compiler(project):
     assert "CC is 'arm-none-eabi-gcc'" in refusal(project, "env['CC'] = 'ccache arm-none-eabi-gcc'")
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "env.Replace(CC='clang-19', CCFLAGS='--target=arm-none-eabi -mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
+        "env.Replace(CC='clang --target=arm-none-eabi -mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
+    ],
+)
+def test_a_clang_for_another_machine_is_taken_by_its_flags(project, settings):
+    assert "--cpu=cortex-m7 --fpu=fpv5-sp-d16" in command(project, settings)
+
+
+@pytest.mark.parametrize("target", ["'--target=thumbv7em-none-eabi'", "'-target', 'arm-none-eabi'", "'-mthumb'"])
+def test_a_clang_for_another_machine_without_a_cpu_is_refused(project, target):
+    assert "name no -mcpu" in refusal(project, f"env.Replace(CC=['clang', {target}])")
+
+
 def test_a_named_board_is_handed_on(project):
     assert "--board=stm32f7" in command(project, "", ", board='stm32f7'")
     assert "--board=stm32f7" in command(project, "env['AIDGE_BOARD'] = 'stm32f7'")

@@ -14,10 +14,12 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.agreed import agreed_upon
 from aidge_build.elf.arena_proof import check_reach
+from aidge_build.elf.claim import claim_from
 from aidge_build.elf.code_proof import CodeProof, check_code
 from aidge_build.elf.contents import check_contents
 from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
 from aidge_build.elf.objects import read_names, read_object
+from aidge_build.elf.planned_claims import with_planned
 from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
@@ -34,6 +36,7 @@ _PLAN = {
     "weights_bytes?": (int, NoneType),
     "peak_bytes?": (int, NoneType),
     "layers?": [{"symbol": str}],
+    "claim?": {},
 }
 SUMMARY = "prove the memory use of a linked program"
 
@@ -53,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     elf, objects = _program_and_objects(arguments)
     image = read_image(elf)
-    claims = read_claims(image)
+    plans = [_read_plan(path, image.has_64_bits) for path in arguments.plan]
+    claims = with_planned(image, read_claims(image), {plan.file: plan.claim for plan in plans if plan.claim})
     code = check_code(image, read_names(elf) if objects else {}, [read_object(path) for path in objects], claims)
-    plans = [_read_plan(path) for path in arguments.plan]
     regions = memories(arguments)
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
     uses, homeless = region_use(image, regions)
@@ -124,7 +127,7 @@ def _shown(findings: tuple[Finding, ...], quiet: list[str]) -> tuple[Finding, ..
     return tuple(finding for finding in findings if finding.severity == ERROR or finding.code not in quiet)
 
 
-def _read_plan(path: Path) -> Plan:
+def _read_plan(path: Path, has_64_bits: bool) -> Plan:
     fields = read_json(path, _PLAN, "PLAN_FILE", "N.plan.json of `compile`")
     return Plan(
         path.name,
@@ -134,7 +137,20 @@ def _read_plan(path: Path) -> Plan:
         fields.get("weights_bytes"),
         fields.get("peak_bytes"),
         tuple(layer["symbol"] for layer in fields["layers"]) if "layers" in fields else None,
+        _claim_of_plan(path, fields, has_64_bits) if "claim" in fields else None,
     )
+
+
+def _claim_of_plan(path: Path, fields: dict, has_64_bits: bool) -> Claim:
+    try:
+        claim = claim_from(fields["claim"], has_64_bits)
+        if claim.model != fields["model"]:
+            raise ValueError(f"it is of model {claim.model}")
+        return claim
+    except (ValueError, RecursionError) as error:
+        raise AidgeError(
+            f"its claim is damaged ({str(error):.80})", where=str(path), hint="generate anew", code="PLAN_FILE"
+        ) from error
 
 
 def _as_json(

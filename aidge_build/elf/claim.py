@@ -39,7 +39,7 @@ class ClaimedConstant:
 @dataclass(frozen=True)
 class Claim:
     """What one model promises. `from_note` is False where only the absolute symbol survived: then just the arena's bytes are
-    known.
+    known, unless `from_plan` names the file of a plan, which holds the claim, too.
 
     `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host",
     or "" for any core. `interface` and `code` are the digests of the header and of the code file that the constants were
@@ -62,6 +62,7 @@ class Claim:
     layers: tuple[str, ...] = ()
     peak_bytes: int = 0
     is_contradicted: bool = False
+    from_plan: str = ""
 
     @property
     def buffers(self) -> tuple[str, ...]:

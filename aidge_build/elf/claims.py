@@ -49,7 +49,7 @@ def _from_note(note: bytes, image: Image) -> Claim:
         raise _other_version(version, path)
     try:
         text = note[_HEADER_BYTES : _HEADER_BYTES + int.from_bytes(note[2:_HEADER_BYTES], "little")]
-        return claim_from(json.loads(text), image.machine.endswith("64"))
+        return claim_from(json.loads(text), image.has_64_bits)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise AidgeError(f"the claim of a model is damaged ({reason:.80})", where=path, hint="link again", code="NOTE") from error

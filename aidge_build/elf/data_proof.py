@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from aidge_build.boards import Region
 from aidge_build.elf.agreed import Agreed
 from aidge_build.elf.claim import Claim, ClaimedConstant
-from aidge_build.elf.findings import ERROR, NOTE, Finding
+from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.occupants import Span, described, foreign_sections, reserved
 from aidge_build.elf.regions import region_at
@@ -92,8 +92,22 @@ def _check_place(label: str, section: Section, symbol: Symbol, regions: Sequence
     """They are read in flash, or in a memory that was agreed upon; and they are stored in flash, and loaded, in any case."""
     region = region_at(symbol.address, regions)
     kind, is_agreed = (region.kind, region.name in agreed.weights_in) if region else ("", False)
-    if section.writable and not is_agreed and kind != "flash":
-        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const")
+    if section.writable and section.executable and region is None:
+        yield Finding(
+            "MEM03",
+            WARNING,
+            f"{label} are in {section.name}, which holds code and variables, too: whether that is flash is not known",
+            "say --board, or --region for each memory",
+        )
+    elif section.writable and not is_agreed and kind != "flash":
+        hint = (
+            f"--weights-in {region.name}, if code and constants are copied there on purpose"
+            if region and section.executable
+            else ""
+        )
+        yield Finding(
+            "MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint or "declare them const"
+        )
     elif region and kind == "ram" and not is_agreed:
         yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
     stored = region_at(_load_address(section, symbol), regions)

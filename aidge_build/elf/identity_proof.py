@@ -31,7 +31,7 @@ def check_identity(image: Image, claim: Claim) -> Iterator[Finding]:
             "MEM04",
             WARNING,
             f"the code of model {claim.model} does not say whether its constants were generated with it",
-            "an earlier version of aidge-build generated it, or a tool has removed symbols: generate, compile and link anew",
+            "its compiler knows no GNU C, an earlier version of aidge-build generated it, or a tool has removed symbols",
         )
 
 

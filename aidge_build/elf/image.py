@@ -94,6 +94,11 @@ class Image:
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     is_big_endian: bool = False
 
+    @property
+    def has_64_bits(self) -> bool:
+        """Whether pointers have 64 bits."""
+        return self.machine.endswith("64")
+
     def symbol(self, name: str) -> Symbol | None:
         """The symbol called `name` in the source; a clone counts only where the plain one is gone, and another file's own where
         there is no global one."""

@@ -28,6 +28,7 @@ class Plan:
     weights_bytes: int | None = None
     peak_bytes: int | None = None
     layers: tuple[str, ...] | None = None
+    claim: Claim | None = None
 
 
 def check_image(
@@ -43,16 +44,7 @@ def check_image(
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
         findings += check_machine(image, claim)
-        if not claim.from_note:
-            findings.append(
-                Finding(
-                    "MEM04",
-                    WARNING,
-                    f"the linker script discarded the note of model {claim.model}: its hash, its layers, its weights and their "
-                    "bytes, and the memory and alignment of its arena are unknown",
-                    ".note.aidge 0 : { KEEP(*(.note.aidge)) }",
-                )
-            )
+        findings += _check_source(claim)
         if not image.symbols:
             findings.append(
                 Finding(
@@ -89,6 +81,25 @@ def keeps_plan(
     """Whether the arena has the bytes that were planned, and has them where and as the plan says."""
     found = check_buffers(image, claim, claims, [use.region for use in uses], agreed)
     return measure(image, claim) == claim.arena_bytes and not any(finding.severity == ERROR for finding in found)
+
+
+def _check_source(claim: Claim) -> Iterator[Finding]:
+    """What is not compared where the program has no note: the compiler knew none, or the linker script discarded it."""
+    if claim.from_plan:
+        yield Finding(
+            "MEM04",
+            WARNING,
+            f"the program has no note of model {claim.model}: it is compared with what {claim.from_plan} says",
+            ".note.aidge 0 : { KEEP(*(.note.aidge)) }; compilers without GNU C write no note",
+        )
+    elif not claim.from_note:
+        yield Finding(
+            "MEM04",
+            WARNING,
+            f"the linker script discarded the note of model {claim.model}: its hash, its layers, its weights and their "
+            "bytes, and the memory and alignment of its arena are unknown",
+            ".note.aidge 0 : { KEEP(*(.note.aidge)) }, or --plan",
+        )
 
 
 def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> Iterator[Finding]:

@@ -32,13 +32,14 @@ def find_tables(image: Image) -> tuple[VectorTable, ...]:
     """The tables in memory that the program does not write, that of the ELF's entry first, then by address.
 
     They are sections of their own, or lie within .text, where what they hold tells them: a place for the stack, then handlers.
+    Where there is none, those in a section that a linker script made of code, constants and variables.
     """
     functions = _functions(image)
     constant = _constant(image)
     named = [section for section in constant if section.name in _SECTIONS and section.size_bytes >= 8]
     found = [_table(section, section.address, section.end) for section in named]
-    if not found:
-        found = [table for section in constant for table in _in_section(image, section, functions)]
+    for sections in (constant, _merged(image)):
+        found = found or [table for section in sections for table in _in_section(image, section, functions)]
     return tuple(sorted(found, key=lambda table: (table.reset != image.entry & ~1, table.address)))
 
 
@@ -57,6 +58,11 @@ def _constant(image: Image) -> list[Section]:
     return [section for section in image.sections if section.content and not section.writable]
 
 
+def _merged(image: Image) -> list[Section]:
+    """What holds code and can be written."""
+    return [section for section in image.sections if section.content and section.writable and section.executable]
+
+
 def tables_in_ram(image: Image) -> tuple[str, ...]:
     """The names of variables and sections that look like a table of handlers which the program fills itself, or hold one."""
     writable = [section for section in image.sections if section.writable]
@@ -69,11 +75,12 @@ def tables_in_ram(image: Image) -> tuple[str, ...]:
 
 def _held_in_ram(image: Image, writable: Sequence[Section]) -> Iterator[VectorTable]:
     """Tables in the first content of variables, as large as one or with the stack of one: other words may look like its begin."""
-    functions, stacks = _functions(image), {table.stack for table in find_tables(image)}
+    functions, known = _functions(image), find_tables(image)
+    stacks, addresses = {table.stack for table in known}, {table.address for table in known}
     sizes = {symbol.address: symbol.size_bytes for symbol in image.symbols if symbol.size_bytes >= _LEAST_BYTES}
     for section in writable:
         for table in _in_section(image, section, functions):
-            if table.address in sizes or table.stack in stacks:
+            if table.address not in addresses and (table.address in sizes or table.stack in stacks):
                 yield table
 
 

@@ -28,11 +28,12 @@ def emit(program: Program) -> Sources:
     header = header_of(program, ports, needs_of(program, kernels.texts))
     functions = [function.symbol for function in functions_of(program, ports)]
     code = code_of(program, ports, arrays, layers, kernels, header.digest)
+    claim = claim_of(program, functions, arrays, header.digest, code.digest)
     files = {
         f"{program.name}.h": header.text.encode("ascii"),
         program.code_file: code.text.encode("utf-8"),
-        **weights_files(program, arrays, claim_of(program, functions, arrays, header.digest, code.digest)),
+        **weights_files(program, arrays, claim),
     }
-    manifest = manifest_of(program, ports, arrays, layers, files)
+    manifest = manifest_of(program, ports, arrays, layers, files) | {"claim": claim}
     files[f"{program.name}.plan.json"] = manifest_text(manifest)
     return Sources(files, manifest)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.cascade.alike import alike
 from aidge_build.cascade.cascade import Cascade
-from aidge_build.cascade.kernels import Band, BandKernels, shape_of, sizes_of
+from aidge_build.cascade.kernels import Band, BandKernels, sizes_of
 from aidge_build.cascade.row_layer import RowLayer
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
@@ -39,15 +39,13 @@ def calls_of(kernels: BandKernels, node: Node, cascade: Cascade, seen: NodeView)
     assert kernel is not None
     bands = cascade.bands_of(node.name)
     sizes = sizes_of(bands)
-    numbers: dict[tuple, int] = {}
+    numbers: dict[int, int] = {}
     calls: list[Call] = []
     number_of: dict[Band, int] = {}
     for band in bands:
-        view = _view(kernels, layer, band, sizes, seen)
-        number = numbers.setdefault(shape_of(view), len(calls))
-        number_of[band] = number
+        number = number_of[band] = numbers.setdefault(layer.shape(*band), len(calls))
         if number == len(calls):
-            calls.append(kernel.call(view, None))
+            calls.append(kernel.call(_view(kernels, layer, band, sizes, seen), None))
     if not all(alike(calls[0], call) for call in calls[1:]):
         raise AidgeError(
             f"kernel {kernel.name} computes the bands of a layer with different functions or constants",

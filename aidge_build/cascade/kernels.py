@@ -45,22 +45,24 @@ class BandKernels:
 
     def demands(self, layer: RowLayer, bands: Sequence[Band]) -> Demands | None:
         """The most that any of these bands asks for; None where the kernel does not accept one of them."""
-        sizes = sizes_of(bands)
-        asked = [self._of_band(layer, band, sizes) for band in bands]
-        known = [each for each in asked if each is not None]
-        if len(known) < len(asked):
-            return None
-        return max(known, key=lambda each: (each.scratch_bytes, each.scratch_alignment))
+        sizes, found = sizes_of(bands), None
+        for band in layer.one_of_each(bands):
+            wanted = self._of_band(layer, band, sizes)
+            if wanted is None:
+                return None
+            if found is None or _scratch(wanted) > _scratch(found):
+                found = wanted
+        return found
 
     def agree(self, layer: RowLayer, bands: Sequence[Band]) -> bool:
         """Whether one function with the same constants computes all of these bands; if not, such bands are refused after this."""
         kernel, sizes = self.kernel(layer), sizes_of(bands)
         assert kernel is not None
-        views = {shape_of(view): view for view in (self.view(layer, band, sizes) for band in bands)}
-        first, *others = (kernel.call(replace(view, symbol=SYMBOL), None) for view in views.values())
+        views = (self.view(layer, band, sizes) for band in layer.one_of_each(bands))
+        first, *others = (kernel.call(replace(view, symbol=SYMBOL), None) for view in views)
         found = all(alike(first, other) for other in others)
         if not found:
-            self._demands.update(dict.fromkeys([(layer.name, sizes, shape) for shape in views]))
+            self._demands.update({(layer.name, sizes, layer.shape(*band)): None for band in bands})
         return found
 
     def view(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> NodeView:
@@ -68,9 +70,9 @@ class BandKernels:
         return replace(layer.view(*band, sizes), objective=self.target.objective, features=self.target.features)
 
     def _of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
-        view, kernel = self.view(layer, band, sizes), self.kernel(layer)
-        key = layer.name, sizes, shape_of(view)
+        key = layer.name, sizes, layer.shape(*band)
         if key not in self._demands:
+            view, kernel = self.view(layer, band, sizes), self.kernel(layer)
             assert kernel is not None
             refused = kernel.rejection(view, self.target.features, self.target.rounding)
             wanted = None if refused else kernel.demands(view)
@@ -88,9 +90,8 @@ def sizes_of(bands: Sequence[Band]) -> tuple[int, int]:
     return max(sizes), min(sizes)
 
 
-def shape_of(view: NodeView) -> tuple:
-    """What tells the bands of a layer apart: their operators and how many rows they have."""
-    return view.operator, tuple(tensor and tensor.dims for tensor in (*view.inputs, *view.outputs))
+def _scratch(demands: Demands) -> tuple[int, int]:
+    return demands.scratch_bytes, demands.scratch_alignment
 
 
 def _stores_alike(kernel: Kernel, view: NodeView) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from aidge_build.contract.spec import NodeView
@@ -35,6 +35,8 @@ class RowLayer:
     in_parts: bool
     _bands: dict[tuple[int, int], Band | None] = field(default_factory=dict, compare=False)
     _reads: dict[tuple[int, int], Mapping[str, tuple[int, int]] | None] = field(default_factory=dict, compare=False)
+    _shapes: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
+    _numbers: dict[tuple, int] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, seen: NodeView) -> RowLayer | None:
@@ -107,6 +109,23 @@ class RowLayer:
         if self.in_parts or given is None or not has_rows(given):
             return 1
         return max(1, round(self.height / given.dims[ROW_AXIS]))
+
+    def shape(self, first: int, last: int) -> int:
+        """A number that bands have in common whose kernels see the same: the operator, and how many rows it reads and writes."""
+        key = first, last
+        if key not in self._shapes:
+            band = self.band(first, last)
+            assert band is not None
+            read = tuple(rows and rows[1] - rows[0] for rows in band.reads)
+            self._shapes[key] = self._numbers.setdefault((band.operator, read, last - first), len(self._numbers))
+        return self._shapes[key]
+
+    def one_of_each(self, bands: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The first band of each shape."""
+        found: dict[int, tuple[int, int]] = {}
+        for band in bands:
+            found.setdefault(self.shape(*band), band)
+        return list(found.values())
 
     def view(self, first: int, last: int, sizes: tuple[int, int]) -> NodeView:
         """The rows `[first, last)` as their kernel sees them; `sizes` are the rows of the largest and of the smallest band."""

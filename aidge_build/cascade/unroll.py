@@ -94,6 +94,16 @@ def _given(layers: Sequence[Rowed]) -> dict[str, int]:
     return {name: height for name, height in heights.items() if name not in whole}
 
 
+def _note(live: dict[str, int], tensor: str, written: _Written | None, low: int) -> None:
+    """How far the rows of a line reach, if any are there; `low` is the first row that is still read."""
+    if written is None:
+        return
+    if written.done > low:
+        live[tensor] = written.done - (written.base or 0)
+    else:
+        live.pop(tensor, None)
+
+
 class _Lows:
     """The first row of each tensor that its readers still read, band by band; `at` counts the bands that have run, by layer."""
 
@@ -191,23 +201,27 @@ class _Walk:
         """The steps with the places of their rows."""
         states = {name: _Written(rows=rows) for name, rows in self._needed_rows().items()}
         lows = _Lows({**self.readers, **self.readers_given}, {**self.heights, **self.given}, self.bands)
-        steps, arrived = [], dict[str, int]()  # what lies there while rows arrive counts for the layer that runs next
+        steps, live = [], dict[str, int]()  # how far the rows reach of each line that has any
+        arrived = dict[str, int]()  # what lies there while rows arrive counts for the layer that runs next
         for layer, place in self.order:
             first, last = self.bands[layer.name][place]
             writes = self._write(layer, first, last, states)
             reads = self._reads_of(layer, first, last, states)
-            for name, state in states.items():
-                comes = isinstance(layer, Arrival) and name == layer.output.name  # written, even if nobody reads it
-                if state.done > lows.low[name] or comes:
-                    arrived[name] = max(arrived.get(name, 0), state.done - (state.base or 0))
+            name = layer.output.name
+            low = -1 if isinstance(layer, Arrival) else lows.low.get(name, 0)  # what arrives is there, even if nobody reads it
+            _note(live, name, states.get(name), low)
+            arrived.update((tensor, end) for tensor, end in live.items() if end > arrived.get(tensor, 0))
             if not isinstance(layer, Arrival):
-                for name, end in arrived.items():
-                    reached = states[name].reached
-                    reached[layer.name] = max(reached.get(layer.name, 0), end)
+                for tensor, end in arrived.items():
+                    reached = states[tensor].reached
+                    if end > reached.get(layer.name, 0):
+                        reached[layer.name] = end
                 arrived.clear()
                 self._count(layer, last, lows.low)
             touched = lows.after(layer)
             steps.append(BandStep(layer.name, first, last, reads, writes, self._shifts(touched, states, lows)))
+            for tensor in touched:
+                _note(live, tensor, states.get(tensor), lows.low.get(tensor, 0))
         lines = {
             name: Line(name, self.inner[name].height, state.rows, row_bytes(self.inner[name].output), state.reached)
             for name, state in states.items()
@@ -225,17 +239,20 @@ class _Walk:
     def _count(self, layer: Rowed, last: int, low: Mapping[str, int]) -> None:
         """Note which rows of whole tensors are needed while this band runs."""
         for name, height in self.given.items():
-            self._stock(name, layer.name, Stock(low[name], height, height))
+            self._stock(name, layer.name, low[name], height)
         if layer.output.name in self.made:
             self.made[layer.output.name] = last
         for name, done in self.made.items():
             if done:
-                self._stock(name, layer.name, Stock(0, done, self.heights[name]))
+                self._stock(name, layer.name, 0, done)
 
-    def _stock(self, tensor: str, layer: str, needed: Stock) -> None:
+    def _stock(self, tensor: str, layer: str, first: int, last: int) -> None:
         known = self.stocks.setdefault(tensor, {})
-        before = known.get(layer, needed)
-        known[layer] = Stock(min(before.first, needed.first), max(before.last, needed.last), needed.height)
+        before = known.get(layer)
+        if before is None:
+            known[layer] = Stock(first, last, self.given.get(tensor) or self.heights[tensor])
+        elif first < before.first or last > before.last:
+            known[layer] = Stock(min(before.first, first), max(before.last, last), before.height)
 
     def _needed_rows(self) -> dict[str, int]:
         """How many rows each line holds at most."""

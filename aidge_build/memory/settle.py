@@ -82,13 +82,15 @@ class _Settling:
 
     def _propagated(self, pairs: Sequence[tuple[int, int, int, int]]) -> Sequence[tuple[int, int, int, int]]:
         """Decide what has one way left, until nothing follows; the pairs that stay open."""
+        heads, tails, peak_bytes = self.heads, self.tails, self.best.peak_bytes  # one visit after the other: no calls
         changed = True
         while changed:
             changed, left = False, []
             self._visit(len(pairs))
             for pair in pairs:
                 one, one_bytes, other, other_bytes = pair
-                upward, downward = self._fits(one, one_bytes, other), self._fits(other, other_bytes, one)
+                upward = heads[one] + one_bytes + tails[other] < peak_bytes
+                downward = heads[other] + other_bytes + tails[one] < peak_bytes
                 if not upward and not downward:
                     raise _Impossible
                 if upward and downward:
@@ -99,17 +101,14 @@ class _Settling:
             pairs = left
         return pairs
 
-    def _fits(self, lower: int, distance: int, upper: int) -> bool:
-        return self.heads[lower] + distance + self.tails[upper] < self.best.peak_bytes
-
     def _costliest(self, pairs: Sequence[tuple[int, int, int, int]]) -> tuple[int, int, int, int] | None:
         """Of the pairs that collide at the heads the one whose cheaper decision raises most; None when none collides."""
-        worst, chosen = 0, None
+        worst, chosen, heads = 0, None, self.heads
         for pair in pairs:
             one, one_bytes, other, other_bytes = pair
-            cost = min(self._rise(one, one_bytes, other), self._rise(other, other_bytes, one))
-            if cost > worst:
-                worst, chosen = cost, pair
+            between = heads[one] - heads[other]
+            if one_bytes + between > worst and other_bytes - between > worst:
+                worst, chosen = min(one_bytes + between, other_bytes - between), pair
         return chosen
 
     def _rise(self, lower: int, distance: int, upper: int) -> int:

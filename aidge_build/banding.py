@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.row_layer import has_rows
-from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, front, widened
+from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, front
+from aidge_build.cascade.widening import widened
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Bands with more rows where a limit leaves bytes for them: fewer calls, and fewer rows that are gathered anew."""
+
+from __future__ import annotations
+
+from aidge_build.cascade.lines import Run
+from aidge_build.cascade.search import Found, Question, cost_of
+
+WIDENINGS = 5
+MOST_TRIALS = 300  # of wider bands
+
+
+def widened(found: Found, question: Question, limit_bytes: int) -> Found:
+    """The plan with larger bands, and so fewer calls, wherever it stays within `limit_bytes`."""
+    best = found
+    fits, exceeds = max((max(question.live_inside(run)) for run in found.runs), default=0), 2 * limit_bytes
+    for _ in range(WIDENINGS):  # live bytes that still pack into the limit are found by bisection
+        allowed = min(limit_bytes, (fits + exceeds) // 2)
+        trial = question.planned([_widened(run, question, allowed) for run in found.runs])
+        if trial.peak.peak_bytes > limit_bytes:
+            exceeds = allowed
+            continue
+        best = min((best, trial), key=lambda each: each.cost)
+        if allowed == limit_bytes:
+            break
+        fits = allowed
+    return best
+
+
+def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
+    """Twice the rows for the layer, or for all layers of one height, where that saves most; again and again."""
+    rows = {name: run.cascade.rows_of[name] for name in run.cascade.nodes}
+    heights: dict[int, list[str]] = {}
+    for name in rows:
+        heights.setdefault(run.cascade.bands_of(name)[-1][1], []).append(name)
+    groups = [*([name] for name in rows), *heights.values()]
+    for _ in range(MOST_TRIALS // len(groups)):
+        trials = [question.run(run.first, rows | {name: 2 * rows[name] for name in group}) for group in groups]
+        able = [each for each in trials if each is not None and max(question.live_inside(each)) <= limit_bytes]
+        best = min(able, key=lambda each: cost_of(each.cascade), default=run)
+        if cost_of(best.cascade) >= cost_of(run.cascade):
+            break
+        run = best
+        rows = {name: run.cascade.rows_of[name] for name in rows}
+    return run

@@ -110,12 +110,13 @@ class Namer:
 
 
 _BY_ROWS = ("begin", "push_input", "end", "cancel", "rows", "progress", "take")  # of models whose input comes by rows
+_HOOKS = ("before_input", "after_output")
 _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
 
 
 def public_symbols(model: str) -> tuple[str, ...]:
     """The symbols that every model of this name owns."""
-    return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset", "init", *_BY_ROWS, *_CASCADES))
+    return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset", "init", *_HOOKS, *_BY_ROWS, *_CASCADES))
 
 
 def model_of_symbol(symbol: str) -> str:

@@ -37,6 +37,7 @@ class Options:
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
+    dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
 

@@ -11,6 +11,7 @@ from aidge_build.emit.cascades import CascadeText, cascades_of, run_steps
 from aidge_build.emit.claim import c_string
 from aidge_build.emit.functions import functions_of, has_instances
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
+from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import RUN_ARENA, RUN_STATE
@@ -132,6 +133,7 @@ def _text(
         pushing=next((one for one in functions if one.symbol.startswith(f"{program.name}_push_")), None),
         begin_checks=_pointer_checks(program, told(program, ports)),
         owns_progress=owns_progress(program),
+        hooks=hooks_of(program, ports),
     )
 
 

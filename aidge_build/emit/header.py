@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.emit.arrays import Array, integer
 from aidge_build.emit.functions import STATE_ALIGNMENT, Function, functions_of, has_instances
+from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.names import list_of_names
 from aidge_build.emit.ports import Port, labels_of
 from aidge_build.emit.rows import arriving_port, progress_fields
@@ -113,6 +114,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         has_state=program.states.size_bytes > 0,
         progress=progress_fields(program, ports) if program.progress and has_instances(program) else (),
         rows=program.progress,
+        hooks=hooks_of(program, ports),
     )
 
 

@@ -168,6 +168,12 @@ MODEL = Group(
             default="whole",
         ),
         Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
+        Option(
+            "dma",
+            "hooks: functions of the firmware are called before inputs are read and after outputs are written (docs/c-api.md)",
+            values=("off", "hooks"),
+            default="off",
+        ),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
         Option(
             "bind",

@@ -58,6 +58,7 @@ OPTIONS = {
     "io": ("--io", "word", ("caller", "arena")),
     "input": ("--input", "word", ("whole", "rows")),
     "arena": ("--arena", "word", ("static", "caller")),
+    "dma": ("--dma", "word", ("off", "hooks")),
     "weights": ("--weights", "word", ("c", "incbin")),
     "bind": ("--bind", "pairs", ()),
     "state": ("--state", "pairs", ()),

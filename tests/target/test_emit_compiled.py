@@ -61,6 +61,7 @@ PROGRAMS = {
     "arena-caller": lambda: chain(options=Options(arena="caller")),
     "both": lambda: chain(options=Options(io="arena", arena="caller")),
     "trace": lambda: chain(options=Options(trace=True)),
+    "hooks": lambda: chain(options=Options(dma="hooks")),
     "region": lambda: chain(region="DTCM", arena_alignment=16),
     "hostile": lambda: chain(names=HOSTILE),
     "float": lambda: float_sum(),

@@ -100,6 +100,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             rounding=rounding,
             cost_table=str(table or ""),
             ram_budget=_budget(arguments.ram_budget, arguments.memory_model),
+            max_step=_max_step(arguments),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
@@ -119,6 +120,22 @@ def _budget(text: str | None, memory_model: str) -> int:
     if size is None or text and not size:
         raise AidgeError(f"'{text}' is not a size in bytes", where="--ram-budget", code="USAGE", hint="20480, 20K or 1M")
     return size
+
+
+def _max_step(arguments: argparse.Namespace) -> int:
+    """The instructions of --max-step; 0 where nobody gave one."""
+    if arguments.max_step is None:
+        return 0
+    if arguments.max_step < 1:
+        raise AidgeError(f"a step of {arguments.max_step} instructions computes nothing", where="--max-step", code="USAGE")
+    if arguments.input == "rows":
+        raise AidgeError(
+            "--max-step bounds the steps of an inference, and with --input rows N_push computes all that its rows allow",
+            where="--max-step",
+            code="USAGE",
+            hint="push few rows at a time, or take --input whole",
+        )
+    return arguments.max_step
 
 
 def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:

@@ -16,6 +16,7 @@ from aidge_build.cascade.moves import RowMoves
 from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.row_layer import ROW_AXIS
 from aidge_build.cascade.search import QUICK, Found
+from aidge_build.cascade.waiting import Waiting
 from aidge_build.cascade.words import fitted, smallest
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import Demands
@@ -96,7 +97,8 @@ def _whole_tensors(
     """The best plans of tensors as a whole: with all concatenations and splits, from which cascades are made, and without those
     that need not run."""
     _refuse_giants(assignment.view, board)
-    assignment = without_stores(assignment, demands, buffers_of(assignment))
+    if not options.max_step:  # an inference that is left between two steps has changed no state
+        assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
     shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model != "plain" else plain
@@ -295,7 +297,9 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     region, split, proved = "", tuple[ArenaPart, ...](), False
     states = StateMemory.of(view)
     if options.arena == "static":
-        progress = Progress.of(schedule.cascades, len(view.handed_out) if outside else 0)
+        progress = Progress.of(schedule.cascades, len(view.handed_out) if outside else 0) or (
+            Waiting.of(schedule.cascades, len(view.given) + len(view.handed_out) if outside else 0) if options.max_step else None
+        )
         kept_bytes = states.bytes_of(options.arena) + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
         arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes)
     return Placed(

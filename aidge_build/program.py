@@ -12,6 +12,7 @@ import numpy
 from aidge_build.boards import HOST, Region
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.progress import Progress
+from aidge_build.cascade.waiting import Waiting
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.mem_info import MemInfo
@@ -34,6 +35,7 @@ class Options:
     rounding: str = "onnx"
     memory_model: str = "default"  # plain: no buffer takes over another one's bytes while it lives; cascade: layers by rows
     ram_budget: int = 0  # bytes that the arena, inputs and outputs may take; 0: as they come
+    max_step: int = 0  # instructions that a step of an inference may take; 0: it runs in one piece
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
@@ -176,6 +178,27 @@ class Program:
     def progress(self) -> Progress | None:
         """What is remembered between two pushes of rows; None where the input comes as a whole."""
         return Progress.of(self.cascades, len(self.view.handed_out) if self.options.io == "caller" else 0)
+
+    @cached_property
+    def waiting(self) -> Waiting | None:
+        """What is remembered between two steps of an inference; None where it runs in one piece."""
+        if not self.options.max_step:
+            return None
+        named = len(self.view.given) + len(self.view.handed_out) if self.options.io == "caller" else 0
+        return Waiting.of(self.cascades, named)
+
+    @cached_property
+    def stores(self) -> tuple[Layer, ...]:
+        """The last layers: those that copy the next values of states to their places."""
+        written = {state.written for state in self.view.states}
+        return tuple(layer for layer in self.layers if layer.node.outputs[0] in written)
+
+    @cached_property
+    def step_count(self) -> int:
+        """How many steps an inference has: one for each layer, those of each cascade, one for all stores."""
+        inside = {name for cascade in self.cascades for name in cascade.nodes}
+        alone = sum(layer.node.name not in inside for layer in self.layers) - len(self.stores)
+        return alone + sum(len(cascade.steps) for cascade in self.cascades) + bool(self.stores)
 
     @property
     def pointer_bytes(self) -> int:

@@ -173,11 +173,12 @@ def program(*, type_name: str, io: str = "caller", arena: str = "static", has_st
     }
     text = MAIN
     for word, value in words.items():
-        text = _replaced(text, word, value)
+        text = replaced(text, word, value)
     return text
 
 
-def _replaced(text: str, word: str, value: str) -> str:
+def replaced(text: str, word: str, value: str) -> str:
+    """The text with this word, where it stands alone, as the value."""
     parts = text.split(word)
     joined = parts[0]
     for part in parts[1:]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.elf.findings import ERROR, Finding
@@ -76,6 +77,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
         emulator=arguments.emulator,
         watched_symbols=_arenas(claims[0]) if run_symbol else (),
         cycles=cycles_of(arguments.elf, board),
+        step_symbol=claims[0].step_symbol if run_symbol else "",
     )
 
 
@@ -114,9 +116,11 @@ def _outcome(
     lines += _memory_used(result, claims)
     if result.exit_code != 0:
         lines.append(f"exit code {result.exit_code}")
-    excess = _over_budget(result, arguments.max_instructions)
-    if excess:
-        lines.append(excess.line(arguments.elf))
+    promised = claims[0].max_step if len(claims) == 1 else 0
+    lines += step_lines(result, result.runs, {})
+    findings = [_over_budget(result, arguments.max_instructions), step_finding(result, promised)]
+    excess = [finding for finding in findings if finding is not None]
+    lines += [finding.line(arguments.elf) for finding in excess]
     data = {
         "board": board.name,
         "emulator": result.emulator,
@@ -128,6 +132,7 @@ def _outcome(
         "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
         "run_instructions": result.run_instructions,
         "runs": result.runs,
+        "steps": step_data(result, promised) or None,
         "run_flash_lines": result.flash_lines,
         "layers": [
             {

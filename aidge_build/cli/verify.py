@@ -14,6 +14,7 @@ from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.compile import build_program
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
@@ -96,6 +97,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)
     text = _lines(arguments, data, passed)
+    text += step_lines(execution.result, execution.result.runs, {layer.symbol: layer.node.name for layer in program.layers})
+    too_long = step_finding(execution.result, program.options.max_step)
+    if too_long:
+        text.append(too_long.line(arguments.model))
+        passed = False
     if beside and floats:
         data["beside_float"] = as_json(beside, floats)
         text += lines(beside, data["beside_float"])
@@ -178,6 +184,8 @@ def _data(
         "stack_bytes": result.stack_high_water_bytes,
         "flash_bytes": {"code": execution.code_bytes, "weights": execution.weights_bytes},
     }
+    steps = step_data(result, program.options.max_step)
+    data |= {"steps": steps} if steps else {}
     return data if accuracy is None else {**data, "accuracy": accuracy}
 
 

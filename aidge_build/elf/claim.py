@@ -44,6 +44,7 @@ class Claim:
     `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host",
     or "" for any core. `interface` and `code` are the digests of the header and of the code file that the constants were
     generated with. `functions` are those that the firmware calls. `is_contradicted`: another claim of the model says otherwise.
+    `max_step` are the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
 
     model: str
@@ -63,6 +64,8 @@ class Claim:
     peak_bytes: int = 0
     is_contradicted: bool = False
     from_plan: str = ""
+    max_step: int = 0
+    step_count: int = 0
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -72,9 +75,18 @@ class Claim:
 
     @property
     def computing(self) -> tuple[str, ...]:
-        """The functions that compute something, of which the firmware calls some: N_run, or by rows N_push_<input> and N_end."""
-        by_rows = [name for name in self.functions if name.startswith(f"{self.model}_push_")]
-        return (f"{self.model}_run", *by_rows, *([f"{self.model}_end"] if by_rows else []))
+        """The functions that compute, of which the firmware calls some: N_run, or N_push_<input> or N_step, and N_end."""
+        pieces = [
+            name
+            for name in self.functions
+            if name.startswith(f"{self.model}_push_") or self.max_step and name == self.step_symbol
+        ]
+        return (f"{self.model}_run", *pieces, *([f"{self.model}_end"] if pieces else []))
+
+    @property
+    def step_symbol(self) -> str:
+        """The function that computes a step."""
+        return f"{self.model}_step" if self.max_step else ""
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -111,6 +123,8 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         functions=read.several("functions", _symbol),
         layers=read.several("layers", _symbol),
         peak_bytes=read.count("peak_bytes"),
+        max_step=_of_steps(read, "max_step"),
+        step_count=_of_steps(read, "count"),
     )
     if claim.arenas and sum(part.size_bytes for part in claim.arenas) != claim.arena_bytes:
         raise ValueError("the parts of its arena are not the whole")
@@ -133,6 +147,11 @@ def _kept(fields: Any, is_64_bit: bool) -> ClaimedArena:
     found, read = _arena(fields), _Fields(fields)
     found = replace(found, word=read.text("word", _WORD))
     return replace(found, size_bytes=read.count("size_bytes_64")) if is_64_bit else found
+
+
+def _of_steps(claim: _Fields, name: str) -> int:
+    """A number of the steps of an inference; 0 where it runs in one piece."""
+    return _Fields(claim.get("steps")).count(name) if "steps" in claim.fields else 0
 
 
 def _constant(fields: Any) -> ClaimedConstant:

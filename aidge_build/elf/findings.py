@@ -75,6 +75,9 @@ RULES = {
     "INS01": Rule(
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"
     ),
+    "INS02": Rule(
+        "a step of an inference takes more instructions than the model promises", "a smaller max_step cuts layers finer"
+    ),
     "NOTE": Rule(
         "the program holds no claim of a model", "does it call a generated model? Its linker script must keep .note.aidge"
     ),

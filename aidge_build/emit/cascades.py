@@ -91,11 +91,13 @@ class _Printer:
         endings = [part.ending for part in self.program.parts if part.ending in self.endings]
         arenas = tuple(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings)
         ports = tuple(port.declaration for port in self.used.values())
-        brought = (f"{progress_type(self.program)} *at", "const uint8_t *rows", "uint32_t count")
+        progress = f"{progress_type(self.program)} *at"
+        brought = (progress, "const uint8_t *rows", "uint32_t count")
+        waits = (progress,) if self.program.waiting else ()
         return CascadeText(
             self.symbol,
             tuple(self._comment()),
-            (*arenas, *(brought if arrives else ports)),
+            (*waits, *arenas, *(brought if arrives else ports)),
             (*(f"{RUN_ARENA}{ending}" for ending in endings), *self.used),
             "uint8_t" if len(cases) <= 256 else "uint16_t",
             len(table),
@@ -170,7 +172,7 @@ class _Printer:
             return f"({target}){through}{self._address(place.offset_bytes + rows.slot * row_bytes(tensor))}"
         cursor = ""
         if position in walk:
-            kept = "at->" if self.cascade.arriving else ""
+            kept = "at->" if self.cascade.arriving or self.program.waiting else ""
             cursor = self.cursors.setdefault((step.node, position), f"{kept}at_{len(self.cursors)}")
             if walk[position]:
                 advances.append(f"{cursor} += {walk[position]}u;")

@@ -18,6 +18,7 @@ from aidge_build.emit.places import RUN_ARENA, RUN_STATE
 from aidge_build.emit.ports import Port
 from aidge_build.emit.rows import owns_progress, rows_text, told
 from aidge_build.emit.state import state_text
+from aidge_build.emit.steps import owns_steps, steps_text
 from aidge_build.emit.template import render_file
 from aidge_build.emit.unused import without_unused
 from aidge_build.naming import DIGEST_DIGITS, code_symbol
@@ -96,6 +97,7 @@ def _text(
 ) -> str:
     functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
     named = {function.symbol: function for function in functions}
+    steps = run_steps(program, layers, cascades)
     return render_file(
         "model.c",
         name=program.name,
@@ -117,7 +119,7 @@ def _text(
         layers=layers,
         cascades=cascades,
         shifts=any(cascade.shifted_bytes for cascade in program.cascades),
-        steps=run_steps(program, layers, cascades),
+        steps=steps,
         functions=functions,
         run=named[f"{program.name}_run"],
         caller_arena=program.options.arena == "caller",
@@ -134,6 +136,9 @@ def _text(
         begin_checks=_pointer_checks(program, told(program, ports)),
         owns_progress=owns_progress(program),
         hooks=hooks_of(program, ports),
+        stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)]),
+        step=named.get(f"{program.name}_step"),
+        owns_steps=owns_steps(program),
     )
 
 
@@ -156,7 +161,7 @@ def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
     checked = ports if program.options.io == "caller" else by_rows
     pointers = [(port.parameter, port.alignment) for port in checked]
     if has_instances(program):
-        kept = ["!self->arena"] if program.progress else []
+        kept = ["!self->arena"] if program.progress or program.waiting and program.arena.peak_bytes else []
         kept += ["!self->state"] if program.states.size_bytes else []
         return ["!self", *kept, *(_bad_pointer(name, alignment) for name, alignment in pointers)]
     if program.options.arena == "caller" and program.arena.peak_bytes > 0:

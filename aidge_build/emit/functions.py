@@ -3,43 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from aidge_build.emit.function import Function
 from aidge_build.emit.ports import Port
 from aidge_build.emit.rows import arriving_port, told
+from aidge_build.emit.step_functions import step_functions
 from aidge_build.program import Program
 
 STATE_ALIGNMENT = 8  # bytes: of N_state, enough for every type of element
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function of N.h. `parameters` are C declarations, `arguments` the same names; both empty where there are none."""
-
-    symbol: str
-    returns: str
-    parameters: tuple[str, ...]
-    arguments: tuple[str, ...]
-    comment: tuple[str, ...]
-
-    @property
-    def signature(self) -> str:
-        """What stands between the parentheses."""
-        return ", ".join(self.parameters) or "void"
-
-    @property
-    def passed(self) -> str:
-        """The arguments of a call with the same names."""
-        return ", ".join(self.arguments)
-
-
 def has_instances(program: Program) -> bool:
     """Whether functions get `N_instance *self`: with what is remembered between calls and is the firmware's, as the arena is."""
-    return program.options.arena == "caller" and (program.states.size_bytes > 0 or program.progress is not None)
+    return program.options.arena == "caller" and (
+        program.states.size_bytes > 0 or program.progress is not None or program.waiting is not None
+    )
 
 
 def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, ...]:
-    """N_run, and what a model with state or an input by rows has beside it."""
+    """N_run, and what a model with state, an input by rows or steps has beside it."""
     name = program.name
     run = _run(program, ports)
     self = (f"{name}_instance *self",) if has_instances(program) else ()
@@ -47,7 +28,11 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
     reset = Function(
         f"{name}_reset", "void", self, arguments, ("Gives the state its initial value again: what the next call sees.",)
     )
-    others = (*((reset,) if program.states.size_bytes else ()), *_by_rows(program, ports, self, arguments))
+    others = (
+        *((reset,) if program.states.size_bytes else ()),
+        *_by_rows(program, ports, self, arguments),
+        *step_functions(program, ports, self, arguments),
+    )
     return (_init(program, self, arguments), run, *others) if self else (run, *others)
 
 
@@ -93,7 +78,7 @@ def _by_rows(
 
 def _init(program: Program, self: tuple[str, ...], arguments: tuple[str, ...]) -> Function:
     prefix, has_state = program.name.upper(), program.states.size_bytes > 0
-    between = "inferences" if program.progress else "calls"
+    between = "inferences" if program.progress or program.waiting else "calls"
     arena = f"{prefix}_ARENA_BYTES at a multiple of {prefix}_ARENA_ALIGNMENT, may be used by others between {between}"
     comment = (
         f"Makes an instance, in any memory{', with its own state' if has_state else ''}: before all other functions. "
@@ -145,6 +130,8 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
             lines.append(f"Write {pointer} before the call." if port.is_input else f"Read {pointer} after the call.")
         if not program.progress:
             lines.append("Inputs do not survive the call: the arena is used again for what follows.")
+    if program.waiting:
+        lines.append(f"{prefix}_ORDER when an inference in steps has begun: {program.name}_end or {program.name}_cancel first.")
     if program.progress:
         lines.append(f"{prefix}_ORDER when an inference by rows has begun: {program.name}_end or {program.name}_cancel first.")
     failure = "1 when a pointer is null or misaligned, with nothing computed" if can_fail else "there is no failure"

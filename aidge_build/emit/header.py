@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.emit.arrays import Array, integer
-from aidge_build.emit.functions import STATE_ALIGNMENT, Function, functions_of, has_instances
+from aidge_build.emit.function import Function
+from aidge_build.emit.functions import STATE_ALIGNMENT, functions_of, has_instances
 from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.names import list_of_names
 from aidge_build.emit.ports import Port, labels_of
 from aidge_build.emit.rows import arriving_port, progress_fields
+from aidge_build.emit.steps import step_fields
 from aidge_build.emit.template import render_file
 from aidge_build.naming import DIGEST_DIGITS, comment_text, second_name
 from aidge_build.program import Program
@@ -104,6 +106,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
             _arena_macros(program),
             *_state_macros(program),
             *_rows_macros(program, ports),
+            *_step_macros(program),
         ],
         public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program, functions)],
         digest=digest,
@@ -112,9 +115,9 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         functions=functions,
         has_instances=has_instances(program),
         has_state=program.states.size_bytes > 0,
-        progress=progress_fields(program, ports) if program.progress and has_instances(program) else (),
-        rows=program.progress,
         hooks=hooks_of(program, ports),
+        progress=_kept_in_instance(program, ports) if has_instances(program) else (),
+        has_codes=program.progress is not None or program.waiting is not None,
     )
 
 
@@ -125,6 +128,24 @@ def _rows_macros(program: Program, ports: tuple[Port, ...]) -> tuple[MacroGroup,
     comment = (f"Input '{comment_text(port.tensor.name)}' comes by rows: these follow each other in memory.",)
     values = ((f"{port.macro}_ROWS", str(progress.line.height)), (f"{port.macro}_ROW_BYTES", str(progress.line.row_bytes)))
     return (MacroGroup(comment, values),)
+
+
+def _kept_in_instance(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
+    """The fields of how far an inference is."""
+    if program.waiting:
+        return step_fields(program, ports)
+    return progress_fields(program, ports) if program.progress else ()
+
+
+def _step_macros(program: Program) -> tuple[MacroGroup, ...]:
+    if program.waiting is None:
+        return ()
+    prefix = program.name.upper()
+    values = (
+        (f"{prefix}_MAX_STEP_INSTRUCTIONS", str(program.options.max_step)),
+        (f"{prefix}_STEPS", str(program.step_count)),
+    )
+    return (MacroGroup(("An inference in steps: how long one may be, and how many there are.",), values),)
 
 
 def _port_macros(program: Program, port: Port) -> MacroGroup:

@@ -12,6 +12,7 @@ from aidge_build.program import Program
 MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT", "_NAMES", "_NAMES_SIZE")
 _OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIONS", "STATE_BYTES", "STATE_ALIGNMENT")
 _ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES")  # of models whose input comes by rows
+_STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEPS")  # of models that run in steps
 _LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 
@@ -47,8 +48,10 @@ def ports_of(program: Program) -> tuple[Port, ...]:
     taken = [name + part.ending for part in program.parts for name in ("arena", "arena_bytes")]
     taken += ["self", "state", "state_bytes"] if program.states.size_bytes else []
     taken += ["self", "at", "rows", "count", "steps"] if program.progress else []
+    taken += ["self", "at", "code", "steps"] if program.waiting else []
     parameters = Namer(taken=taken)
-    reserved = (*_OTHER_MACROS, *(_LABEL_MACROS if labels_of(program) else ()), *(_ROW_MACROS if program.progress else ()))
+    reserved = [*_OTHER_MACROS, *(_LABEL_MACROS if labels_of(program) else ()), *(_ROW_MACROS if program.progress else ())]
+    reserved += _STEP_MACROS if program.waiting else ()
     macros = Namer(prefix, (f"{prefix}_{word}" for word in reserved))
     sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, names in sides:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from aidge_build.boards import Board
 from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, InstructionCycles, LayerCount, Program, RunResult
+from aidge_build.emulate.program import INSTRUCTION_LIMIT, InstructionCycles, LayerCount, Program, RunResult, Steps
 from aidge_build.errors import AidgeError
 
-__all__ = ["InstructionCycles", "LayerCount", "RunResult", "run_program"]
+__all__ = ["InstructionCycles", "LayerCount", "RunResult", "Steps", "run_program"]
 
 
 def run_program(
@@ -27,12 +27,13 @@ def run_program(
     instruction_limit: int = INSTRUCTION_LIMIT,
     watched_symbols: Sequence[str] = (),
     cycles: InstructionCycles | None = None,
+    step_symbol: str = "",
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
 
     The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
     others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
-    `run_symbol` together, and of each of `layer_symbols` within them.
+    `run_symbol` together, and of each of `layer_symbols` within them; of the calls of `step_symbol`, the longest.
     `watched_symbols` are variables (arenas): how many of their bytes the runs wrote. `cycles`
     asks for an estimate with these numbers, and for the lines of flash that data are read from, in Unicorn and where this
     machine has a C compiler.
@@ -54,6 +55,7 @@ def run_program(
         instruction_limit,
         tuple(watched_symbols),
         cycles,
+        step_symbol,
     )
     if board.is_host:
         from aidge_build.emulate.native import run_natively

@@ -39,6 +39,7 @@ class _PythonCounter:
             layer_addresses,
             lambda: machine.reg_read(arm_const.UC_ARM_REG_LR),
             program.main_address,
+            program.step_address,
         )
         self._known: dict[tuple[int, int], int] = {}
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
@@ -76,7 +77,12 @@ class _PythonCounter:
 
 # The structures of counting.h and unicorn_hook.c.
 class _Layer(ctypes.Structure):
-    _fields_ = [("address", ctypes.c_uint32), ("turn", ctypes.c_uint32), ("instructions", ctypes.c_uint64)]
+    _fields_ = [
+        ("address", ctypes.c_uint32),
+        ("turn", ctypes.c_uint32),
+        ("instructions", ctypes.c_uint64),
+        ("longest_step", ctypes.c_uint64),
+    ]
 
 
 class _Counting(ctypes.Structure):
@@ -85,14 +91,21 @@ class _Counting(ctypes.Structure):
         ("inside_run", ctypes.c_uint64),
         ("limit", ctypes.c_uint64),
         ("before_main", ctypes.c_uint64),
+        ("step_instructions", ctypes.c_uint64),
+        ("longest_step", ctypes.c_uint64),
         ("run_address", ctypes.c_uint32),
         ("main_address", ctypes.c_uint32),
+        ("step_address", ctypes.c_uint32),
         ("runs", ctypes.c_uint32),
         ("return_address", ctypes.c_uint32),
         ("running", ctypes.c_uint32),
         ("endless_loop", ctypes.c_uint32),
         ("over_limit", ctypes.c_uint32),
+        ("steps", ctypes.c_uint32),
+        ("step_return", ctypes.c_uint32),
+        ("stepping", ctypes.c_uint32),
         ("current", ctypes.c_int32),
+        ("step_layer", ctypes.c_int32),
         ("layer_count", ctypes.c_uint32),
         ("layers", ctypes.POINTER(_Layer)),
     ]
@@ -159,7 +172,7 @@ class _NativeCounter:
         layer_addresses: Sequence[int],
         library: ctypes.CDLL,
     ):
-        self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address, 0, 0) for address in layer_addresses))
+        self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address, 0, 0, 0) for address in layer_addresses))
         # Anonymous maps: pages of the tables that no block touches cost nothing.
         self._tables = [mmap.mmap(-1, len(content) // 2 * ctypes.sizeof(_Block)) for _, content in code]
         self._cycles = [_cycle_table(program.cycles, origin, len(content)) for origin, content in code] if program.cycles else []
@@ -180,6 +193,7 @@ class _NativeCounter:
             limit=program.instruction_limit,
             run_address=program.run_address,
             main_address=program.main_address,
+            step_address=program.step_address,
             current=-1,
             layer_count=len(layer_addresses),
             layers=self._layers,
@@ -233,6 +247,11 @@ class _NativeCounter:
         return [self._layers[index].instructions for index in range(self._hook.counting.layer_count)]
 
     @property
+    def layer_steps(self) -> list[int]:
+        """The longest step of each layer address."""
+        return [self._layers[index].longest_step for index in range(self._hook.counting.layer_count)]
+
+    @property
     def cycles(self) -> tuple[int, list[int]] | None:
         """Estimated cycles inside the runs, and per layer address; None without a table."""
         if not self._cycles:
@@ -240,7 +259,7 @@ class _NativeCounter:
         return self._hook.cycles, [self._layer_cycles[index] for index in range(self._hook.counting.layer_count)]
 
     def __getattr__(self, name: str) -> int:
-        if name in ("total", "inside_run", "before_main", "runs", "endless_loop", "over_limit"):
+        if name in ("total", "inside_run", "before_main", "runs", "endless_loop", "over_limit", "steps", "longest_step"):
             return getattr(self._hook.counting, name)
         raise AttributeError(name)
 

@@ -4,6 +4,7 @@
  *
  * A layer's share reaches from the entry of its function to the entry of the next layer or to the return of the run: layers
  * run one after another and share kernels. Layers that the linker merged into one address take turns in the order of their slots.
+ * A step is a call of a second function, mostly within runs: the longest counts, in all and of each layer that one begins with.
  */
 #ifndef AIDGE_COUNTING_H
 #define AIDGE_COUNTING_H
@@ -16,13 +17,15 @@ struct layer {
     uint32_t address; /* sorted; equal addresses are merged layers */
     uint32_t turn;    /* for the first of several merged layers: whose turn it is */
     uint64_t instructions;
+    uint64_t longest_step;
 };
 
 struct counting {
-    uint64_t total, inside_run, limit, before_main;
-    uint32_t run_address, main_address; /* ~0: no such function */
+    uint64_t total, inside_run, limit, before_main, step_instructions, longest_step;
+    uint32_t run_address, main_address, step_address; /* ~0: no such function */
     uint32_t runs, return_address, running, endless_loop, over_limit;
-    int32_t current;
+    uint32_t steps, step_return, stepping;
+    int32_t current, step_layer;
     uint32_t layer_count;
     struct layer *layers;
 };
@@ -51,6 +54,28 @@ static void counting_enter_layer(struct counting *counting, int32_t first)
     layer->turn++;
 }
 
+static void counting_step(struct counting *counting, uint32_t address, uint32_t instructions, int32_t first_layer, uint32_t link)
+{
+    if (counting->stepping && address == counting->step_return)
+        counting->stepping = 0;
+    if (address == counting->step_address) {
+        counting->stepping = 1;
+        counting->steps++;
+        counting->step_return = link & ~1u;
+        counting->step_instructions = 0;
+        counting->step_layer = NO_LAYER;
+    }
+    if (!counting->stepping)
+        return;
+    if (first_layer != NO_LAYER && counting->step_layer == NO_LAYER)
+        counting->step_layer = counting->running ? counting->current : first_layer;
+    counting->step_instructions += instructions;
+    if (counting->step_instructions > counting->longest_step)
+        counting->longest_step = counting->step_instructions;
+    if (counting->step_layer != NO_LAYER && counting->step_instructions > counting->layers[counting->step_layer].longest_step)
+        counting->layers[counting->step_layer].longest_step = counting->step_instructions;
+}
+
 /* `first_layer` is counting_find of the block's address, remembered by the caller; `link` is the return address of a call. */
 static void counting_block(struct counting *counting, uint32_t address, uint32_t instructions, int32_t first_layer, uint32_t link)
 {
@@ -71,10 +96,11 @@ static void counting_block(struct counting *counting, uint32_t address, uint32_t
     counting->total += instructions;
     if (counting->total > counting->limit)
         counting->over_limit = 1;
+    if (counting->running && first_layer != NO_LAYER)
+        counting_enter_layer(counting, first_layer);
+    counting_step(counting, address, instructions, first_layer, link);
     if (!counting->running)
         return;
-    if (first_layer != NO_LAYER)
-        counting_enter_layer(counting, first_layer);
     counting->inside_run += instructions;
     if (counting->current != NO_LAYER)
         counting->layers[counting->current].instructions += instructions;

@@ -18,6 +18,7 @@ class Counting:
     addresses: Sequence[int]
     read_link: Callable[[], int]
     main_address: int = NO_ADDRESS
+    step_address: int = NO_ADDRESS
     total: int = 0
     inside_run: int = 0
     before_main: int = 0
@@ -25,16 +26,23 @@ class Counting:
     endless_loop: int = 0
     over_limit: bool = False
     layers: list[int] = field(default_factory=list)
+    steps: int = 0
+    longest_step: int = 0
+    layer_steps: list[int] = field(default_factory=list)
     running: bool = False
 
     def __post_init__(self) -> None:
         self.layers = [0] * len(self.addresses)
+        self.layer_steps = [0] * len(self.addresses)
         self._slots: dict[int, list[int]] = {}
         for slot, address in enumerate(self.addresses):
             self._slots.setdefault(address, []).append(slot)
         self._turns: dict[int, int] = {}
         self._return_address = 0
         self._current: int | None = None
+        self._step_instructions: int | None = None  # None: no step runs
+        self._step_return = 0
+        self._step_layer: int | None = None
 
     def block(self, address: int, instructions: int) -> None:
         """A basic block of `instructions` starts at `address`."""
@@ -50,6 +58,23 @@ class Counting:
         self.over_limit = self.total > self.limit
         if self.running:
             self._count_inside(address, instructions)
+        self._count_step(address, instructions)
+
+    def _count_step(self, address: int, instructions: int) -> None:
+        if address == self._step_return:
+            self._step_instructions = None
+        if address == self.step_address:
+            self._step_instructions, self._step_layer = 0, None
+            self._step_return = self.read_link() & ~1
+            self.steps += 1
+        if self._step_instructions is None:
+            return
+        if self._step_layer is None and address in self._slots:
+            self._step_layer = self._current if self.running else self._slots[address][0]
+        self._step_instructions += instructions
+        self.longest_step = max(self.longest_step, self._step_instructions)
+        if self._step_layer is not None:
+            self.layer_steps[self._step_layer] = max(self.layer_steps[self._step_layer], self._step_instructions)
 
     def _count_inside(self, address: int, instructions: int) -> None:
         slots = self._slots.get(address)

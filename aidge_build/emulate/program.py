@@ -27,12 +27,22 @@ class InstructionCycles:
 @dataclass(frozen=True)
 class LayerCount:
     """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated,
-    `flash_lines` how often its data came from another 16 bytes of flash than before."""
+    `flash_lines` how often its data came from another 16 bytes of flash than before; `longest_step` are the instructions of the
+    longest step that begins with it."""
 
     symbol: str
     instructions: int | None
     cycles: int | None = None
     flash_lines: int | None = None
+    longest_step: int | None = None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The calls of the step symbol: how many there were, and the instructions of the longest."""
+
+    count: int
+    longest: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,7 @@ class RunResult:
     run_cycles: int | None = None
     start_up_instructions: int | None = None
     flash_lines: int | None = None
+    steps: Steps | None = None
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -77,11 +88,18 @@ class Program:
     instruction_limit: int
     watched_symbols: Sequence[str] = ()
     cycles: InstructionCycles | None = None
+    step_symbol: str = ""
 
     @property
     def run_address(self) -> int:
         """The entry of the run symbol, or NO_ADDRESS."""
         symbol = self.image.symbol(self.run_symbol) if self.run_symbol else None
+        return symbol.address if symbol else NO_ADDRESS
+
+    @property
+    def step_address(self) -> int:
+        """The entry of the step symbol, or NO_ADDRESS."""
+        symbol = self.image.symbol(self.step_symbol) if self.step_symbol else None
         return symbol.address if symbol else NO_ADDRESS
 
     @property
@@ -101,11 +119,12 @@ class Program:
         instructions: list[int],
         cycles: list[int] | None = None,
         flash_lines: list[int] | None = None,
+        longest: list[int] | None = None,
     ) -> tuple[LayerCount, ...]:
         """The counts of `slots` in the order of `layer_symbols`."""
         columns = [
             {name: number for (_, name), number in zip(slots, numbers, strict=True)} if numbers is not None else {}
-            for numbers in (instructions, cycles, flash_lines)
+            for numbers in (instructions, cycles, flash_lines, longest)
         ]
         return tuple(LayerCount(name, *(column.get(name) for column in columns)) for name in self.layer_symbols)
 

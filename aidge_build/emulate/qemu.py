@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from aidge_build.emulate.native_code import shared_library
-from aidge_build.emulate.program import NO_ADDRESS, Program, RunResult
+from aidge_build.emulate.program import NO_ADDRESS, Program, RunResult, Steps
 from aidge_build.errors import AidgeError, MissingTool
 
 _QEMU = "qemu-system-arm"
@@ -67,7 +67,9 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
     stdout = console.read_text(errors="replace") if console.is_file() else ""
     measured = _read_counts(counts)
     _raise_on_failure(program, result, stdout, measured)
-    layers = program.layer_counts(slots, measured["layer"]) if measured else program.layer_counts((), [])
+    steps = Steps(measured["steps"][0], measured["longest_step"][0]) if _one(measured, "steps") else None
+    longest = measured.get("layer_step", []) if steps else None
+    layers = program.layer_counts(slots, measured["layer"], longest=longest) if measured else program.layer_counts((), [])
     runs = _one(measured, "runs")
     written = sum(measured["written"]) if measured.get("written") else None
     return RunResult(
@@ -81,6 +83,7 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         "qemu",
         written,
         start_up_instructions=_one(measured, "before_main") or None,
+        steps=steps,
     )
 
 
@@ -96,6 +99,7 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, slots: tuple[
         _escape(str(plugin)),
         f"out={_escape(str(counts))}",
         f"run={run}",
+        f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
         f"stack=0x{low:x}:0x{high:x}",
         f"limit={program.instruction_limit}",

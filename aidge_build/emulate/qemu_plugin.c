@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts, the lowest stack address that was written, and how
  * many bytes of stretches of memory (arenas) the runs wrote.
- * Arguments: out=FILE run=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N and layer=ADDRESS, sorted by address, once per layer.
+ * Arguments: out=FILE run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N and layer=ADDRESS, sorted by address, once per layer.
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include "counting.h"
 
@@ -43,7 +43,7 @@ struct block {
     bool calls, endless;
 };
 
-static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .current = NO_LAYER};
+static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .step_address = ~0u, .current = NO_LAYER};
 static const struct block *previous;
 static const char *result_path;
 static uint32_t stack_low, stack_high, lowest_write;
@@ -55,7 +55,7 @@ struct watch {
 static struct watch *watches;
 static uint32_t watch_count;
 /* Set when a run was entered by a jump: its return address is then unknown, and so is the count inside. */
-static bool entered_by_jump;
+static bool entered_by_jump, stepped_by_jump;
 
 static uint32_t written_bytes(const struct watch *watch)
 {
@@ -77,6 +77,10 @@ static void write_result(void)
     fprintf(file, "over_limit %u\n", counting.over_limit);
     for (uint32_t index = 0; index < counting.layer_count; index++)
         fprintf(file, "layer %" PRIu64 "\n", counting.layers[index].instructions);
+    if (!stepped_by_jump)
+        fprintf(file, "steps %u\nlongest_step %" PRIu64 "\n", counting.steps, counting.longest_step);
+    for (uint32_t index = 0; index < counting.layer_count; index++)
+        fprintf(file, "layer_step %" PRIu64 "\n", counting.layers[index].longest_step);
     for (uint32_t index = 0; index < watch_count; index++)
         fprintf(file, "written %u\n", written_bytes(&watches[index]));
     fclose(file);
@@ -87,12 +91,12 @@ static void on_execute(unsigned cpu, void *data)
     const struct block *block = data;
     uint32_t link = 0;
     (void)cpu;
-    if (block->address == counting.run_address) {
+    if (block->address == counting.run_address || block->address == counting.step_address) {
         /* The interface shows no registers: the return address is what follows the call that led here. */
         if (previous != NULL && previous->calls)
             link = previous->end;
         else
-            entered_by_jump = true;
+            *(block->address == counting.run_address ? &entered_by_jump : &stepped_by_jump) = true;
     }
     counting_block(&counting, block->address, block->instructions, block->layer, link);
     if (block->endless)
@@ -172,6 +176,8 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             result_path = strdup(value);
         else if (strncmp(arguments[index], "run=", 4) == 0)
             counting.run_address = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "step=", 5) == 0)
+            counting.step_address = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "main=", 5) == 0)
             counting.main_address = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "limit=", 6) == 0)

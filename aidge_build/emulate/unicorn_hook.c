@@ -124,7 +124,7 @@ void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data
     struct block *block = look_up(hook, (uint32_t)address, size);
     if (block == NULL)
         return;
-    if (address == hook->counting.run_address)
+    if (address == hook->counting.run_address || address == hook->counting.step_address)
         hook->read_register(machine, (int)hook->link_register, &link);
     /* What is not executed in the order of memory was reached by a taken branch: its cost belongs to where it came from. */
     if (address != hook->following)

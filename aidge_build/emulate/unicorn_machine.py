@@ -17,7 +17,7 @@ except ImportError as error:
 
 from aidge_build.boards import Region
 from aidge_build.emulate.block_counter import make_counter
-from aidge_build.emulate.program import Program, RunResult
+from aidge_build.emulate.program import Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
 
 _CPU_MODELS = {
@@ -101,7 +101,13 @@ class Machine:
             self._explain_stop(counter)
         cycles, lines = (counter.cycles, counter.flash_lines) if counter else (None, None)
         per_layer = [numbers[1] if numbers else None for numbers in (cycles, lines)]
-        layers = program.layer_counts(slots, counter.layers, *per_layer) if counter else program.layer_counts((), [])
+        steps = Steps(counter.steps, counter.longest_step) if counter and counter.steps else None
+        longest = counter.layer_steps if counter and steps else None
+        layers = (
+            program.layer_counts(slots, counter.layers, per_layer[0], per_layer[1], longest)
+            if counter
+            else program.layer_counts((), [])
+        )
         return RunResult(
             self.semihosting.exit_code,
             self.semihosting.stdout,
@@ -115,6 +121,7 @@ class Machine:
             cycles[0] if cycles and counter.runs else None,
             counter.before_main or None if counter else None,
             lines[0] if lines and counter.runs else None,
+            steps,
         )
 
     def reach(self, address: int) -> None:

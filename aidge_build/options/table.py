@@ -230,6 +230,12 @@ MODEL = Group(
             metavar="BYTES",
         ),
         Option(
+            "max-step",
+            "an inference runs in steps of at most so many instructions: N_begin, N_step, N_cancel (docs/c-api.md)",
+            "number",
+            metavar="N",
+        ),
+        Option(
             "constant-channels",
             "off: channels that always have the same value are kept as the model has them",
             values=("on", "off"),

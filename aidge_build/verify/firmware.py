@@ -80,6 +80,7 @@ def execute(
         layer_symbols=[layer.symbol for layer in program.layers],
         count=not trace,
         cycles=cycles_of(elf, board) if estimates else None,
+        step_symbol=f"{program.name}_step" if program.waiting else "",
     )
     if result.exit_code != 0:
         raise CheckFailed(

@@ -72,6 +72,7 @@ OPTIONS = {
     "checkout": ("--checkout", "checkouts", ()),
     "memory_model": ("--memory-model", "word", ("default", "plain", "cascade")),
     "ram_budget": ("--ram-budget", "word", ()),
+    "max_step": ("--max-step", "number", ()),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
     "quantize": ("--quantize", "file", ()),
     "ranges": ("--ranges", "word", ("minmax", "moving-average", "percentile", "mse", "entropy")),

@@ -11,7 +11,10 @@ import pytest
 from aidge_build.elf.findings import ERROR, RULES, WARNING, Finding, in_order
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [*sorted((ROOT / "aidge_build" / "elf").glob("*.py")), ROOT / "aidge_build" / "cli" / "run.py"]
+SOURCES = [
+    *sorted((ROOT / "aidge_build" / "elf").glob("*.py")),
+    *(ROOT / "aidge_build" / "cli" / name for name in ("run.py", "steps.py")),
+]
 
 
 def test_the_page_explains_the_codes_in_the_words_of_the_tool():

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Steps that were counted: how long the longest is, and whether it is longer than the model promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aidge_build.elf.findings import ERROR, Finding
+from aidge_build.emulate import RunResult
+
+_NAMED = 3  # layers in a message
+
+
+def step_finding(result: RunResult, max_step: int) -> Finding | None:
+    """The finding of a program whose longest step is longer than `max_step` (0: nothing is promised). Counts are exact, so there
+    is no tolerance."""
+    if not max_step or result.steps is None or result.steps.longest <= max_step:
+        return None
+    longest = result.steps.longest
+    too_long = {layer.symbol: layer.longest_step for layer in result.layers if (layer.longest_step or 0) > max_step}
+    named = ", ".join(f"{name} {length:,}" for name, length in sorted(too_long.items(), key=lambda one: -(one[1] or 0))[:_NAMED])
+    smaller = max_step * max_step * 95 // (longest * 100)
+    return Finding(
+        "INS02",
+        ERROR,
+        f"a step takes {longest:,} instructions, at most {max_step:,} are promised: {named or 'no layer is known'}",
+        f"its length was estimated too small: --max-step {smaller} cuts layers finer, so that steps of {max_step:,} are kept",
+    )
+
+
+def step_lines(result: RunResult, inferences: int | None, names: Mapping[str, str]) -> list[str]:
+    """How many steps there were, and the longest with its layer; `names` are those of layers by symbol."""
+    if result.steps is None:
+        return []
+    longest = max(result.layers, key=lambda layer: layer.longest_step or 0, default=None)
+    per_inference = f"{round(result.steps.count / inferences):,} steps per inference" if inferences else "steps"
+    where = ""
+    if longest is not None and longest.longest_step == result.steps.longest:
+        where = f", in '{names.get(longest.symbol, longest.symbol)}'"
+    return [f"{per_inference}, the longest takes {result.steps.longest:,} instructions{where}"]
+
+
+def step_data(result: RunResult, max_step: int) -> dict:
+    """The same for programs; {} where no steps were counted."""
+    if result.steps is None:
+        return {}
+    return {
+        "max_step": max_step or None,
+        "count": result.steps.count,
+        "longest": result.steps.longest,
+        "layers": {layer.symbol: layer.longest_step for layer in result.layers if layer.longest_step},
+    }

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Inference in steps: any sequence of steps computes what N_run does, what is left changes nothing, and no step is too long."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command import aidge_build
+from tests.row_models import image_classifier, image_filter, running_image
+from tests.step_models import program
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
+SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
+MAX_STEP = 20_000
+MODELS = {
+    "an int8 classifier": (image_classifier(), "int8_t", False),
+    "a float filter that writes rows": (image_filter(), "float", False),
+    "a state": (running_image(), "float", True),
+}
+WAYS = {"io=caller": (), "io=arena": ("--io", "arena"), "arena=caller": ("--arena", "caller")}
+WAYS["both"] = (*WAYS["io=arena"], *WAYS["arena=caller"])
+CASCADES = ("--memory-model", "cascade")
+ALL = [(name, way, more) for name in MODELS for way in WAYS for more in ((), CASCADES)]
+SOME = [
+    ("an int8 classifier", "io=caller", CASCADES),
+    ("a float filter that writes rows", "arena=caller", ()),
+    ("a state", "both", ()),
+    ("a state", "io=caller", CASCADES),
+]
+
+
+def compiled(folder: Path, data: bytes, *words: str, max_step: int = MAX_STEP) -> dict:
+    (folder / "net.onnx").write_bytes(data)
+    made = aidge_build("compile", folder / "net.onnx", "--out", folder, "--max-step", str(max_step), "--json", *words)
+    assert made.exit_code == 0, made
+    return made.json
+
+
+@pytest.mark.parametrize("name, way, more", ALL if "AIDGE_STRESS" in os.environ else SOME)
+def test_steps_give_the_bits_of_a_run_and_what_is_left_changes_nothing(name, way, more, tmp_path):
+    data, type_name, has_state = MODELS[name]
+    state = ("--state", "n=s") if has_state else ()
+    compiled(tmp_path, data, "--cpu", "host", *WAYS[way], *state, *more)
+    words = WAYS[way]
+    options = {"io" if word == "--io" else "arena": value for word, value in zip(words[::2], words[1::2], strict=True)}
+    (tmp_path / "main.c").write_text(program(type_name=type_name, max_step=MAX_STEP, has_state=has_state, **options))
+    sources = [str(tmp_path / file) for file in ("net.c", "net_weights.c", "main.c")]
+    subprocess.run(["gcc", *WARNINGS, *SANITIZERS, *sources, "-lm", "-o", str(tmp_path / "app")], check=True)
+    assert subprocess.run([str(tmp_path / "app")], check=False).returncode == 0
+
+
+def test_a_model_without_the_option_has_no_word_of_steps(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(image_classifier())
+    assert aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--cpu", "cortex-m4").exit_code == 0
+    header, code = ((tmp_path / f"net.{ending}").read_text() for ending in ("h", "c"))
+    assert not re.search(r"STEP|net_begin|net_step|NET_OK|enum", header)
+    assert "progress" not in code and '"steps"' not in (tmp_path / "net_weights.c").read_text()
+
+
+def test_steps_and_an_input_by_rows_are_refused_together_with_the_reason(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(image_classifier())
+    made = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--max-step", "9000", "--input", "rows")
+    assert made.exit_code == 2 and "N_push computes all that its rows allow" in made.stderr, made
+    made = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--max-step", "0")
+    assert made.exit_code == 2 and "--max-step" in made.stderr, made

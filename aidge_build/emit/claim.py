@@ -38,6 +38,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Arrays, header_
         "weights": [_constant(array) for array in arrays.all],
         "weights_bytes": arrays.size_bytes,
         "kept": [_kept(one) for one in kept_arrays(program)],
+        **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
         "functions": list(functions),
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,

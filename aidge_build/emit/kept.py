@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aidge_build.emit.rows import owns_progress, progress_symbol
+from aidge_build.emit.steps import owns_steps
+from aidge_build.emit.steps import progress_symbol as steps_symbol
 from aidge_build.program import Program
 
 
@@ -27,4 +29,8 @@ def kept_arrays(program: Program) -> tuple[Kept, ...]:
         progress = program.progress
         assert progress is not None
         found.append(Kept("rows", progress_symbol(program), progress.size_bytes, progress.alignment))
+    if owns_steps(program):
+        waiting = program.waiting
+        assert waiting is not None
+        found.append(Kept("steps", steps_symbol(program), waiting.size_bytes, waiting.alignment))
     return tuple(found)

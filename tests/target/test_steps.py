@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.boards import load_board
+from aidge_build.elf import read_claims
+from aidge_build.elf.image import read_image
+from aidge_build.toolchain import build_program
 from tests.command import aidge_build
+from tests.programs import needs_cross_compiler, needs_qemu
 from tests.row_models import image_classifier, image_filter, running_image
 from tests.step_models import program
 
@@ -68,3 +73,28 @@ def test_steps_and_an_input_by_rows_are_refused_together_with_the_reason(tmp_pat
     assert made.exit_code == 2 and "N_push computes all that its rows allow" in made.stderr, made
     made = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--max-step", "0")
     assert made.exit_code == 2 and "--max-step" in made.stderr, made
+
+
+@needs_cross_compiler
+@needs_qemu
+def test_where_steps_wait_is_in_the_claim_and_a_step_that_is_too_long_is_a_failed_check(tmp_path):
+    data, type_name, _ = MODELS["an int8 classifier"]
+    board = load_board("mps2-an386")
+    compiled(tmp_path, data, "--board", board.name, max_step=90_000)
+    (tmp_path / "main.c").write_text(program(type_name=type_name, max_step=90_000, turns=3))
+    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
+
+    folders = {"work_folder": tmp_path / "objects", "include_folders": [tmp_path]}
+    elf = build_program(board, sources, tmp_path / "app.elf", **folders)
+    checked = aidge_build("check", elf, "--board", board.name)
+    assert checked.exit_code == 0 and "steps 12 B = plan" in checked.stdout, checked
+    (claim,) = read_claims(read_image(elf))
+    assert claim.max_step == 90_000 and claim.step_symbol == "net_step" and claim.step_count >= 5
+    ran = aidge_build("run", elf, "--board", board.name, "--json")
+    assert ran.exit_code == 0 and 0 < ran.json["steps"]["longest"] <= 90_000, ran
+    longest = ran.json["steps"]["longest"]  # the same program, which now promises less than it keeps
+    elf.write_bytes(elf.read_bytes().replace(b'"max_step":90000', b'"max_step":%05d' % (longest - 1)))
+    ran = aidge_build("run", elf, "--board", board.name)
+    assert ran.exit_code == 1 and f"error INS02: a step takes {longest:,} instructions, at most {longest - 1:,}" in ran.stdout, (
+        ran
+    )

@@ -83,7 +83,8 @@ class Stock:
 @dataclass(frozen=True)
 class Cascade:
     """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of those in `carrying` keeps its
-    bytes. `stocks` are those of whole tensors, for each layer."""
+    bytes. `stocks` are those of whole tensors, for each layer; `beyond` estimates instructions beyond those of
+    whole layers."""
 
     nodes: tuple[str, ...]
     rows_of: Mapping[str, int]
@@ -91,6 +92,7 @@ class Cascade:
     steps: tuple[BandStep, ...]
     carrying: frozenset[str] = frozenset()
     stocks: Mapping[str, Mapping[str, Stock]] = field(default_factory=dict)  # tensor -> layer
+    beyond: float = 0.0
 
     @property
     def shifted_bytes(self) -> int:
@@ -104,14 +106,14 @@ class Cascade:
         return next((step.writes.tensor for step in self.steps if step.arrives), "")
 
     @property
-    def bytes_read_again(self) -> int:
-        """Bytes of rows in lines that a layer has read before, over all bands."""
-        found, reached = 0, dict[tuple[str, int], int]()
+    def bytes_read_again(self) -> Mapping[str, int]:
+        """Bytes of rows in lines that each layer has read before, over all bands."""
+        found, reached = dict.fromkeys(self.nodes, 0), dict[tuple[str, int], int]()
         for step in self.steps:
             for position, rows in enumerate(step.reads):
                 if rows is not None and rows.tensor in self.lines:
                     again = max(0, reached.get((step.node, position), rows.first) - rows.first)
-                    found += again * self.lines[rows.tensor].row_bytes
+                    found[step.node] += again * self.lines[rows.tensor].row_bytes
                     reached[step.node, position] = rows.last
         return found
 

@@ -28,6 +28,7 @@ class BandKernels:
         self._layers: dict[str, RowLayer | None] = {}
         self._kernels: dict[str, Kernel | None] = {}
         self._demands: dict[tuple, Demands | None] = {}
+        self._wholes: dict[str, int] = {}
 
     def layer(self, node: Node) -> RowLayer | None:
         """The layer by rows; None where it, or its kernel, has none."""
@@ -54,6 +55,12 @@ class BandKernels:
                 found = wanted
         return found
 
+    def instructions_beyond(self, layer: RowLayer, bands: Sequence[Band]) -> int | None:
+        """Those of all bands beyond those of the whole layer; None where its kernel does not say them."""
+        whole, sizes = self._of_whole(layer), sizes_of(bands)
+        found = [0 if asked is None else asked.instructions for asked in (self._of_band(layer, band, sizes) for band in bands)]
+        return sum(found) - whole if whole and all(found) else None
+
     def agree(self, layer: RowLayer, bands: Sequence[Band]) -> bool:
         """Whether one function with the same constants computes all of these bands; if not, such bands are refused after this."""
         kernel, sizes = self.kernel(layer), sizes_of(bands)
@@ -78,6 +85,14 @@ class BandKernels:
             wanted = None if refused else kernel.demands(view)
             self._demands[key] = wanted if wanted is not None and wanted.bands else None
         return self._demands[key]
+
+    def _of_whole(self, layer: RowLayer) -> int:
+        """Instructions; 0 where nobody knows."""
+        if layer.name not in self._wholes:
+            own = None if layer.in_parts else self.kernel(layer)
+            seen = replace(layer.seen, objective=self.target.objective, features=self.target.features)
+            self._wholes[layer.name] = own.demands(seen).instructions if own else 0
+        return self._wholes[layer.name]
 
     def _for_parts(self, layer: RowLayer) -> Kernel | None:
         view = self.view(layer, (0, layer.height), (layer.height, layer.height))

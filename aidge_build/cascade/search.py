@@ -8,11 +8,12 @@ live bytes; the best few are planned, and the search goes on from the best one a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from aidge_build.cascade.arrival import Arrival
 from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.cost import beyond
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.lines import Run, with_cascades
 from aidge_build.cascade.row_layer import RowLayer, has_rows, row_bytes
@@ -24,8 +25,6 @@ from aidge_build.schedule.schedule import ALIGNMENT, Schedule
 
 MOST_LAYERS = 96  # of a cascade
 ROUNDS = 4
-# What a cascade costs beyond its layers, measured on a Cortex-M4: instructions. Kernels gather rows anew that a band before saw.
-PER_CALL, PER_MOVED_BYTE, PER_BYTE_READ_AGAIN = 200, 0.8, 1.8
 
 
 @dataclass(frozen=True)
@@ -53,13 +52,7 @@ class Found:
     @property
     def cost(self) -> float:
         """Estimated instructions beyond those of whole layers."""
-        return sum(cost_of(run.cascade) for run in self.runs)
-
-
-def cost_of(cascade: Cascade) -> float:
-    """Estimated instructions that calls and moves take."""
-    calls = len(cascade.steps) - len(cascade.nodes)  # a push of rows, too, has its price
-    return PER_CALL * calls + PER_MOVED_BYTE * cascade.shifted_bytes + PER_BYTE_READ_AGAIN * cascade.bytes_read_again
+        return sum(run.cascade.beyond for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -147,7 +140,9 @@ class Question:
             return None
         wanted = {layer.name: self.graph.kernels.demands(layer, cascade.bands_of(layer.name)) for layer in layers}
         demands = {name: each for name, each in wanted.items() if each is not None}
-        return Run(cascade, first, demands) if len(demands) == len(wanted) else None
+        if len(demands) < len(wanted):
+            return None
+        return Run(replace(cascade, beyond=beyond(cascade, layers, self.graph.kernels)), first, demands)
 
     @cached_property
     def readers(self) -> dict[str, set[str]]:
@@ -193,7 +188,7 @@ def _starts(base: Found, question: Question, rows: int) -> list[Found]:
             break
         run = question.run(0, dict.fromkeys(names[:end], rows))
         if run is not None and run.cascade.arriving:
-            estimated.append((max([*question.live_inside(run), *live[run.last :]]), cost_of(run.cascade), run))
+            estimated.append((max([*question.live_inside(run), *live[run.last :]]), run.cascade.beyond, run))
     return [question.planned((run,)) for run in _cheaper_and_cheaper(estimated, question.effort.planned)]
 
 
@@ -226,7 +221,7 @@ def _round(present: Found, question: Question, rows: int) -> list[Found]:
     for run in _runs(present, fullest, question, rows):
         peak = max(*live[: run.first], *question.live_inside(run), *live[run.last :])
         if peak < live[fullest]:
-            estimated.append((peak, cost_of(run.cascade), run))
+            estimated.append((peak, run.cascade.beyond, run))
     kept = _cheaper_and_cheaper(estimated, question.effort.planned)
     found = [question.planned((*present.runs, run)) for run in kept]
     return [each for each in found if each.peak.peak_bytes < present.peak.peak_bytes]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.cascade.lines import Run
-from aidge_build.cascade.search import Found, Question, cost_of
+from aidge_build.cascade.search import Found, Question
 
 WIDENINGS = 5
 MOST_TRIALS = 300  # of wider bands
@@ -37,8 +37,8 @@ def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
     for _ in range(MOST_TRIALS // len(groups)):
         trials = [question.run(run.first, rows | {name: 2 * rows[name] for name in group}) for group in groups]
         able = [each for each in trials if each is not None and max(question.live_inside(each)) <= limit_bytes]
-        best = min(able, key=lambda each: cost_of(each.cascade), default=run)
-        if cost_of(best.cascade) >= cost_of(run.cascade):
+        best = min(able, key=lambda each: each.cascade.beyond, default=run)
+        if best.cascade.beyond >= run.cascade.beyond:
             break
         run = best
         rows = {name: run.cascade.rows_of[name] for name in rows}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.cascade.cascade import Cascade
-from aidge_build.cascade.search import Found, cost_of
+from aidge_build.cascade.search import Found
 from aidge_build.shortening import shortened
 
 _LONGEST_NAME = 40
@@ -25,7 +25,7 @@ def all_layers_of(cascades: Sequence[Cascade]) -> str:
 
 def instructions_of(cascades: Sequence[Cascade]) -> int:
     """How many instructions they take beyond those of whole layers, estimated."""
-    return round(sum(map(cost_of, cascades)))
+    return round(sum(cascade.beyond for cascade in cascades))
 
 
 def fitted(cascades: Sequence[Cascade], whole_bytes: int, found_bytes: int, board: str) -> str:

@@ -385,6 +385,9 @@ class Demands:
     that it reads with gaps and around the end, as `in_mem_info` of its node says.
 
     `keeps_scratch`: of a layer that takes in its input part by part, the scratch keeps its bytes from one part to the next.
+
+    `instructions` says nearly how many a call takes, 0: nobody knows. What bands of a layer take beyond the whole of it follows
+    from that, and so which bands are chosen.
     """
 
     scratch_bytes: int = 0
@@ -396,6 +399,7 @@ class Demands:
     input_planes: tuple[int, ...] = ()
     keeps_scratch: bool = False
     bands: bool = True
+    instructions: int = 0
 
 
 def in_place_demands(view: NodeView) -> Demands:

@@ -19,6 +19,7 @@ from .driver import Driver
 from .finer import coarse, has_offsets, numbers_of, offsets_of
 from .geometry import Geometry, geometry_of, of_band
 from .plan import Plan, plan_of
+from .plan_cost import instructions_of_call
 from .product import Product
 from .rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition
 from .stream import product_stream
@@ -51,7 +52,13 @@ class PlannedConvolution(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plan = cls.plan(view)
-        return following(plan.steps, view.outputs[0], plan.scratch_bytes)
+        found = following(plan.steps, view.outputs[0], plan.scratch_bytes)
+        return replace(found, instructions=cls.instructions_of(plan, of_band(view).out_height))
+
+    @staticmethod
+    def instructions_of(plan: Plan, rows: int) -> int:
+        """Of a call for so many rows of the output, nearly; 0: unknown."""
+        return 0
 
     @classmethod
     def plan(cls, view: NodeView) -> Plan:
@@ -81,6 +88,10 @@ class Conv2dInt8(PlannedConvolution):
     @staticmethod
     def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> Plan:
         return plan_of(shape, clamps, offsets)
+
+    @staticmethod
+    def instructions_of(plan: Plan, rows: int) -> int:
+        return instructions_of_call(plan, rows)
 
     def call(self) -> Call:
         plan = self.plan(self.view)

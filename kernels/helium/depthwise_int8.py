@@ -73,15 +73,22 @@ class ConvDepthwise2dInt8(KernelNode):
         makers = [Quads.best] if shape.bands else [Planes.best, Strips.best, Series.of]
         found = [make(shape, clamps) for make in makers]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
-        return form if form and form.instructions < Depthwise.instructions_for(shape) else None
+        most = cls._instructions_of_lanes(view, shape.out_height) if shape.bands else Depthwise.instructions_for(shape)
+        return form if form and form.instructions < most else None
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         planes = cls.planes(view)
         if isinstance(planes, Quads):
-            return Demands(scratch_bytes=planes.bytes)
+            rows = of_band(view).out_height
+            return Demands(scratch_bytes=planes.bytes, instructions=planes.instructions_of_rows(rows))
         if planes:
-            return Demands(scratch_bytes=planes.plane_bytes, in_place=(0,) if planes.works_in_place else ())
+            in_place = (0,) if planes.works_in_place else ()
+            return Demands(scratch_bytes=planes.plane_bytes, in_place=in_place, instructions=planes.instructions)
+        return replace(cls._demands_of_lanes(view), instructions=cls._instructions_of_lanes(view, of_band(view).out_height))
+
+    @classmethod
+    def _demands_of_lanes(cls, view: NodeView) -> Demands:
         shape, staging, (output,) = cls.geometry(view), cls.staging(view), view.outputs
         if shape.bands:
             return Demands(scratch_bytes=staging.bytes if staging else 0)
@@ -91,6 +98,13 @@ class ConvDepthwise2dInt8(KernelNode):
         ahead = shape.kernel_height if shape.dilation_height == 1 else shape.stride_height
         steps = shape.row_steps([(row + 1, row * shape.stride_height - shape.top + ahead) for row in range(shape.out_height)])
         return following(steps, output, staging.bytes)
+
+    @classmethod
+    def _instructions_of_lanes(cls, view: NodeView, rows: int) -> int:
+        """Of a call for so many rows, nearly. Each copies the rows anew that its first row of the output sees."""
+        shape, staging = replace(cls.geometry(view), out_height=rows), cls.staging(view)
+        copied = 0 if staging is None else staging.bytes // 8 + staging.geometry.kernel_height * (18 + staging.copied // 8)
+        return 60 + copied + Depthwise.instructions_for(shape)
 
     def call(self) -> Call:
         shape = self.geometry(self.view)

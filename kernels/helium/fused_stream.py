@@ -15,9 +15,12 @@ FEW_CHANNELS, FEWEST_OF_FEW = 32, 16  # where that is not much for a layer
 LEAST_SAVED = 2000  # instructions that pay for the text of both roundings
 
 
-def fusing(numbers: LinearConstants, bits: int, fixed: Fixed | None, adds: bool, tiles: int) -> tuple[dict, FusedForm | None]:
-    """What changes in a form of which each channel has so many tiles in an inference, and the numbers; None: they stay."""
-    fewest = FEWEST_TILES if len(numbers.bias) > FEW_CHANNELS else FEWEST_OF_FEW
+def fusing(
+    numbers: LinearConstants, bits: int, fixed: Fixed | None, adds: bool, tiles: int, in_bands: bool = False
+) -> tuple[dict, FusedForm | None]:
+    """What changes in a form of which each channel has so many tiles in an inference, and the numbers; None: they stay. Whoever
+    wants bands has flash rather than time."""
+    fewest = FEWEST_TILES if len(numbers.bias) > FEW_CHANNELS and not in_bands else FEWEST_OF_FEW
     if tiles < fewest and not fixed:
         return {}, None
     fused = fused_numbers(numbers, bits)

@@ -226,8 +226,8 @@ def _batch(shape: Geometry, room: int) -> int:
     return (even or [rows])[0] * shape.out_width
 
 
-def instructions_of(form: Product) -> int:
+def instructions_of(form: Product, pixels: int = PIXELS) -> int:
     """Of a block of pixels and a pair of channels, nearly."""
-    if Stationary.fits(form):
+    if Stationary.fits(form) and pixels == PIXELS:
         return 19 + 12 * form.vectors
-    return 21 + 4 * form.offsets + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * PIXELS * form.taps)
+    return 21 + 4 * form.offsets + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * pixels * form.taps)

@@ -157,13 +157,17 @@ class Quads:
     @property
     def instructions(self) -> int:
         """Of the largest band, nearly."""
+        return self.instructions_of_rows(self.shape.out_height)
+
+    def instructions_of_rows(self, rows: int) -> int:
+        """Of a call for so many rows of the output, nearly."""
         whole, rest = divmod(self.shape.out_width, self.tile)
         channel = (
             8 + whole * (self.instructions_of_tile(self.tile) + (whole > 1)) + (rest and 1 + self.instructions_of_tile(rest))
         )
         steps = 0 if self.is_few or self.vector_step <= BYTE_REACH else self.lines
         block = 30 + 5 * self.is_few + (self.runs[0] + bool(self.runs[1])) * (5 + self.lines + steps)
-        return 40 + self.groups * (80 + self.blocks * block + self.shape.channels * channel)
+        return 60 + -(-rows // self.outputs) * (100 + self.blocks * block + self.shape.channels * channel)
 
     @property
     def vector_step(self) -> int:
@@ -179,7 +183,7 @@ class Quads:
     def rounded(self, numbers: LinearConstants) -> tuple[Quads, FusedForm | None]:
         """The form with fused multiplications where they are proved and pay for what they take of flash, and their numbers."""
         tiles = self.shape.times * self.groups * -(-self.shape.out_width // self.tile)
-        changes, fused = fusing(numbers, self.bits, self.fixed, self.adds, tiles)
+        changes, fused = fusing(numbers, self.bits, self.fixed, self.adds, tiles, in_bands=True)
         return replace(self, **changes), fused
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None) -> numpy.ndarray:

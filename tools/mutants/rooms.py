@@ -26,7 +26,15 @@ class Room:
 
 
 ROOMS = (
-    Room("cascade", ("tests/unit/test_cascades.py", "tests/target/test_cascaded_programs.py", "tests/target/test_row_by_row.py")),
+    Room(
+        "cascade",
+        (
+            "tests/unit/test_cascades.py",
+            "tests/unit/test_cascade_cost.py",
+            "tests/target/test_cascaded_programs.py",
+            "tests/target/test_row_by_row.py",
+        ),
+    ),
     Room(
         "arithmetic",
         (

@@ -32,6 +32,7 @@ from aidge_build.recipes.scale_sums import scale_sums
 from aidge_build.recipes.signed_tensors import signed_tensors
 from aidge_build.recipes.split_transposed import split_transposed
 from aidge_build.recipes.square_powers import square_powers
+from aidge_build.recipes.staircases import staircases
 from aidge_build.recipes.tabulate import tabulate
 from aidge_build.recipes.under_contract import under_contract
 
@@ -64,6 +65,7 @@ RECIPES: tuple[Recipe, ...] = (
     dequantize_constants,
     square_powers,
     replace_blocks,
+    staircases,
     tabulate,
 )
 

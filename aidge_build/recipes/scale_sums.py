@@ -25,7 +25,8 @@ _BYTES = (DType.int8, DType.uint8)
 @recipe(exact=False)
 def scale_sums(view: GraphView) -> GraphView:
     """1. The data is what a DequantizeLinear makes of bytes with one scale, the weights are constant bytes with one scale or one
-    for each output, the bias is any constant. 2. The result is float: the last layer of a file, or one in front of an
+    for each output, the bias is any
+    constant number. 2. The result is float: the last layer of a file, or one in front of an
     activation that is computed in float. 3. int32 holds every sum.
 
     Then float32(sum of (x - zero point) * w) * float32(sx * sw) + bias: the weights stay bytes.
@@ -69,7 +70,7 @@ def _parameters(node: Node, data: Tensor, weights: Tensor, bias: Tensor | None =
     known = weights.quantization
     if not weights.is_constant or weights.dtype not in _BYTES or known is None or known.axis not in (None, 0):
         return None
-    if bias is not None and not bias.is_constant:
+    if bias is not None and not (bias.is_constant and numpy.isfinite(_real(bias)).all()):
         return None
     values = centred(weights.data, known)
     farthest = max(abs(end - data.quantization.zero_point) for end in data.dtype.range)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy
 
 from aidge_build.graph.dtype import DType
@@ -26,29 +28,33 @@ def tabulate(view: GraphView) -> GraphView:
     with int8 of one scale and does nothing but functions of one element, sums and products with single numbers or with each
     other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table for it.
     """
-    sources = _sources(view)
+    sources = sources_of(view)
     rewrite = Rewrite(view)
     for name, source in sources.items():
-        if name == source or not _is_read_elsewhere(view, sources, name) or view.producer(name) is None:
+        if name == source or not is_read_elsewhere(view, sources, name) or view.producer(name) is None:
             continue
-        nodes = _between(view, sources, name)
+        nodes = between(view, sources, name)
         if len(nodes) == 1 and isinstance(nodes[0].operator, _FUNCTIONS):
             continue
         origin = tuple(dict.fromkeys(part for node in nodes for part in node.origin))
         given, made = view.tensor(source), view.tensor(name)
-        table = Table(_results(view, nodes, source, name), given.quantization, made.quantization)
+        results = results_of(view, nodes, source, name, LEVELS).tolist()
+        table = Table(tuple(results), given.quantization, made.quantization)
         rewrite.replace_node(nodes[-1], nodes[-1].with_(operator=table, inputs=(source,), origin=origin))
     return rewrite.finish()
 
 
-def _sources(view: GraphView) -> dict[str, str]:
+def sources_of(view: GraphView, floats: Sequence[str] = ()) -> dict[str, str]:
     """For each int8 tensor that has a quantization, and for the floats between: the int8 tensor of which its elements are a
-    function, itself if there is no other."""
+    function, itself if there is no other. So are these `floats`."""
     found: dict[str, str] = {name: name for name in view.inputs if _is_stored(view.tensor(name))}
+    found.update((name, name) for name in floats)
     for node in view.nodes:
         source = _source(view, node, found)
         for name in node.outputs:
             tensor = view.tensor(name)
+            if name in floats:
+                continue
             if source is not None and (tensor.dtype is DType.float32 and tensor.quantization is None or _is_stored(tensor)):
                 found[name] = source
             elif _is_stored(tensor):
@@ -74,7 +80,7 @@ def _source(view: GraphView, node: Node, found: dict[str, str]) -> str | None:
     return sources.pop() if len(sources) == 1 else None
 
 
-def _is_read_elsewhere(view: GraphView, sources: dict[str, str], name: str) -> bool:
+def is_read_elsewhere(view: GraphView, sources: dict[str, str], name: str) -> bool:
     """Whether the int8 tensor is needed where the graph goes on with something else."""
     if not _is_stored(view.tensor(name)):
         return False
@@ -82,7 +88,7 @@ def _is_read_elsewhere(view: GraphView, sources: dict[str, str], name: str) -> b
     return name in view.outputs or any(reader != sources[name] for reader in readers)
 
 
-def _between(view: GraphView, sources: dict[str, str], name: str) -> list[Node]:
+def between(view: GraphView, sources: dict[str, str], name: str) -> list[Node]:
     """The nodes from the source to the tensor, in order."""
     wanted, nodes = {name}, []
     for node in reversed(view.nodes):
@@ -92,17 +98,18 @@ def _between(view: GraphView, sources: dict[str, str], name: str) -> list[Node]:
     return nodes[::-1]
 
 
-def _results(view: GraphView, nodes: list[Node], source: str, name: str) -> tuple[int, ...]:
-    values: dict[str, numpy.ndarray] = {source: LEVELS}
+def results_of(view: GraphView, nodes: Sequence[Node], source: str, name: str, given: numpy.ndarray) -> numpy.ndarray:
+    """What the nodes make of these elements of the source."""
+    values: dict[str, numpy.ndarray] = {source: given}
 
     def shaped(tensor: Tensor | None) -> Tensor | None:
         if tensor is None:
             return None
-        return tensor.with_(dims=(), data=tensor.data.reshape(())) if tensor.is_constant else tensor.with_(dims=LEVELS.shape)
+        return tensor.with_(dims=(), data=tensor.data.reshape(())) if tensor.is_constant else tensor.with_(dims=given.shape)
 
     for node in nodes:
         inputs = [shaped(tensor) for tensor in view.input_tensors(node)]
-        given = [None if tensor is None else tensor.data if tensor.is_constant else values[tensor.name] for tensor in inputs]
-        outputs = [tensor.with_(dims=LEVELS.shape) for tensor in view.output_tensors(node)]
-        (values[node.outputs[0]],) = evaluate(node.operator, given, inputs, outputs)
-    return tuple(values[name].tolist())
+        read = [None if tensor is None else tensor.data if tensor.is_constant else values[tensor.name] for tensor in inputs]
+        outputs = [tensor.with_(dims=given.shape) for tensor in view.output_tensors(node)]
+        (values[node.outputs[0]],) = evaluate(node.operator, read, inputs, outputs)
+    return values[name]

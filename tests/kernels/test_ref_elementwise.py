@@ -8,6 +8,7 @@ import math
 import numpy
 from harness import case, differing, far, library, run
 from random_tensors import Randomness
+from staircase_cases import staircases
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
@@ -48,6 +49,11 @@ DIMS = [
     ((2, 3, 4, 2), (3, 1, 1)),
     ((1,), (1,)),
 ]
+
+
+def test_steps_of_functions_from_float_to_int8_are_exact():
+    cases = list(staircases(case))
+    assert differing(cases, run(cases)) == []
 
 
 def test_every_function_of_one_int8_value_is_exact():

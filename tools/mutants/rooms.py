@@ -97,6 +97,7 @@ ROOMS = (
             "tests/unit/test_signed_tensors.py",
             "tests/unit/test_states.py",
             "tests/unit/test_split_transposed.py",
+            "tests/unit/test_staircases.py",
             "tests/unit/test_tabulate.py",
             "tests/unit/test_tflite_importer.py",
             "tests/unit/test_undefined.py",

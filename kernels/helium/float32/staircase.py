@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""A function from float32 to int8: four numbers look for their steps at once."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.arithmetic.staircase import Cells, floor_cells, floor_scale
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.elementwise import ElementWise
+
+from ..conditions import MVE
+
+COUNTS = {"size": (64, 256, 1024)}  # of cells, of 2 B in flash: the fewest with few steps in each of them
+USUAL_COUNTS = (512, 2048)
+MOST_COMPARED = 4
+SMALLEST = 1 << 29  # the key of 2^-63: products with the scale are no subnormal numbers, which vectors take for 0
+_UNREACHED = 0x7FFFFFFF
+
+
+def cells_of(keys: numpy.ndarray, objective: str) -> tuple[float, Cells] | None:
+    """The scale of the cells, and those; None where too many steps share one."""
+    for count in COUNTS.get(objective, USUAL_COUNTS):
+        scale = floor_scale(keys, count)
+        found = Cells.of(keys, lambda numbers, scale=scale: floor_cells(numbers, scale), count)
+        if found.most_left <= MOST_COMPARED:
+            return scale, found
+    return None
+
+
+def _crowded(view: NodeView) -> str:
+    keys = numpy.array(view.operator.keys, numpy.int64)
+    if ((keys < SMALLEST) & (keys > -SMALLEST)).any():
+        return "a step next to 0"
+    return (
+        ""
+        if cells_of(keys, view.objective)
+        else f"more than {MOST_COMPARED} steps between neighbours of {USUAL_COUNTS[-1]} cells"
+    )
+
+
+APART = Predicate("steps apart from each other and from 0", _crowded)
+
+
+@kernel(
+    "Staircase",
+    ImplSpec((IOSpec(DType.float32, SAME),), (IOSpec(DType.int8, SAME),), features=MVE, predicates=(APART,), rounding="any"),
+)
+class StaircaseFloat32Int8(ElementWise):
+    def call(self) -> Call:
+        keys = numpy.array(self.operator.keys, numpy.int64)
+        scale, cells = cells_of(keys, self.view.objective)
+        compared = cells.most_left
+        name = f"aidge_helium_staircase_{compared}"
+        numbers = numpy.array([0, cells.low, len(cells.firsts) - 1], numpy.int32)
+        numbers[:1] = numpy.array([scale], numpy.float32).view(numpy.int32)
+        steps = "".join(f'                     "{line}\\n\\t"\n' for line in _STEP * compared)
+        return Call(
+            name,
+            ("float32/staircase.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("keys", numpy.append(keys, _UNREACHED).astype(numpy.int32)),
+                Constant("levels", numpy.array(self.operator.levels, numpy.int8)),
+                Constant("numbers", numbers),
+                Constant("firsts", numpy.array(cells.firsts, numpy.uint16)),
+                Literal(self.outputs[0].elements),
+            ),
+            texts=(_TEXT.format(name=name, steps=steps),),
+            facts=computed("4 values"),
+        )
+
+
+_STEP = ("vldrw.u32 q1, [%[keys], q2, uxtw #2]", "vcmp.s32 ge, q0, q1", "vpst", "vaddt.i32 q2, q2, r12")
+_TEXT = """/* y[i] = levels[how many keys x[i] has reached]; staircase.h says what is given. May work in place. */
+static void {name}(const float *x, int8_t *y, const int32_t *keys, const int8_t *levels, const int32_t *numbers,
+    const uint16_t *firsts, int32_t count)
+{{
+#if AIDGE_HELIUM_ASSEMBLY
+    __asm__ volatile("ldr r12, [%[numbers]]\\n\\t"
+                     "vdup.32 q5, r12\\n\\t"
+                     "ldr r12, [%[numbers], #4]\\n\\t"
+                     "vdup.32 q6, r12\\n\\t"
+                     "ldr r12, [%[numbers], #8]\\n\\t"
+                     "vdup.32 q7, r12\\n\\t"
+                     "vmov.i32 q4, #0\\n\\t"
+                     "mov r12, #1\\n\\t"
+                     "wlstp.32 lr, %[count], 2f\\n"
+                     "1:\\n\\t"
+                     "vldrw.u32 q0, [%[x]], #16\\n\\t"
+                     "vmul.f32 q1, q0, q5\\n\\t"
+                     "vcvtm.s32.f32 q1, q1\\n\\t"
+                     "vqsub.s32 q1, q1, q6\\n\\t"
+                     "vmax.s32 q1, q1, q4\\n\\t"
+                     "vmin.s32 q1, q1, q7\\n\\t"
+                     "vldrh.u32 q2, [%[firsts], q1, uxtw #1]\\n\\t"
+                     "vshr.s32 q3, q0, #31\\n\\t"
+                     "vshr.u32 q3, q3, #1\\n\\t"
+                     "veor q0, q0, q3\\n\\t"
+{steps}                     "vldrb.u32 q1, [%[levels], q2]\\n\\t"
+                     "vstrb.32 q1, [%[y]], #4\\n\\t"
+                     "letp lr, 1b\\n"
+                     "2:"
+                     : [x] "+&r"(x), [y] "+&r"(y)
+                     : [keys] "r"(keys), [levels] "r"(levels), [numbers] "r"(numbers), [firsts] "r"(firsts), [count] "r"(count)
+                     : "r12", "lr", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12", "d13",
+                       "d14", "d15", "cc", "memory");
+#else
+    aidge_helium_staircase(x, y, keys, levels, numbers, firsts, count);
+#endif
+}}"""

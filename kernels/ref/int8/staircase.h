@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <stdint.h>
+#include <string.h>
+#include "kit/inline.h"
+
+/*
+ * Functions from float32 to int8 without float arithmetic.
+ *
+ * keys: rising patterns of floats as integers with a sign, those of negative ones with the bits below the sign inverted; one
+ *   that no number reaches behind them. levels: one more than keys.
+ * cells: {shift, lowest cell}; firsts: of each cell how many keys its lowest number has reached (arithmetic/staircase.py).
+ */
+AIDGE_KIT_INLINE int32_t aidge_ref_pattern(float number)
+{
+    int32_t pattern;
+    memcpy(&pattern, &number, sizeof pattern);
+    return pattern;
+}
+
+/* The cell of a number: its fraction with the leading bit, by `shift` less its exponent to the right, with its sign. */
+AIDGE_KIT_INLINE int32_t aidge_ref_cell(int32_t pattern, uint32_t signs, int32_t shift)
+{
+    int32_t right = shift - (int32_t)(((uint32_t)pattern >> 23) & 0xFFu);
+    right = right < 0 ? 0 : right;
+    right = right > 31 ? 31 : right;
+    return (int32_t)((((((uint32_t)pattern & 0x7FFFFFu) | 0x800000u)) >> right) ^ signs);
+}

@@ -13,6 +13,8 @@
  * `form` -2: two words follow the float multipliers, so that streams of as many groups are as long as each other.
  * For a core without an FPU 4 factors (kit/near.h) stand before the multipliers of form 0, which are divided by nothing: `form`
  *   2 where all groups have it, -3 where the stream says the form, -4 where two words follow the integer form, too.
+ *   Where biases have fractions, 4 starts stand behind the factors, and behind the multipliers of sums in fractions of a unit 4
+ *   such fractions; the bits of one are above the other numbers that C versions know. -4: then 10 words follow the integer form.
  * Fixed-point factors (arithmetic/fixed_form.py) stand before the multipliers of form 0 as multiplier, constant and shift of each
  *   channel, and are all that stands there: `form` 3 where all groups have it, -5 where the stream says the form, -6 where 6
  *   words, or 4 behind levels as words of wide sums, follow the integer form, too. They give levels + 128.
@@ -30,7 +32,8 @@ enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
  * multipliers of form 0; levels leave as words; fixed-point factors round once. */
-enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8 };
+enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8,
+       AIDGE_CORTEXM_BITS = 16 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -200,12 +203,14 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
                                                               int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t is_fixed = (int32_t)((form == 3) || (form < -4));
-    const int32_t whole = (form == 2) || (form < -2) ? 4 : 0; /* words before the multipliers, which are whole */
+    const int32_t bits = packed / AIDGE_CORTEXM_BITS;
+    const int32_t is_whole = (int32_t)((form == 2) || (form < -2));
+    const int32_t whole = is_whole == 0 ? 0 : bits != 0 ? 8 : 4; /* words before the multipliers, which are whole */
     const int32_t is_packed = packed & AIDGE_CORTEXM_PACKED;
     const int32_t words = packed & AIDGE_CORTEXM_WORDS;
     const int32_t own = (words != 0) && (is_packed == 0); /* constants of odd sums */
-    const int32_t integers = form == -6 ? 12 : (form == -4) || (own != 0) ? 8 : 6;
-    const int32_t floats = whole != 0 ? 8 : (form == -2) && ((packed & AIDGE_CORTEXM_FRACTIONS) == 0) ? integers : 4;
+    const int32_t integers = form == -6 ? 12 : form == -4 ? 2 * whole : own != 0 ? 8 : 6;
+    const int32_t floats = whole != 0 ? 2 * whole : (form == -2) && ((packed & AIDGE_CORTEXM_FRACTIONS) == 0) ? integers : 4;
     int8_t *second;
     int8_t *third;
     int32_t is_proved = (int32_t)(form == 1);
@@ -246,7 +251,12 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
         output[3] = aidge_cortexm_fixed((int32_t)sum3, group + 9, packed, head);
         return group + 12;
     }
-    if ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) {
+    if (bits != 0) {
+        sum0 = (sum0 << bits) + (uint32_t)group[12];
+        sum1 = (sum1 << bits) + (uint32_t)group[13];
+        sum2 = (sum2 << bits) + (uint32_t)group[14];
+        sum3 = (sum3 << bits) + (uint32_t)group[15];
+    } else if ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) {
         sum0 = (sum0 << 8) + (uint32_t)*group++;
         sum2 = (sum2 << 8) + (uint32_t)*group++;
     }

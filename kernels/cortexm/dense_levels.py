@@ -14,6 +14,7 @@ from .packing import EVEN, INTEGER, Stream
 CONDITIONS = {"lowest": "lt", "highest": "gt"}  # a level beyond an end
 ABOVE_IN_BYTES = "0x80808080"
 HEAD_BYTES = 12  # of the stream, before `begin`
+NEAR_BYTES = 32  # factors and multipliers of a group without an FPU; as many more of biases with fractions
 
 
 def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
@@ -50,7 +51,7 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     if stream.form == EVEN and stream.fixed:
         code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
     elif stream.form == EVEN and not stream.has_fpu:
-        code("adds {stream}, {stream}, #8")
+        code(f"adds {{stream}}, {{stream}}, #{NEAR_BYTES * (2 if stream.fraction_bits else 1) - 24}")
     code.label(6)
 
 
@@ -185,7 +186,11 @@ def _near_form(code: Routine, stream: Stream, pixels: str, target: str = "column
         for channel in range(GROUP):
             code(f"ldr {{w0}}, [{{stream}}, #{4 * channel}]")
             for pixel, place in targets:
-                code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
+                if stream.fraction_bits:
+                    code(f"ldr {{x0}}, [{{stream}}, #{4 * (GROUP + channel)}]", "the same with a fraction")
+                    code.get("{x1}", "near_zero")
+                else:
+                    code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
                 code(f"smlal {{x0}}, {{x1}}, {{{pixel}{channel}}}, {{w0}}")
                 code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
                 code("beq 8f", "near the middle of two levels")
@@ -194,8 +199,8 @@ def _near_form(code: Routine, stream: Stream, pixels: str, target: str = "column
     else:
         code("b 8f")
     code.label(9)
-    code(f"adds {{stream}}, {{stream}}, #{8 * GROUP}", "factors, multipliers")
-    code.behind(lambda: _exactly(code, pixels, target))
+    code(f"adds {{stream}}, {{stream}}, #{NEAR_BYTES * (2 if stream.fraction_bits else 1)}", "factors, multipliers")
+    code.behind(lambda: _exactly(code, stream, pixels, target))
 
 
 def limit(code: Routine, limits: Limits) -> None:
@@ -213,22 +218,36 @@ def limit(code: Routine, limits: Limits) -> None:
         code(f"mov{condition} {{x1}}, {{x0}}")
 
 
-def _exactly(code: Routine, pixels: str, target: str) -> None:
+def _exactly(code: Routine, stream: Stream, pixels: str, target: str) -> None:
     """All sums of the group again, by a function that knows these registers."""
+    bits = stream.fraction_bits
     code.label(8, "near the middle of two levels: all sums of the group")
     code.get("r12", "begin")
     code(f"sub r12, r12, #{HEAD_BYTES}", "zero point, limits")
     code("push {{r0, lr}}")
     if target == "w1":
         code("mov r0, lr", "where pixel 0 goes")
+    if bits:
+        code(f"adds {{stream}}, {{stream}}, #{4 * GROUP}", "starts stand before the multipliers")
+    _in_fractions(code, bits)
     code.call("aidge_cortexm_round_group")
     if "b" in pixels:
         code("ldr r0, [sp, #4]", "where pixel 1 goes")
         for channel in range(GROUP):
             code(f"mov {{a{channel}}}, {{b{channel}}}")
+        _in_fractions(code, bits)
         code.call("aidge_cortexm_round_group")
+    if bits:
+        code(f"subs {{stream}}, {{stream}}, #{4 * GROUP}")
     code("pop {{r0, lr}}")
     code("b 9b")
+
+
+def _in_fractions(code: Routine, bits: int) -> None:
+    """The sums of pixel 0 in fractions of their unit, with those of the biases."""
+    for channel in range(GROUP if bits else 0):
+        code(f"ldr {{x0}}, [{{stream}}, #{4 * (2 * GROUP + channel)}]")
+        code(f"add {{a{channel}}}, {{x0}}, {{a{channel}}}, lsl #{bits}")
 
 
 def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "column") -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
+from aidge_build.arithmetic.near_halves import near_factors, near_is_exact, near_starts
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
 from aidge_build.kernel_kit.linear_int8 import (
@@ -61,7 +61,8 @@ class Stream:
     form: int
     has_fpu: bool
     is_near: bool
-    has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels
+    has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels; or without an FPU
+    fraction_bits: int = 0  # without an FPU, those of any channel, of this many bits
     sums_round: bool = False  # float forms round by a sum, which adds an even zero point, too; all levels fit 16 bits
     fixed: str = ""
     leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
@@ -82,7 +83,7 @@ class Stream:
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_{self.fixed_form}" if self.fixed_form else ""
-        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}"
+        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
         return f"{weights}_s{self.shift}{self.limits.variant}{'_ends' * self.has_ends}{form}{core}"
 
@@ -97,7 +98,7 @@ class Stream:
     def numbers(self) -> str:
         """The last arguments of the C versions."""
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
-        return f"{flags}, {self.shift}, {self.form_in_c}"
+        return f"{flags + 16 * self.fraction_bits}, {self.shift}, {self.form_in_c}"
 
     @property
     def padding(self) -> int:
@@ -185,7 +186,8 @@ def pack_blocks(
         if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack or (words.fixed and not is_row)):
             groups, has_ends = words, may_end
     has_fractions = not all(groups.takes_fractions(first, has_fpu) for first in starts)
-    if has_fractions and not (groups.is_packed and has_fpu):
+    fraction_bits = linear.unit.bit_length() - 1 if has_fractions and not has_fpu and groups.are_near(starts) else 0
+    if has_fractions and not (fraction_bits or groups.is_packed and has_fpu):
         linear, has_fractions = linear.in_fine_units(), False
         groups = _Groups(linear, starts, SLOTS, False, form=fine_form)
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
@@ -217,6 +219,7 @@ def pack_blocks(
         has_fpu,
         bool(groups.fixed) or _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
         has_fractions,
+        fraction_bits,
         has_fpu
         and not groups.fixed
         and not all(proofs.values())
@@ -268,6 +271,11 @@ class _Groups:
         """Whether the integer form is, of all channels of the group."""
         return self._proves(self.form, first)
 
+    def are_near(self, starts: list[int]) -> bool:
+        """Whether products of 64 bits give the levels of what is not proved, and sums in fractions of their unit fit 32 bits."""
+        finest = self.linear.in_fine_units().largest.max(initial=0)
+        return bool(finest < 1 << 31) and _is_near(self.linear, [first for first in starts if not self.is_proved(first)])
+
     def _count(self, form: IntegerForm, starts: list[int]) -> int:
         return sum(self._proves(form, first) for first in starts)
 
@@ -311,7 +319,10 @@ class _Groups:
             return numpy.stack(fixed, axis=1)[channels].ravel().tolist()
         factors = self.linear.factors[channels]
         if not has_fpu:
-            return [*near_factors(factors).tolist(), *factors.view(numpy.uint32).tolist()]
+            own, unit = self.linear.fractions[channels], self.linear.unit
+            fine = (factors / numpy.float32(unit if has_fractions else 1)).astype(numpy.float32)
+            more = [near_starts(factors, own, unit).tolist(), own.tolist()] if has_fractions else [[], []]
+            return [*near_factors(factors).tolist(), *more[0], *fine.view(numpy.uint32).tolist(), *more[1]]
         scales = [1 / 256 if has_fractions else 1, 1 / 256] * 2 if self.is_packed else [1] * 4
         fractions = [self._fraction(channel) for channel in channels[::2]] if has_fractions else []
         return [*fractions, *(factors * numpy.array(scales, numpy.float32)).view(numpy.uint32).tolist()]

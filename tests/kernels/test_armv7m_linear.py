@@ -59,7 +59,12 @@ DEPTHWISE = [
 def fine_cases():
     """Layers whose weights are bytes times a power of two, with biases between two such units."""
     layers = [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed in range(6) for edge in FINE_EDGES]
-    for index, entry in enumerate([*layers, *list(fc_cases())[9:12]]):
+    return finer_cases([*layers, *list(fc_cases())[9:12]])
+
+
+def finer_cases(layers):
+    """These layers of bytes, changed so."""
+    for index, entry in enumerate(layers):
         inputs = halfword_weights(3 * index, *entry.view.inputs)
         made = case(entry.view.operator, inputs, entry.values[:1], quantization=entry.view.outputs[0].quantization)
         yield built_for(made, entry.view.objective)

@@ -13,16 +13,23 @@ from pathlib import Path
 
 import every_kernel
 import helium_harness
+import numpy
 import pytest
+import test_armv7m_linear
 import test_cortexm_elementwise
 import test_cortexm_grouped
 import test_cortexm_linear
 import test_stack
 import test_strict_warnings
-from cortexm_harness import BOARD_WITHOUT_FPU, PORTABLE, Case, built_for, run, without_fpu
+from cortexm_harness import BOARD_WITHOUT_FPU, PORTABLE, Case, built_for, case, run, without_fpu
 from every_kernel import KernelCall
+from random_tensors import Randomness
 
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.window import Window
 from aidge_build.toolchain import disassemble
 
 STRESS = "AIDGE_STRESS" in os.environ
@@ -41,6 +48,25 @@ def shared_cases():
     for seed, channels in enumerate((16, 20, 32, 36, 68, 64)):
         made = test_cortexm_linear.int8_case(seed, 1, channels, (3, 1 + seed), 7 + seed % 2, (1, 1), 1, 1, (0, 0), 1)
         yield Case(replace(made.view, graph=_graph(made.view, (16, 24, 40))), made.values)
+
+
+def fraction_cases():
+    """Layers with biases between two units of the sums, some groups of which no integer form gives."""
+    rows = test_cortexm_linear.fc_cases([*test_cortexm_linear.LONG_ROWS, (1, 512, 64)])
+    fine = list(test_armv7m_linear.fine_cases())[:: 1 if STRESS else 3]
+    return [*fine, *test_armv7m_linear.finer_cases(rows), *(beside_ties(bits) for bits in (7, 2))]
+
+
+def beside_ties(bits):
+    """Sums in the middle of two levels, or one below a level, which the fractions of the biases decide; every fourth one is 0."""
+    random, unit = Randomness(bits), 1 << bits
+    rows = numpy.tile(numpy.array([100, 1, 3, -50], numpy.int16) * unit, (8, 1))
+    scales = tuple(2.0**-6 / unit * (1 if index % 4 < 2 else 1 - index / 100) for index in range(8))
+    weights = constant("w", rows.reshape(8, 4, 1, 1), Quantization(scales, (0,) * 8, 0))
+    bias = constant("b", numpy.array([unit * 7 + index % 4 * (unit // 4) for index in range(8)], numpy.int32))
+    data = random.data(1, 4, 24, 25).with_(quantization=per_tensor(2.0**-4, 3))
+    operator = Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0)))
+    return case(operator, [data, weights, bias], [random.int8(*data.dims)], quantization=per_tensor(2.0**-3, 0))
 
 
 def _graph(view, others):
@@ -67,6 +93,7 @@ def candidates():
         *shared_cases(),
         *test_cortexm_grouped.candidates()[:: 1 if STRESS else 23],
         *test_cortexm_elementwise.candidates()[:: 1 if STRESS else 11],
+        *fraction_cases(),
     ]
     return tuple(without_fpu(every))
 
@@ -147,3 +174,6 @@ def test_every_form_of_requantization_is_among_them():
     functions = [entry.call.function for entry in candidates()]
     for form in ("_even_soft", "_float_soft", "_integer_soft", "_soft_exact", "_clamped_float_soft"):
         assert any(form in function for function in functions), form
+    fine = [function for function in functions if re.search("_fractions[1-7]", function)]
+    for form in ("packed_fractions7", "even_soft", "_soft_u", "_float_soft", "fc_int8_300", "pointwise"):
+        assert any(form in function for function in fine), form

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.near_halves import BAND, START, near_factors, near_is_exact
+from aidge_build.arithmetic.near_halves import BAND, START, near_factors, near_is_exact, near_starts
 from aidge_build.arithmetic.requantize import requantize
 
 MULTIPLIERS = [0.4999999, 0.25, 0.1, 2.0**-7, 3 * 2.0**-11, 0.0123, 0.00123, 2.0**-13, 1e-4, 2.0**-20, 1e-30, 0.0]
@@ -37,6 +37,22 @@ def test_sums_around_every_step_and_the_largest_ones_are_right_or_unsure():
         assert near_is_exact(multiplier, 1 << 31)
         got, wanted, unsure = both(multiplier, sums)
         assert numpy.array_equal(got[~unsure], wanted[~unsure]), multiplier
+
+
+@pytest.mark.parametrize("unit", [2, 128])
+def test_fractions_of_the_unit_of_the_sums_are_in_the_start(unit):
+    random = numpy.random.default_rng(unit)
+    for multiplier in numpy.exp(random.uniform(numpy.log(2e-4), numpy.log(0.4), 100)).astype(numpy.float32):
+        steps = numpy.rint((numpy.arange(-140, 141) + 0.5) / numpy.float64(multiplier)).astype(numpy.int64)
+        sums = numpy.concatenate([steps + move for move in range(-2, 3)] + [random.integers(-(1 << 17), 1 << 17, 500)])
+        for fraction in (0, 1, unit // 2, unit - 1):
+            (start,) = near_starts([multiplier], [fraction], unit).tolist()
+            assert START <= start < 1 << 32
+            products = sums * int(near_factors(multiplier)) + start
+            unsure = (products & 0xFFFFFFFF) < BAND
+            wanted = requantize(sums * unit + fraction, multiplier / numpy.float32(unit), 0, -128, 127)
+            assert numpy.array_equal(numpy.clip(products >> 32, -128, 127)[~unsure], wanted[~unsure])
+            assert unsure[-500:].mean() < 0.02
 
 
 def test_exact_ties_lie_in_the_band():

@@ -44,6 +44,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_product_pair(const int8_t *low, const in
     const uint32_t ones = 0x00010001u;
     words[0] = (x_even & 0xFFFFu) | (y_even << 16);
     words[1] = (x_odd & 0xFFFFu) | (y_odd << 16);
+    AIDGE_KIT_STORED_FIRST;
     words[2] = (x_even >> 16) | (y_even & 0xFFFF0000u);
     words[3] = (x_odd >> 16) | (y_odd & 0xFFFF0000u);
     sums[0] = aidge_cortexm_dot(words[0], ones, sums[0]);

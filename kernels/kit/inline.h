@@ -19,3 +19,15 @@
 #else
 #define AIDGE_KIT_ROLLED
 #endif
+
+/*
+ * For gcc with MVE, whose vectors of what is no array would lie on the stack. In a loop: a value of which none may be computed
+ * ahead; between stores: those before it are not joined with those behind it.
+ */
+#if defined(__GNUC__) && defined(__ARM_FEATURE_MVE)
+#define AIDGE_KIT_ONE_BY_ONE(value) __asm__("" : "+r"(value))
+#define AIDGE_KIT_STORED_FIRST __asm__ volatile("" ::: "memory")
+#else
+#define AIDGE_KIT_ONE_BY_ONE(value) ((void)0)
+#define AIDGE_KIT_STORED_FIRST ((void)0)
+#endif

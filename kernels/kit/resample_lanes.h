@@ -61,6 +61,7 @@ AIDGE_KIT_INLINE void aidge_kit_lanes_run(const int8_t *const *from, const uint3
     const aidge_kit_lanes_levels own = *levels;
     while (output != last) {
         uint32_t word = aidge_kit_lanes_word(a), even, odd;
+        AIDGE_KIT_ONE_BY_ONE(word);
         even = (word & AIDGE_KIT_HALVES) * of_a;
         odd = (word >> 8 & AIDGE_KIT_HALVES) * of_a;
         word = aidge_kit_lanes_word(b);

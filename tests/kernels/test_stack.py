@@ -3,7 +3,8 @@
 
 Bounded from machine code: the kernel, what it calls, and the call with the arguments that lie on the stack. A case of each
 kernel and form of its name; AIDGE_STRESS=1 (`./sconsw stress`) takes every function that the candidates of the other tests
-make, and for `ref` every function that an ONNX node case makes.
+make, and for `ref` every function that an ONNX node case makes. Where `ref` takes the candidates of the other libraries, a
+frame is at most 256 B; with what it calls, and arithmetic without an FPU, it may be more.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from cortexm_harness import accepted
 
 from aidge_build.boards import load_board
 from aidge_build.conformance.cases import listed_names, prepare
+from aidge_build.contract.call import Input
+from aidge_build.contract.spec import tensors_that_move
 from aidge_build.elf.disassembly import read_disassembly
 from aidge_build.elf.image import read_image
 from aidge_build.elf.stack import StackBound, stack_use
@@ -61,6 +64,14 @@ DEEPEST = (
 MOST_BYTES_OF_TURNS = 512
 TURNS = ("__kernel_rem_pio2f",)
 PROGRAMS_TOGETHER = 60
+# Of `ref` with all that it calls: a convolution, its piece, the scaling of a sum and 64-bit arithmetic without an FPU.
+MOST_BYTES_WITH_CALLS = 424
+FEATURES = {
+    "mps2-an386": frozenset({"dsp", "fpu"}),
+    "mps3-an547": frozenset({"dsp", "fpu", "mve"}),
+    "mps2-an385": frozenset({"thumb2"}),
+    "rp2040": frozenset({"narrow"}),
+}
 pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
 
@@ -79,6 +90,28 @@ def cases_of(library: str, step: int = 2):
             form = (entry.call.function, entry.call.texts) if STRESS else re.sub(r"\d+", "", entry.call.function)
             found.setdefault((entry.kernel.type, entry.kernel.name, form), entry)
     return list(found.values())
+
+
+def reads_constants(entry: helium_harness.Case) -> bool:
+    """Whether a constant is an argument like a computed input, which the harness has no place for."""
+    moving = tensors_that_move(entry.stored.inputs)
+    return any(isinstance(argument, Input) and argument.index not in moving for argument in entry.call.arguments)
+
+
+def cases_of_ref(board: str) -> list[helium_harness.Case]:
+    """Two cases of each function of `ref` that takes candidates of the other tests: gcc makes one function for several layers,
+    and not one that knows the shape."""
+
+    class Case(helium_harness.Case):
+        library_name, features = "ref", FEATURES[board]
+
+    found: dict[tuple, list[helium_harness.Case]] = {}
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        for entry in accepted([Case(entry.view, entry.values) for entry in candidates_in(path.stem)[:: 1 if STRESS else 5]]):
+            together = found.setdefault((entry.call.function, entry.call.texts), [])
+            if len(together) < 2 and not reads_constants(entry):
+                together.append(entry)
+    return [entry for together in found.values() for entry in together]
 
 
 def bounds(cases, board: str, *flags: str) -> list[StackBound]:
@@ -106,6 +139,29 @@ def test_no_kernel_takes_more_stack_than_256_bytes(library, board):
             if bound.bytes is None or not 0 <= bound.bytes <= MOST_BYTES
         ] == []
         assert max(bound.bytes for bound in found) > 100  # a saved set of all registers is seen
+
+
+@pytest.mark.parametrize(
+    "board, flags",
+    [
+        (board, flags)
+        for board in FEATURES
+        for flags in OPTIONS
+        if STRESS or (board, flags[0]) in (("rp2040", "-Os"), ("mps3-an547", "-O3"))
+    ],
+    ids=lambda value: value if isinstance(value, str) else "".join(value),
+)
+def test_no_frame_of_ref_is_larger_than_256_bytes_in_the_layers_of_other_libraries(board, flags):
+    cases = cases_of_ref(board)
+    assert {"aidge_ref_conv2d_int8_wide", "aidge_ref_dynamic_conv_uint8_int8"} <= {entry.call.function for entry in cases}
+    found = [bound for bound in bounds(cases, board, *flags) if "is not in the program" not in bound.reason]  # equal to another
+    assert len(found) > 0.9 * len(cases)
+    assert [
+        str(bound)
+        for bound in found
+        if bound.bytes is None or bound.bytes > MOST_BYTES_WITH_CALLS or max(bound.held_bytes) > MOST_BYTES
+    ] == []
+    assert max(bound.bytes for bound in found) > 100
 
 
 @functools.cache

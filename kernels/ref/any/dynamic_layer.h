@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "kit/inline.h"
+#include "int8/piece_int8.h"
 #include "kit/window2d.h"
 #include "shared/float_model.h"
 

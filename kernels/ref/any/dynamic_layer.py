@@ -76,66 +76,68 @@ _TAPS = """            const int32_t top = y * shape->stride_height - shape->pad
                 const int32_t end_x = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
 """
 
-_CONV = (
-    "/* Windows of several channels; weights of 4 outputs at a time as [taps][4], those left over as [taps]. */\n"
-    + _HEAD
-    + """, group;
-    const int32_t channels = aidge_kit_divide(shape->in_channels, shape->groups);
-    const int32_t outputs = aidge_kit_divide(shape->out_channels, shape->groups);
-    const int32_t taps = shape->kernel_height * shape->kernel_width * channels;
-    for (batch = 0; batch < shape->batches; batch++) {{
-        for (y = 0; y < shape->out_height; y++) {{
-"""
-    + _TAPS
-    + """                const {w} *block = weights;
-                const float *number = numbers;
-                for (group = 0; group < shape->groups; group++) {{
-                    const {x} *source = input + group * channels;
-                    for (m = outputs; m > 0; m -= 4) {{
-                        const int32_t many = m >= 4 ? 4 : m;
-                        for (c = 0; c < (many == 4 ? 1 : many); c++) {{
-                            int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
-                            for (tap_y = first_y; tap_y < end_y; tap_y++) {{
-                                for (tap_x = first_x; tap_x < end_x; tap_x++) {{
-                                    const {x} *from = source + ((top + tap_y * shape->dilation_height) * shape->in_width
-                                        + left + tap_x * shape->dilation_width) * shape->in_channels;
-                                    const {x} *const end = from + channels;
-                                    const int32_t place = (tap_y * shape->kernel_width + tap_x) * channels;
-                                    if (many == 4) {{
-                                        const {w} *w = block + 4 * place;
-                                        while (from != end) {{
-                                            const int32_t value = *from++ - zero;
-                                            sum0 += value * w[0];
-                                            sum1 += value * w[1];
-                                            sum2 += value * w[2];
-                                            sum3 += value * w[3];
-                                            w += 4;
-                                        }}
-                                    }} else {{
-                                        const {w} *w = block + place;
-                                        while (from != end) {{
-                                            sum0 += (*from++ - zero) * *w++;
-                                        }}
-                                    }}
-                                }}
-                            }}
-                            *output++ = aidge_ref_dynamic_value(sum0, number, factor, bounds);
-                            if (many == 4) {{
-                                *output++ = aidge_ref_dynamic_value(sum1, number + 2, factor, bounds);
-                                *output++ = aidge_ref_dynamic_value(sum2, number + 4, factor, bounds);
-                                *output++ = aidge_ref_dynamic_value(sum3, number + 6, factor, bounds);
-                            }}
-                            number += many == 4 ? 8 : 2;
-                            block += many == 4 ? 4 * taps : taps;
-                        }}
+_CONV = """/* Outputs of a piece; numbers: factor and bias of each. */
+AIDGE_KIT_NOINLINE void {name}_piece(const aidge_ref_piece_int8 *piece, float *output, float factor, const float *bounds)
+{{
+    const {w} *block = (const {w} *)(const void *)piece->weights;
+    const float *number = piece->numbers;
+    const int32_t zero = piece->zero_point;
+    int32_t m, many, row, run;
+    for (m = piece->outputs; m > 0; m -= many) {{
+        const {x} *from = (const {x} *)piece->source;
+        int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+        const {w} *w;
+        many = m >= 4 ? 4 : 1;
+        w = block + many * piece->first_tap;
+        for (row = piece->rows; row > 0; row--) {{
+            for (run = piece->runs; run > 0; run--) {{
+                const {x} *const end = from + piece->length;
+                if (many == 4) {{
+                    while (from != end) {{
+                        const int32_t value = *from++ - zero;
+                        sum0 += value * w[0];
+                        sum1 += value * w[1];
+                        sum2 += value * w[2];
+                        sum3 += value * w[3];
+                        w += 4;
+                    }}
+                }} else {{
+                    while (from != end) {{
+                        sum0 += (*from++ - zero) * *w++;
                     }}
                 }}
+                from += piece->run_step - piece->length;
             }}
+            from += piece->row_skip;
+            w += many * piece->weight_skip;
         }}
-        input += shape->in_height * shape->in_width * shape->in_channels;
+        for (run = many; run > 0; run--) {{
+            *output++ = aidge_ref_dynamic_value(sum0, number, factor, bounds);
+            number += 2;
+            sum0 = sum1;
+            sum1 = sum2;
+            sum2 = sum3;
+        }}
+        block += many * piece->taps;
+    }}
+}}
+
+/* Windows of several channels; weights of 4 outputs at a time as [taps][4], those left over as [taps]. */
+static void {name}(const {x} *input, const {x} *zero_point, const float *scale, float *output, const {w} *weights,
+    const float *numbers, const float *bounds, const aidge_kit_window2d *shape)
+{{
+    aidge_ref_piece_int8 piece;
+    int32_t left;
+    aidge_ref_piece_begin(&piece, (const int8_t *)input, shape);
+    piece.zero_point = zero_point[0];
+    for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left--) {{
+        aidge_ref_piece_next(&piece, shape);
+        piece.weights = (const int8_t *)(weights + piece.first_output * piece.taps);
+        piece.numbers = numbers + 2 * piece.first_output;
+        {name}_piece(&piece, output, scale[0], bounds);
+        output += piece.outputs;
     }}
 }}"""
-)
 
 _DEPTHWISE = (
     "/* Each channel by itself; weights [taps][channels]. */\n"

@@ -53,6 +53,20 @@ AIDGE_KIT_INLINE int32_t aidge_ref_sum_double(const int8_t *input, const int8_t 
     return sum;
 }
 
+/* Out of line: what it computes with is not needed any more. */
+AIDGE_KIT_NOINLINE int32_t aidge_ref_sum_double_narrow(const int8_t *input, const int8_t *weights, int32_t zero_point,
+                                                       const aidge_ref_taps_double *seen, const aidge_ref_linear_shape *shape)
+{
+    return aidge_ref_sum_double(input, weights, zero_point, seen, shape, 0);
+}
+
+/* The same with int16 weights. */
+AIDGE_KIT_NOINLINE int32_t aidge_ref_sum_double_wide(const int8_t *input, const int8_t *weights, int32_t zero_point,
+                                                     const aidge_ref_taps_double *seen, const aidge_ref_linear_shape *shape)
+{
+    return aidge_ref_sum_double(input, weights, zero_point, seen, shape, 1);
+}
+
 /*
  * Convolution or fully connected layer, int8, any storage order: sums, requantized by factors of kit/fixed.h.
  *
@@ -81,7 +95,8 @@ AIDGE_KIT_INLINE void aidge_ref_linear_double_any(const int8_t *input, int8_t *o
                     seen[2] = aidge_ref_see_double(shape, 2, column);
                     for (group = 0; group < shape->groups; group++) {
                         for (m = 0; m < shape->out_channels; m++) {
-                            const int32_t sum = *b++ + aidge_ref_sum_double(from, w, levels[0], seen, shape, wide);
+                            const int32_t sum = *b++ + (wide != 0 ? aidge_ref_sum_double_wide(from, w, levels[0], seen, shape)
+                                                                  : aidge_ref_sum_double_narrow(from, w, levels[0], seen, shape));
                             *to = (int8_t)(aidge_kit_level_fixed(sum, factor, levels[1], levels[2]) + levels[3]);
                             to += shape->out_steps[1];
                             w += row_size;

@@ -143,7 +143,8 @@ static void aidge_ref_normalize_fixed_float32(const float *input, const float *s
         uint32_t largest = 0;
         int32_t exponent;
         for (place = 0; place < shape->length; place++) {
-            const uint32_t size = aidge_ref_pattern(input + place) << 1;
+            uint32_t size = aidge_ref_pattern(input + place) << 1;
+            AIDGE_KIT_ONE_BY_ONE(size);
             largest = size > largest ? size : largest;
         }
         exponent = (int32_t)(largest >> 24);

@@ -17,32 +17,17 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_image(const int8_t *input, int8_t *o
                                                   int32_t multiplier_step, int32_t output_gap, const aidge_kit_window2d *shape,
                                                   int32_t wide)
 {
-    const int32_t inputs = aidge_kit_divide(shape->in_channels, shape->groups);
-    const int32_t outputs = aidge_kit_divide(shape->out_channels, shape->groups);
-    aidge_ref_patch_int8 patch = aidge_ref_conv2d_int8_steps(shape);
-    int32_t batch, y, x, group;
-    for (batch = 0; batch < shape->batches; batch++) {
-        for (y = 0; y < shape->out_height; y++) {
-            for (x = 0; x < shape->out_width; x++) {
-                aidge_ref_conv2d_int8_see(&patch, shape, y, x);
-                for (group = 0; group < shape->groups; group++) {
-                    const int8_t *const source = input + patch.source + group * inputs;
-                    const int8_t *const taps = weights + ((group * outputs * patch.taps) << wide);
-                    const int32_t *const biases = bias + (patch.complete ? shape->out_channels : 0) + group * outputs;
-                    const float *const factors = multipliers + group * outputs * multiplier_step;
-                    if (wide != 0) {
-                        aidge_ref_conv2d_int8_pixel_wide(source, output, taps, biases, factors, levels, multiplier_step,
-                                                         outputs, &patch);
-                    } else {
-                        aidge_ref_conv2d_int8_pixel(source, output, taps, biases, factors, levels, multiplier_step, outputs,
-                                                    &patch);
-                    }
-                    output += outputs;
-                }
-                output += output_gap;
-            }
+    aidge_ref_piece_int8 piece;
+    int32_t left;
+    aidge_ref_piece_begin(&piece, input, shape);
+    for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left--) {
+        aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, wide);
+        if (wide != 0) {
+            aidge_ref_conv2d_int8_pixel_wide(&piece, output, levels, multiplier_step);
+        } else {
+            aidge_ref_conv2d_int8_pixel(&piece, output, levels, multiplier_step);
         }
-        input += shape->in_height * shape->in_width * shape->in_channels;
+        output += piece.outputs + (piece.group == 0 ? output_gap : 0);
     }
 }
 

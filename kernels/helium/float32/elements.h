@@ -4,12 +4,12 @@
 #include "kit/broadcast.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
-/* y[i] = a + b, a - b or a * b (operation 0, 1, 2) within limits; a step of 0 repeats one element. */
+/* y[i] = a + b, a - b, a * b or a / b (operation 0 to 3) within limits; a step of 0 repeats one element. */
 static void aidge_helium_binary_float32(const float *a, int32_t a_step, const float *b, int32_t b_step, float *y, int32_t count,
                                         const float *limits, int32_t operation)
 {
     for (; count > 0; count--) {
-        const float value = operation == 0 ? *a + *b : operation == 1 ? *a - *b : *a * *b;
+        const float value = operation == 0 ? *a + *b : operation == 1 ? *a - *b : operation == 2 ? *a * *b : *a / *b;
         *y++ = aidge_helium_limited_float32(value, limits);
         a += a_step;
         b += b_step;

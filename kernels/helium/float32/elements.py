@@ -9,7 +9,8 @@ from ..assembly import Assembler, function
 
 RUN = "const float *a, const float *b, float *y, int32_t count, const float *limits"
 EACH = "const float *x, float *y, const float *numbers, int32_t count, const float *limits"
-BINARY = {"Add": "vadd", "Sub": "vsub", "Mul": "vmul"}
+BINARY = {"Add": "vadd", "Sub": "vsub", "Mul": "vmul", "Div": ""}
+QUOTIENTS = tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4))  # there is no vector division
 UNIT = ("vmax.s32 q0, q0, q3", "vpt.f32 gt, q0, r4", "vdupt.32 q0, r4")  # within 0 (q3) and 1; what is NaN stays it
 # What is done to q0; r2, r12: alpha, beta.
 UNARY = {
@@ -55,7 +56,7 @@ class Loop:
         for pointer, operand, register in operands:
             if self.repeats != operand:
                 emit(f"vldrw.u32 {register}, [{pointer}], #16")
-        emit(f"{BINARY[self.operation]}.f32 q0, q1, q2")
+        emit(*([f"{BINARY[self.operation]}.f32 q0, q1, q2"] if BINARY[self.operation] else QUOTIENTS))
         self._clamp(emit)
         return self._end(emit, "r2")
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""float32 Sigmoid, Tanh, Erf, Gelu and Swish: a quotient of two polynomials, four values at a time."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.curves import CURVED, HAS_CURVE, element_curve
+from aidge_build.kernel_kit.elementwise import ElementWise
+
+from ..conditions import MVE
+from .curve import element_name, element_text
+
+FLOAT = IOSpec(DType.float32, SAME)
+
+
+@kernel(CURVED, ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL, HAS_CURVE)))
+class CurvedFloat32(ElementWise):
+    def call(self) -> Call:
+        numbers, times = element_curve(self.operator)
+        return Call(
+            element_name(times),
+            ("float32/curved.h",),
+            (Input(0), Output(0), Constant("numbers", numbers), Literal(self.outputs[0].elements)),
+            texts=(element_text(times),),
+            facts=computed("4 values"),
+        )

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include "../mve.h"
+
+#if AIDGE_HELIUM_ASSEMBLY
+/*
+ * e^x of four values x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by its series up to r^6 (off
+ * by 1.2e-7). 0 where a float would be subnormal; NaN stays NaN.
+ */
+AIDGE_KIT_INLINE float32x4_t aidge_helium_exp_4(float32x4_t x)
+{
+    const int32x4_t n = vcvtnq_s32_f32(vmulq_n_f32(x, 1.44269504f));
+    const float32x4_t whole = vcvtq_f32_s32(n);
+    float32x4_t r = vfmaq_n_f32(x, whole, -0.693359375f);
+    float32x4_t sum;
+    r = vfmaq_n_f32(r, whole, 2.12194440e-4f);
+    sum = vfmasq_n_f32(vdupq_n_f32(1.0f / 720.0f), r, 1.0f / 120.0f);
+    sum = vfmasq_n_f32(sum, r, 1.0f / 24.0f);
+    sum = vfmasq_n_f32(sum, r, 1.0f / 6.0f);
+    sum = vfmasq_n_f32(sum, r, 0.5f);
+    sum = vfmasq_n_f32(sum, r, 1.0f);
+    sum = vfmasq_n_f32(sum, r, 1.0f);
+    sum = vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(sum), vshlq_n_s32(n, 23)));
+    return vdupq_m_n_f32(sum, 0.0f, vcmpltq_n_f32(x, -87.0f));
+}
+
+/* A row of neighbouring values; what is behind the last whole vector is masked. */
+AIDGE_KIT_NOINLINE void aidge_helium_softmax_row(const float *input, float *output, int32_t length)
+{
+    const int32_t whole = length & ~3;
+    const mve_pred16_t rest = vctp32q((uint32_t)(length - whole));
+    float largest = -INFINITY;
+    float32x4_t sums = vdupq_n_f32(0.0f);
+    float sum;
+    int32_t i;
+    for (i = 0; i < whole; i += 4) {
+        largest = vmaxnmvq_f32(largest, vldrwq_f32(input + i));
+    }
+    largest = vmaxnmvq_p_f32(largest, vldrwq_z_f32(input + whole, rest), rest);
+    for (i = 0; i < whole; i += 4) {
+        const float32x4_t part = aidge_helium_exp_4(vsubq_n_f32(vldrwq_f32(input + i), largest));
+        sums = vaddq_f32(sums, part);
+        vstrwq_f32(output + i, part);
+    }
+    if (whole < length) {
+        const float32x4_t part = aidge_helium_exp_4(vsubq_n_f32(vldrwq_z_f32(input + whole, rest), largest));
+        sums = vaddq_m_f32(sums, sums, part, rest);
+        vstrwq_p_f32(output + whole, part, rest);
+    }
+    sum = 1.0f / ((vgetq_lane_f32(sums, 0) + vgetq_lane_f32(sums, 1)) + (vgetq_lane_f32(sums, 2) + vgetq_lane_f32(sums, 3)));
+    for (i = 0; i < whole; i += 4) {
+        vstrwq_f32(output + i, vmulq_n_f32(vldrwq_f32(output + i), sum));
+    }
+    if (whole < length) {
+        vstrwq_p_f32(output + whole, vmulq_n_f32(vldrwq_z_f32(output + whole, rest), sum), rest);
+    }
+}
+
+/* `rows` of at most 4 rows whose elements lie `inner` apart, each in a lane. */
+AIDGE_KIT_NOINLINE void aidge_helium_softmax_lanes(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
+{
+    const mve_pred16_t mask = vctp32q((uint32_t)rows);
+    float32x4_t largest = vdupq_n_f32(-INFINITY);
+    float32x4_t sums = vdupq_n_f32(0.0f);
+    const float *from = input;
+    float *to = output;
+    int32_t i;
+    for (i = length; i > 0; i--) {
+        largest = vmaxnmq_f32(largest, vldrwq_z_f32(from, mask));
+        from += inner;
+    }
+    for (i = length; i > 0; i--) {
+        const float32x4_t part = aidge_helium_exp_4(vsubq_f32(vldrwq_z_f32(input, mask), largest));
+        sums = vaddq_f32(sums, part);
+        vstrwq_p_f32(to, part, mask);
+        input += inner;
+        to += inner;
+    }
+    sums = vsetq_lane_f32(1.0f / vgetq_lane_f32(sums, 0), sums, 0);
+    sums = vsetq_lane_f32(1.0f / vgetq_lane_f32(sums, 1), sums, 1);
+    sums = vsetq_lane_f32(1.0f / vgetq_lane_f32(sums, 2), sums, 2);
+    sums = vsetq_lane_f32(1.0f / vgetq_lane_f32(sums, 3), sums, 3);
+    for (i = length; i > 0; i--) {
+        vstrwq_p_f32(output, vmulq_f32(vldrwq_z_f32(output, mask), sums), mask);
+        output += inner;
+    }
+}
+#else
+/* Rows whose elements lie `inner` apart. */
+static void aidge_helium_softmax_lanes(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
+{
+    int32_t row, i;
+    for (row = 0; row < rows; row++) {
+        float largest = -INFINITY;
+        float sum = 0.0f;
+        for (i = 0; i < length; i++) {
+            largest = input[i * inner + row] > largest ? input[i * inner + row] : largest;
+        }
+        for (i = 0; i < length; i++) {
+            const float part = expf(input[i * inner + row] - largest);
+            output[i * inner + row] = part;
+            sum += part;
+        }
+        for (i = 0; i < length; i++) {
+            output[i * inner + row] /= sum;
+        }
+    }
+}
+#endif
+
+/* output = e^(x - largest of the row) / sum of these over the row: `outer` blocks of `inner` rows of `length`. May work in place. */
+static void aidge_helium_softmax_float32(const float *input, float *output, int32_t outer, int32_t length, int32_t inner)
+{
+    int32_t left;
+    for (; outer > 0; outer--) {
+#if AIDGE_HELIUM_ASSEMBLY
+        if (inner == 1) {
+            aidge_helium_softmax_row(input, output, length);
+            input += length;
+            output += length;
+            continue;
+        }
+#endif
+        for (left = inner; left > 0; left -= 4) {
+            const int32_t rows = left < 4 ? left : 4;
+            aidge_helium_softmax_lanes(input, output, length, inner, rows);
+            input += rows;
+            output += rows;
+        }
+        input += (length - 1) * inner;
+        output += (length - 1) * inner;
+    }
+}

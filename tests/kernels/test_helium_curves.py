@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""float32 products of activations, softmax, curves and quotients of `helium` against their numpy meaning."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy
+import pytest
+from helium_harness import case, needs_emulator, run
+from random_tensors import Randomness
+
+from aidge_build.graph.tensor import constant
+from aidge_build.kernel_kit.curves import element_curve
+from aidge_build.operators.activation import Sigmoid, Tanh
+from aidge_build.operators.binary import Div
+from aidge_build.operators.matmul import MatMul
+from aidge_build.operators.smooth import Gelu, Swish
+from aidge_build.operators.softmax import Softmax
+from aidge_build.operators.unary import Abs, Erf
+
+STRESS = bool(os.environ.get("AIDGE_STRESS"))
+CURVES = (Sigmoid(), Tanh(), Erf(), Gelu(), Swish(), Swish(-0.7))
+PRODUCTS = (
+    ((3, 5), (5, 8)),
+    ((1, 1), (1, 1)),
+    ((2, 4, 7), (2, 7, 13)),
+    ((2, 3, 6, 4), (3, 4, 9)),
+    ((4, 16), (3, 16, 3)),
+    ((2, 1, 5, 2), (1, 2, 2, 21)),
+)
+ROWS = ((2, 3, 17), (1, 4), (5, 1), (2, 9, 6), (3, 2, 5, 7), (1, 40))
+
+
+def _real(random: Randomness, *shapes: tuple[int, ...], scale: float = 1.0):
+    tensors = [random.real(*dims, name=f"x{place}") for place, dims in enumerate(shapes)]
+    return tensors, [(scale * random.float32(*dims)).astype(numpy.float32) for dims in shapes]
+
+
+def candidates():
+    """Products with batches that repeat and a constant matrix, rows along every axis, each curve, quotients."""
+    for seed, shapes in enumerate(PRODUCTS):
+        tensors, values = _real(Randomness(seed), *shapes)
+        yield case(MatMul(), tensors, values)
+    yield case(MatMul(), [tensors[0], constant("m", values[1])], values[:1])
+    for seed, dims in enumerate(ROWS):
+        for axis in range(len(dims)):
+            yield case(Softmax(axis), *_real(Randomness(seed), dims, scale=9.0))
+    yield case(Softmax(1, True), *_real(Randomness(9), ROWS[0]))
+    for seed, operator in enumerate(CURVES):
+        for count in (1, 3, 4, 37):
+            yield case(operator, *_real(Randomness(seed), (count,), scale=4.0))
+    yield case(Abs(), *_real(Randomness(3), (6,)))
+    for seed, shapes in enumerate((((2, 5), (2, 5)), ((3, 4, 7), (1,)), ((3, 4, 7), (4, 1)), ((1, 6), (5, 6)))):
+        tensors, (first, second) = _real(Randomness(seed), *shapes)
+        yield case(Div(), tensors, [first, numpy.float32(1.5) + abs(second)])
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O0",), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)][: 1 + 3 * STRESS], ids=str)
+def test_results_are_within_tolerance(flags):
+    assert run(list(candidates()), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@needs_emulator
+def test_infinite_values_have_the_results_of_their_limits():
+    row = numpy.array([[3.0, -math.inf, 2.0, -200.0, 0.0, -math.inf]], numpy.float32)
+    for entry in (case(Softmax(1), *_real(Randomness(1), row.shape)), case(Softmax(0), *_real(Randomness(1), row.T.shape))):
+        values = row if entry.view.inputs[0].dims == row.shape else row.T.copy()
+        masked = case(entry.view.operator, entry.view.inputs, [values])
+        assert run([masked]) == []
+    ends = numpy.array([1e30, math.inf, -math.inf, 0.0], numpy.float32)
+    for operator in (Sigmoid(), Tanh(), Erf()):
+        assert run([case(operator, _real(Randomness(1), (4,))[0], [ends])]) == []
+
+
+@pytest.mark.parametrize("operator", CURVES, ids=str)
+def test_curves_are_off_by_less_than_3e_minus_6_of_their_operator(operator):
+    x = numpy.linspace(-20, 20, 40001)
+    numbers, times = element_curve(operator)
+    *p, limit = (float(number) for number in numbers)
+    inside = numpy.clip(x, -limit, limit)
+    square = inside * inside
+    found = p[9] + inside * numpy.polyval(p[:5], square) / numpy.polyval(p[5:9], square)
+    wanted = operator.forward(x)
+    assert numpy.abs((x if times else 1.0) * found - wanted).max() < 3e-6 * (1 + numpy.abs(x[-1] if times else 1.0))

@@ -62,5 +62,5 @@ def _no_curve(view: NodeView) -> str:
     return "Gelu by tanh" if view.node.type == "Gelu" and view.operator.with_tanh else ""
 
 
-CURVED = ("Sigmoid", "Tanh", "Erf", "Gelu", "Swish")
+CURVES, TIMES_CURVES = ("Sigmoid", "Tanh", "Erf"), ("Gelu", "Swish")
 HAS_CURVE = Predicate("the function is a curve, or x times one", _no_curve)

@@ -17,6 +17,7 @@ from .assembly import Routine
 from .conditions import CONSTANT_PARAMETERS
 from .packing import group_starts
 
+FEATURES = frozenset({"dsp", "fpu"})  # fused multiply-add exists
 SAVED_BYTES = 36 + 64  # r4-r11, lr and s16-s31 on the stack: arguments lie behind them
 
 
@@ -33,7 +34,7 @@ def float_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
     return ImplSpec(
         inputs=(IOSpec(DType.float32, form), IOSpec(DType.float32, ANY), IOSpec(DType.float32, ANY)),
         outputs=(IOSpec(DType.float32, form),),
-        features=frozenset({"dsp", "fpu"}),
+        features=FEATURES,
         predicates=(REAL, CONSTANT_PARAMETERS, *predicates),
     )
 

@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.curves import CURVED, HAS_CURVE, element_curve
+from aidge_build.kernel_kit.curves import CURVES, HAS_CURVE, TIMES_CURVES, element_curve
 from aidge_build.kernel_kit.elementwise import ElementWise
 
 from ..conditions import MVE
@@ -17,7 +17,7 @@ from .curve import element_name, element_text
 FLOAT = IOSpec(DType.float32, SAME)
 
 
-@kernel(CURVED, ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL, HAS_CURVE)))
+@kernel((*CURVES, *TIMES_CURVES), ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL, HAS_CURVE)))
 class CurvedFloat32(ElementWise):
     def call(self) -> Call:
         numbers, times = element_curve(self.operator)

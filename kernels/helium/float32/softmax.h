@@ -4,8 +4,8 @@
 
 #if AIDGE_HELIUM_ASSEMBLY
 /*
- * e^x of four values x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by its series up to r^6 (off
- * by 1.2e-7). 0 where a float would be subnormal; NaN stays NaN.
+ * e^x of four values x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by
+ * 1.1e-7, a fit of least squares). 0 where a float would be subnormal; NaN stays NaN.
  */
 AIDGE_KIT_INLINE float32x4_t aidge_helium_exp_4(float32x4_t x)
 {
@@ -14,10 +14,9 @@ AIDGE_KIT_INLINE float32x4_t aidge_helium_exp_4(float32x4_t x)
     float32x4_t r = vfmaq_n_f32(x, whole, -0.693359375f);
     float32x4_t sum;
     r = vfmaq_n_f32(r, whole, 2.12194440e-4f);
-    sum = vfmasq_n_f32(vdupq_n_f32(1.0f / 720.0f), r, 1.0f / 120.0f);
-    sum = vfmasq_n_f32(sum, r, 1.0f / 24.0f);
-    sum = vfmasq_n_f32(sum, r, 1.0f / 6.0f);
-    sum = vfmasq_n_f32(sum, r, 0.5f);
+    sum = vfmasq_n_f32(vdupq_n_f32(8.31247773e-3f), r, 4.18905504e-2f);
+    sum = vfmasq_n_f32(sum, r, 1.66671157e-1f);
+    sum = vfmasq_n_f32(sum, r, 4.99992281e-1f);
     sum = vfmasq_n_f32(sum, r, 1.0f);
     sum = vfmasq_n_f32(sum, r, 1.0f);
     sum = vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(sum), vshlq_n_s32(n, 23)));
@@ -25,7 +24,7 @@ AIDGE_KIT_INLINE float32x4_t aidge_helium_exp_4(float32x4_t x)
 }
 
 /* A row of neighbouring values; what is behind the last whole vector is masked. */
-AIDGE_KIT_NOINLINE void aidge_helium_softmax_row(const float *input, float *output, int32_t length)
+AIDGE_KIT_NOINLINE void aidge_helium_softmax_row_float32(const float *input, float *output, int32_t length)
 {
     const int32_t whole = length & ~3;
     const mve_pred16_t rest = vctp32q((uint32_t)(length - whole));
@@ -57,7 +56,7 @@ AIDGE_KIT_NOINLINE void aidge_helium_softmax_row(const float *input, float *outp
 }
 
 /* `rows` of at most 4 rows whose elements lie `inner` apart, each in a lane. */
-AIDGE_KIT_NOINLINE void aidge_helium_softmax_lanes(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
+AIDGE_KIT_NOINLINE void aidge_helium_softmax_lanes_float32(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
 {
     const mve_pred16_t mask = vctp32q((uint32_t)rows);
     float32x4_t largest = vdupq_n_f32(-INFINITY);
@@ -87,7 +86,7 @@ AIDGE_KIT_NOINLINE void aidge_helium_softmax_lanes(const float *input, float *ou
 }
 #else
 /* Rows whose elements lie `inner` apart. */
-static void aidge_helium_softmax_lanes(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
+static void aidge_helium_softmax_lanes_float32(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
 {
     int32_t row, i;
     for (row = 0; row < rows; row++) {
@@ -115,7 +114,7 @@ static void aidge_helium_softmax_float32(const float *input, float *output, int3
     for (; outer > 0; outer--) {
 #if AIDGE_HELIUM_ASSEMBLY
         if (inner == 1) {
-            aidge_helium_softmax_row(input, output, length);
+            aidge_helium_softmax_row_float32(input, output, length);
             input += length;
             output += length;
             continue;
@@ -123,7 +122,7 @@ static void aidge_helium_softmax_float32(const float *input, float *output, int3
 #endif
         for (left = inner; left > 0; left -= 4) {
             const int32_t rows = left < 4 ? left : 4;
-            aidge_helium_softmax_lanes(input, output, length, inner, rows);
+            aidge_helium_softmax_lanes_float32(input, output, length, inner, rows);
             input += rows;
             output += rows;
         }

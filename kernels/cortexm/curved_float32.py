@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""float32 Sigmoid, Tanh, Erf, Gelu and Swish: a quotient of two polynomials, four values at a time."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.curves import CURVES, HAS_CURVE, TIMES_CURVES, element_curve
+from aidge_build.kernel_kit.elementwise import ElementWise
+
+from .curve import NAME, curve_text
+from .float32 import FEATURES
+
+FLOAT = IOSpec(DType.float32, SAME)
+SPEC = ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=FEATURES, predicates=(REAL, HAS_CURVE))
+CURVE = f"""/* y = the curve of x; may work in place. */
+static void {NAME}_float32(const float *x, float *y, const float *numbers, int32_t count)
+{{
+    if (x != y) {{
+        memcpy(y, x, (uint32_t)count * sizeof *y);
+    }}
+    {NAME}(y, count, numbers);
+}}"""
+TIMES_CURVE = f"""/* y = x times a curve of it. */
+static void {NAME}_times_float32(const float *x, float *y, const float *numbers, int32_t count)
+{{
+    memcpy(y, x, (uint32_t)count * sizeof *y);
+    {NAME}(y, count, numbers);
+    for (; count > 0; count--) {{
+        *y++ *= *x++;
+    }}
+}}"""
+
+
+def _call(node: KernelNode, function: str, text: str) -> Call:
+    numbers = Constant("numbers", element_curve(node.operator)[0])
+    arguments = (Input(0), Output(0), numbers, Literal(node.outputs[0].elements))
+    return Call(function, ("recurrent_float32.h",), arguments, texts=(curve_text(), text), facts=computed("4 values"))
+
+
+@kernel(CURVES, SPEC)
+class Curve(ElementWise):
+    def call(self) -> Call:
+        return _call(self, f"{NAME}_float32", CURVE)
+
+
+@kernel(TIMES_CURVES, SPEC)
+class TimesCurve(KernelNode):
+    def call(self) -> Call:
+        return _call(self, f"{NAME}_times_float32", TIMES_CURVE)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""float32 softmax: the exponential function as a polynomial, in the registers of the FPU."""
+
+from __future__ import annotations
+
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
+
+from .float32 import FEATURES
+
+
+@kernel("Softmax", along_one_axis(FEATURES))
+class CortexmSoftmax(SoftmaxFloat32):
+    function, source = "aidge_cortexm_softmax_float32", "softmax_float32.h"
+
+
+@kernel("Softmax", over_several_axes(FEATURES))
+class CortexmSoftmaxOfRows(CortexmSoftmax):
+    """The same call; the spec differs."""

@@ -169,27 +169,33 @@ def _refuse_giants(view: GraphView, board: Board | None) -> None:
 def _join(
     assignment: Assignment, demands: Callable[[Node], Demands], outside: bool, schedule: Schedule, peak: MemoryPlan
 ) -> tuple[Schedule, MemoryPlan]:
-    """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows."""
+    """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows. A plan as
+    good as the last one is enough to know that; what is left at the end is planned with all effort."""
     taken: list[Joining] = []
     linked_bytes = None
     for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:
         if not compatible(taken, joining):
             continue
         trial = make_schedule(assignment, demands, "shared", io_outside=outside, joined=[*taken, joining])
-        found = plan(trial.buffers, overlaps=trial.overlaps, like=peak)
+        found = plan(trial.buffers, overlaps=trial.overlaps, like=peak, enough_bytes=peak.peak_bytes)
         if found.peak_bytes > peak.peak_bytes:
             continue
         linked_bytes = _linked(schedule, peak, outside) if linked_bytes is None else linked_bytes
-        trial_bytes = _linked(trial, found, outside)
+        trial_bytes = _linked(trial, found, outside, linked_bytes)
         if trial_bytes <= linked_bytes:
             taken, schedule, peak, linked_bytes = [*taken, joining], trial, found, trial_bytes
+    if taken:
+        best = plan(schedule.buffers, overlaps=schedule.overlaps, like=peak)
+        peak = min(peak, best, key=lambda each: (each.peak_bytes, not each.offsets_proved_optimal))
     return schedule, peak
 
 
-def _linked(schedule: Schedule, peak: MemoryPlan, outside: bool) -> int:
+def _linked(schedule: Schedule, peak: MemoryPlan, outside: bool, enough_bytes: int = 0) -> int:
     """The bytes of the arena, without the inputs and outputs that the firmware owns."""
     buffers = [buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io")]
-    return plan(buffers, overlaps=schedule.overlaps, like=peak).peak_bytes if outside else peak.peak_bytes
+    if not outside:
+        return peak.peak_bytes
+    return plan(buffers, overlaps=schedule.overlaps, like=peak, enough_bytes=enough_bytes).peak_bytes
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:

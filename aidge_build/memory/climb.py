@@ -22,14 +22,15 @@ def moves_for(problem: Problem, visits: int = PAIR_VISITS) -> int:
     return min(MOST_MOVES, visits // (pairs + len(problem) + 1))
 
 
-def climb(problem: Problem, start: Arrangement, moves: int) -> Arrangement:
-    """The best arrangement met on a walk from `start` that accepts a worse one with falling probability."""
+def climb(problem: Problem, start: Arrangement, moves: int, enough_bytes: int = 0) -> Arrangement:
+    """The best arrangement met on a walk from `start` that accepts a worse one with falling probability; the first one whose peak
+    is no more than `enough_bytes` ends it."""
     bound_bytes, _ = problem.lower_bound
     random = Random(SEED)
     temperature = START_TEMPERATURE * bound_bytes
     best = current = start
     for _ in range(moves):
-        if best.peak_bytes == bound_bytes:
+        if best.peak_bytes <= max(bound_bytes, enough_bytes):
             break
         found = place(problem, _moved(problem, current, random))
         rise = found.peak_bytes - current.peak_bytes

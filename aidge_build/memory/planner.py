@@ -33,11 +33,13 @@ def plan(
     nodes: int = NODES,
     overlaps: Sequence[Overlap] = (),
     like: MemoryPlan | None = None,
+    enough_bytes: int = 0,
 ) -> MemoryPlan:
     """Offsets with the smallest peak that was found, and whether it is proved that none is smaller.
 
-    The result depends on the buffers, the capacity, the node limit `nodes` of the exhaustive search, and `like` (a plan of nearly
-    the same buffers: its order is tried, too) alone: not on the order of the buffers, the machine, or the time. Raises
+    The result depends on the buffers, the capacity, the node limit `nodes` of the exhaustive search, `like` (a plan of nearly the
+    same buffers: its order is tried, too), and `enough_bytes` (a peak that is as good as any below it: the search ends there)
+    alone: not on the order of the buffers, the machine, or the time. Raises
     `CapacityExceeded` (code PLAN01) when the peak is above `capacity_bytes`.
     """
     if capacity_bytes is not None and capacity_bytes < 0:
@@ -46,7 +48,7 @@ def plan(
     bound_bytes, bound_step = problem.lower_bound
     if capacity_bytes is not None and bound_bytes > capacity_bytes:
         raise _too_large(problem, bound_bytes, capacity_bytes, region, proved=True)
-    found, proved_bytes = _search(problem, capacity_bytes, nodes, like)
+    found, proved_bytes = _search(problem, capacity_bytes, nodes, like, enough_bytes)
     if capacity_bytes is not None and found.peak_bytes > capacity_bytes:
         raise _too_large(problem, found.peak_bytes, capacity_bytes, region, proved=found.peak_bytes == proved_bytes)
     placements = tuple(map(Placement, problem.buffers, found.offsets))
@@ -55,12 +57,16 @@ def plan(
     )
 
 
-def _search(problem: Problem, capacity_bytes: int | None, nodes: int, like: MemoryPlan | None) -> tuple[Arrangement, int]:
+def _search(
+    problem: Problem, capacity_bytes: int | None, nodes: int, like: MemoryPlan | None, enough_bytes: int
+) -> tuple[Arrangement, int]:
     """The best arrangement and the bytes below which none exists; cheap methods first, each only while these two differ."""
     found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
     known = None if like is None else place(problem, _order_of(problem, like))
+    if min(found.peak_bytes, known.peak_bytes if known else found.peak_bytes) <= enough_bytes:
+        return min(found, known or found, key=lambda each: each.peak_bytes), proved_bytes
     if not problem.is_rectangular:
-        return _settled(problem, found, proved_bytes, known)
+        return _settled(problem, found, proved_bytes, known, enough_bytes)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:
@@ -83,14 +89,16 @@ def _order_of(problem: Problem, like: MemoryPlan) -> list[int]:
     return sorted(range(len(problem)), key=lambda i: (offsets.get(problem.buffers[i].name, like.peak_bytes), i))
 
 
-def _settled(problem: Problem, start: Arrangement, proved_bytes: int, known: Arrangement | None) -> tuple[Arrangement, int]:
+def _settled(
+    problem: Problem, start: Arrangement, proved_bytes: int, known: Arrangement | None, enough_bytes: int
+) -> tuple[Arrangement, int]:
     """A short walk and search mostly end with a proof, from `start` or from what is `known`; else the long ones follow."""
     short = moves_for(problem, SHORT_WALK), SHORT_SEARCH
     best = start
     for begin, (moves, visits) in ((start, short), (known, short), (start, (moves_for(problem), VISITS))):
-        if begin is None or best.peak_bytes == proved_bytes:
+        if begin is None or best.peak_bytes <= max(proved_bytes, enough_bytes):
             continue
-        found, proved_bytes = settle(problem, climb(problem, begin, moves), proved_bytes, visits)
+        found, proved_bytes = settle(problem, climb(problem, begin, moves, enough_bytes), proved_bytes, visits)
         best = min(best, found, key=lambda each: each.peak_bytes)
     return best, proved_bytes
 

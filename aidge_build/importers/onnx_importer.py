@@ -53,11 +53,12 @@ def import_onnx(
 
     `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to symbolic
     dims, and inputs that never change their values; `external` holds the external data (`onnx_format.read_external`); `state`
-    names the outputs that are the next inference's inputs: an input that has an initialiser, too, begins with its value.
+    names the outputs that are the next inference's inputs, beside those that the file names: an input that has an initialiser,
+    too, begins with its value.
     """
     model = read_model(data, name, external)
     try:
-        state = state or {}
+        state = {**model.states, **(state or {})}
         kept = {source: model.initializers[source] for source in state.values() if source in model.initializers}
         model = replace(model, initializers={key: data for key, data in model.initializers.items() if key not in kept})
         imported = _Import(model, name, operators, bind).imported()

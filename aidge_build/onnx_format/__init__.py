@@ -4,6 +4,7 @@
 from aidge_build.onnx_format.converter import in_opset
 from aidge_build.onnx_format.external import read_external
 from aidge_build.onnx_format.functions import body_of, has_body
+from aidge_build.onnx_format.join import joined, names_in
 from aidge_build.onnx_format.kinds import refuse_other_files
 from aidge_build.onnx_format.mapping import mapping_of
 from aidge_build.onnx_format.model import AttributeReference, Function, ModelNode, OnnxModel, SubGraph, ValueInfo
@@ -34,8 +35,10 @@ __all__ = [
     "has_schema",
     "in_opset",
     "ir_version_of",
+    "joined",
     "mapping_of",
     "means_the_same",
+    "names_in",
     "number_of",
     "read_external",
     "read_model",

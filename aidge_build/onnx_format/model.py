@@ -121,7 +121,8 @@ class ValueInfo:
 class OnnxModel:
     """A model file: `opsets` by domain ("" is the default domain), `functions` by type and overload.
 
-    `narrow` are the ranges of initialisers whose elements the file stores in 2 or 4 bits.
+    `narrow` are the ranges of initialisers whose elements the file stores in 2 or 4 bits. `states` are outputs that the file says
+    are inputs of the next inference.
     """
 
     ir_version: int
@@ -133,3 +134,4 @@ class OnnxModel:
     outputs: tuple[ValueInfo, ...]
     functions: Mapping[tuple[str, str], Function] = field(default_factory=dict)
     narrow: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)

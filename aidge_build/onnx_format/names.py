@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The names of what integers count and of columns, kept in the metadata of files that this project writes."""
+"""Metadata of files that this project writes: names of what integers count and of columns, and which outputs are states."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import replace
 from aidge_build.onnx_format.model import OnnxModel, ValueInfo
 
 KEY = "aidge_build.names"
+STATES = "aidge_build.states"
 
 
 def names_text(model: OnnxModel) -> str:
@@ -36,3 +37,18 @@ def _is_list_of_words(value: object) -> bool:
 
 def _named(value: ValueInfo, found: Mapping[str, list[str]]) -> ValueInfo:
     return replace(value, names=tuple(found[value.name])) if value.name in found and value.holds == "numbers" else value
+
+
+def states_text(states: Mapping[str, str]) -> str:
+    """What stands under the key of the states; "" where there are none."""
+    return json.dumps(dict(states), sort_keys=True) if states else ""
+
+
+def with_states_of(model: OnnxModel, text: str) -> OnnxModel:
+    """The model with these states, output by input; text that is none of ours changes nothing."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return model
+    is_ours = isinstance(found, dict) and all(isinstance(source, str) for source in found.values())
+    return replace(model, states=found) if is_ours else model

@@ -13,7 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.onnx_format.maps import without_maps
 from aidge_build.onnx_format.model import Function, OnnxModel, ValueInfo
-from aidge_build.onnx_format.names import KEY, with_names
+from aidge_build.onnx_format.names import KEY, STATES, with_names, with_states_of
 from aidge_build.onnx_format.nodes import function_of, initializers_of, narrow_of, nested_graphs, node_of, plain_domain
 from aidge_build.onnx_format.schema import means_the_same
 from aidge_build.onnx_format.tensors import external_location
@@ -84,8 +84,9 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
         _functions(model, external),
         narrow_of(graph),
     )
-    names = next((entry.value for entry in model.metadata_props if entry.key == KEY), "")
-    return with_names(read, names) if names else read
+    said = {entry.key: entry.value for entry in reversed(model.metadata_props) if entry.key in (KEY, STATES)}
+    read = with_names(read, said[KEY]) if KEY in said else read
+    return with_states_of(read, said[STATES]) if STATES in said else read
 
 
 def _functions(model: onnx.ModelProto, external: Mapping[str, bytes]) -> dict[tuple[str, str], Function]:

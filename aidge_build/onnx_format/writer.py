@@ -9,7 +9,7 @@ import numpy
 import onnx
 
 from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
-from aidge_build.onnx_format.names import KEY, names_text
+from aidge_build.onnx_format.names import KEY, STATES, names_text, states_text
 from aidge_build.onnx_format.types import number_of
 
 
@@ -25,9 +25,9 @@ def write_model(model: OnnxModel) -> bytes:
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in sorted(model.opsets.items())]
     made = onnx.helper.make_model(graph, opset_imports=opsets, producer_name="aidge-build")
     made.ir_version = model.ir_version
-    names = names_text(model)
-    if names:
-        made.metadata_props.add(key=KEY, value=names)
+    for key, text in ((KEY, names_text(model)), (STATES, states_text(model.states))):
+        if text:
+            made.metadata_props.add(key=key, value=text)
     return made.SerializeToString(deterministic=True)
 
 

@@ -56,6 +56,7 @@ class Operator:
     widen them as they go (the weights of a recurrent layer).
     `by_steps` is true where `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on
     float32 each of them then rounds, as there, and not only the result.
+    `stores` is true where the integers that it gives may stand for reals by whatever scale a DequantizeLinear behind it states.
     `features` is the type to which the importer casts inputs of any other: operators of ai.onnx.ml read numbers of all types.
     """
 
@@ -68,6 +69,7 @@ class Operator:
     straight_through: ClassVar[bool] = False
     widens: ClassVar[bool] = False
     by_steps: ClassVar[bool] = False
+    stores: ClassVar[bool] = False
     features: ClassVar[DType | None] = None
 
     @property

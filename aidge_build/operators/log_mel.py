@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy
 
 from aidge_build.arithmetic.log_mel import LARGEST_MULTIPLIER, LENGTHS, Levels, log_mel
@@ -25,6 +27,8 @@ class LogMel(Operator):
     Stored is (logarithm * multiplier + offset) >> shift, as int8 or int16 (`to`); the logarithm to base 2, of the power with
     `floor` added, has 1,024 steps for each factor of two. docs/frontend.md has every step.
     """
+
+    stores: ClassVar = True
 
     length: int = attribute(512)
     step: int = attribute(1)

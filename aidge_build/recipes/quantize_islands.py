@@ -115,7 +115,7 @@ def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization 
     Between two different quantizations a selecting operator does, too: stored values pass, and mean something else behind it.
     """
     return any(
-        node is not None and not _keeps_meaning(node, found) and node.type not in _STATING
+        node is not None and not (_keeps_meaning(node, found) or node.type in _STATING or node.operator.stores)
         for node in (view.producer(name), *view.consumers(name))
     )
 

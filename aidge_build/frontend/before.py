@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""The audio front end as nodes: a model of its own, or in front of a key-word model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from aidge_build.errors import AidgeError
+from aidge_build.frontend.audio import FULL_SCALE, LOGARITHMS, FixedLogMel, LogMel
+from aidge_build.frontend.mel import cosines
+from aidge_build.frontend.part import Host, Part, sizes_of
+from aidge_build.graph.dtype import DType
+from aidge_build.onnx_format import write_model
+
+Front = LogMel | FixedLogMel
+
+
+def plain(front: Front) -> LogMel:
+    """The parameters of a front end."""
+    return front.front if isinstance(front, FixedLogMel) else front
+
+
+def audio_model(front: Front, samples: int) -> bytes:
+    """The front end as an ONNX file: int16 samples [1, samples] to features [1, frames, width], float32 or as stored."""
+    part = Part("audio")
+    frames = plain(front).frames(samples)
+    if not frames:
+        raise AidgeError(f"{samples} samples have no frame of {plain(front).window}", code="FRONTEND")
+    pcm = part.input("pcm", (1, samples), DType.int16)
+    part.output(_features(part, front, pcm), "features", (1, frames, plain(front).width), dtype_of_features(front))
+    return write_model(part.model())
+
+
+def dtype_of_features(front: Front) -> DType:
+    """The element type of the features."""
+    return front.dtype if isinstance(front, FixedLogMel) else DType.float32
+
+
+def with_audio(
+    model: bytes,
+    front: Front,
+    *,
+    hops: int = 0,
+    input: str = "",
+    name: str = "model.onnx",
+    external: Mapping[str, bytes] | None = None,
+) -> bytes:
+    """The model's file with the front end before it: it then takes int16 samples instead of features.
+
+    The features are the model's only input, or `input`; its elements are frames after frames. Without `hops` the new input
+    `audio_pcm` [1, samples] has all samples of these frames. With `hops` it has the samples of so many new frames, and two
+    states, which the file names, hold what is older: the last samples of a frame, and all features but the new ones.
+    A quantized model gets the `FixedLogMel` of `fixed_for`, whose features are stored as it reads them.
+    AidgeError for what does not fit.
+    """
+    host = Host(model, name, external or {}, dtype_of_features(front))
+    value = host.the("input", input)
+    dims = sizes_of(value)
+    frames, rest = divmod(math.prod(dims), plain(front).width)
+    if rest or not frames:
+        raise AidgeError(
+            f"the input '{value.name}' has {math.prod(dims)} elements, which are no frames of {plain(front).width} features",
+            where=name,
+            code="FRONTEND",
+        )
+    part = Part("audio", host.names, host.opset)
+    if hops:
+        found = _streamed(part, front, frames, hops)
+    else:
+        pcm = part.input("pcm", (1, plain(front).samples(frames)), DType.int16)
+        found = _features(part, front, pcm)
+    found = _as_read(part, front, found, value.dtype, name)
+    shaped = part.one("Reshape", found, part.integers(*dims))
+    return part.before(host, {part.output(shaped, "features", dims, value.dtype): value.name})
+
+
+def fixed_for(
+    model: bytes,
+    front: LogMel,
+    *,
+    dtype: str = "int8",
+    input: str = "",
+    name: str = "model.onnx",
+    external: Mapping[str, bytes] | None = None,
+) -> FixedLogMel:
+    """The front end in integers, with the scale and the zero point by which a quantized model reads its features."""
+    host = Host(model, name, external or {})
+    value = host.the("input", input)
+    wanted = "QuantizeLinear" if value.dtype.is_float else "DequantizeLinear"
+    reader = next((node for node in host.model.nodes if node.op_type == wanted and node.inputs[0] == value.name), None)
+    constants = host.model.initializers
+    if reader is None or reader.inputs[1] not in constants or constants[reader.inputs[1]].size != 1:
+        raise AidgeError(
+            f"nothing says how the input '{value.name}' is quantized",
+            where=name,
+            code="FRONTEND",
+            hint="quantize the model before, or give a scale: front.fixed(scale, zero_point)",
+        )
+    scale, *point = (constants.get(read) for read in reader.inputs[1:3])
+    stored = numpy.asarray(0 if not point or point[0] is None else point[0])
+    moved = 128 if len(reader.inputs) > 2 and stored.dtype == numpy.uint8 else 0
+    return front.fixed(float(numpy.asarray(scale).reshape(())), int(stored.reshape(())) - moved, dtype)
+
+
+def _streamed(part: Part, front: Front, frames: int, hops: int) -> str:
+    """The features of all frames, of which so many are new; states hold what is older."""
+    parameters, dtype = plain(front), dtype_of_features(front)
+    on_reals = _Stored(part, front)
+    kept = parameters.window - parameters.hop
+    if parameters.center or kept < 0 or not 0 < hops <= frames:
+        raise AidgeError(
+            f"{hops} new frames of {frames} cannot come one after the other: frames of {parameters.window} samples every "
+            f"{parameters.hop}{', centred' if parameters.center else ''}",
+            code="FRONTEND",
+        )
+    samples = parameters.hop * hops
+    joined = part.input("pcm", (1, samples), DType.int16)
+    if kept:
+        tail = part.input("tail", (1, kept), DType.int16)
+        joined = part.one("Concat", tail, joined, axis=1)
+        last = part.one("Slice", joined, part.integers(samples), part.integers(samples + kept), part.integers(1))
+        part.state(last, tail, (1, kept), DType.int16)
+    found = _features(part, front, joined)
+    if hops < frames:
+        dims = (1, frames - hops, parameters.width)
+        past = part.input("past", dims, dtype)
+        found = on_reals("Concat", past, found, axis=1)
+        later = on_reals("Slice", found, part.integers(hops), part.integers(frames), part.integers(1))
+        part.state(later, past, dims, dtype)
+    return found
+
+
+class _Stored:
+    """Writes nodes that move features, in the way of quantized models: between what says which reals stored features are."""
+
+    def __init__(self, part: Part, front: Front):
+        self._part, self._front = part, front
+
+    def __call__(self, op_type: str, *inputs: str, **attributes: Any) -> str:
+        """The node; inputs after those of features are lists of integers."""
+        part, count = self._part, 2 if op_type == "Concat" else 1
+        if not isinstance(self._front, FixedLogMel):
+            return part.one(op_type, *inputs, **attributes)
+        reals = [self.real(name) for name in inputs[:count]]
+        return part.one("QuantizeLinear", part.one(op_type, *reals, *inputs[count:], **attributes), *self._parameters())
+
+    def real(self, features: str) -> str:
+        """The reals that stored features are."""
+        return self._part.one("DequantizeLinear", features, *self._parameters())
+
+    def _parameters(self) -> tuple[str, str]:
+        front = self._front
+        assert isinstance(front, FixedLogMel)
+        return self._part.constant(front.scale, numpy.float32), self._part.constant(front.zero_point, front.dtype.numpy)
+
+
+def _features(part: Part, front: Front, pcm: str) -> str:
+    """The features of samples [1, samples] in the words of ONNX, or of the operator for integers."""
+    parameters = plain(front)
+    if parameters.center:
+        before, behind = parameters.pads
+        pcm = part.one("Pad", pcm, part.integers(0, before, 0, behind), part.constant(0, numpy.int16))
+    if isinstance(front, FixedLogMel):
+        levels = front.levels
+        return part.one(
+            "LogMel",
+            pcm,
+            part.constant(front.taps),
+            part.constant(front.weights),
+            domain="aidge",
+            length=parameters.points,
+            step=parameters.hop,
+            multiplier=levels.multiplier,
+            offset=levels.offset,
+            shift=levels.shift,
+            floor=levels.floor,
+            to={DType.int8: 3, DType.int16: 5}[front.dtype],
+        )
+    # The window has the samples' full scale in it, so that nothing else has to.
+    real = part.one("Cast", pcm, to=1)
+    taps = numpy.zeros(parameters.points)
+    taps[: parameters.window] = parameters.taps / FULL_SCALE
+    spare = parameters.points - parameters.window
+    real = part.one("Pad", real, part.integers(0, 0, 0, spare)) if spare else real
+    spectra = part.one("STFT", real, part.constant(parameters.hop, numpy.int64), part.constant(taps, numpy.float32), onesided=1)
+    squares = part.one("Mul", spectra, spectra)
+    power = part.one("ReduceSum", squares, part.integers(3), keepdims=0)
+    bands = part.one("MatMul", power, part.constant(parameters.filters.T, numpy.float32))
+    raised = part.one("Add", bands, part.constant(parameters.floor, numpy.float32))
+    found = part.one("Log", raised)
+    factor = LOGARITHMS[parameters.logarithm] / math.log(2)
+    if parameters.coefficients:
+        matrix = factor * cosines(parameters.bands, parameters.coefficients)
+        return part.one("MatMul", found, part.constant(matrix, numpy.float32))
+    return found if factor == 1 else part.one("Mul", found, part.constant(factor, numpy.float32))
+
+
+def _as_read(part: Part, front: Front, features: str, dtype: DType, name: str) -> str:
+    """The features as the model's input wants them."""
+    have = dtype_of_features(front)
+    if have is dtype:
+        return features
+    if isinstance(front, FixedLogMel) and dtype is DType.float32:
+        return _Stored(part, front).real(features)
+    raise AidgeError(f"the model reads {dtype.name}, the front end gives {have.name}", where=name, code="FRONTEND")

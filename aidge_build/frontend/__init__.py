@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from aidge_build.frontend.audio import FixedLogMel, LogMel
 from aidge_build.frontend.before import audio_model, fixed_for, with_audio
+from aidge_build.frontend.behind import with_decision
 from aidge_build.frontend.mel import cosines, mel_filters, window
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "mel_filters",
     "window",
     "with_audio",
+    "with_decision",
 ]

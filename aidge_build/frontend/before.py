@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy
 
@@ -13,6 +12,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.frontend.audio import FULL_SCALE, LOGARITHMS, FixedLogMel, LogMel
 from aidge_build.frontend.mel import cosines
 from aidge_build.frontend.part import Host, Part, sizes_of
+from aidge_build.frontend.reals import Reals, quantization_of
 from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format import write_model
 
@@ -90,26 +90,22 @@ def fixed_for(
     """The front end in integers, with the scale and the zero point by which a quantized model reads its features."""
     host = Host(model, name, external or {})
     value = host.the("input", input)
-    wanted = "QuantizeLinear" if value.dtype.is_float else "DequantizeLinear"
-    reader = next((node for node in host.model.nodes if node.op_type == wanted and node.inputs[0] == value.name), None)
-    constants = host.model.initializers
-    if reader is None or reader.inputs[1] not in constants or constants[reader.inputs[1]].size != 1:
+    found = quantization_of(host, value, "input")
+    if found is None:
         raise AidgeError(
             f"nothing says how the input '{value.name}' is quantized",
             where=name,
             code="FRONTEND",
             hint="quantize the model before, or give a scale: front.fixed(scale, zero_point)",
         )
-    scale, *point = (constants.get(read) for read in reader.inputs[1:3])
-    stored = numpy.asarray(0 if not point or point[0] is None else point[0])
-    moved = 128 if len(reader.inputs) > 2 and stored.dtype == numpy.uint8 else 0
-    return front.fixed(float(numpy.asarray(scale).reshape(())), int(stored.reshape(())) - moved, dtype)
+    scale, point, stored_as = found
+    return front.fixed(scale, point - (128 if stored_as is DType.uint8 else 0), dtype)
 
 
 def _streamed(part: Part, front: Front, frames: int, hops: int) -> str:
     """The features of all frames, of which so many are new; states hold what is older."""
     parameters, dtype = plain(front), dtype_of_features(front)
-    on_reals = _Stored(part, front)
+    on_reals = stored(part, front)
     kept = parameters.window - parameters.hop
     if parameters.center or kept < 0 or not 0 < hops <= frames:
         raise AidgeError(
@@ -129,33 +125,14 @@ def _streamed(part: Part, front: Front, frames: int, hops: int) -> str:
         dims = (1, frames - hops, parameters.width)
         past = part.input("past", dims, dtype)
         found = on_reals("Concat", past, found, axis=1)
-        later = on_reals("Slice", found, part.integers(hops), part.integers(frames), part.integers(1))
+        later = on_reals("Slice", found, lists=(part.integers(hops), part.integers(frames), part.integers(1)))
         part.state(later, past, dims, dtype)
     return found
 
 
-class _Stored:
-    """Writes nodes that move features, in the way of quantized models: between what says which reals stored features are."""
-
-    def __init__(self, part: Part, front: Front):
-        self._part, self._front = part, front
-
-    def __call__(self, op_type: str, *inputs: str, **attributes: Any) -> str:
-        """The node; inputs after those of features are lists of integers."""
-        part, count = self._part, 2 if op_type == "Concat" else 1
-        if not isinstance(self._front, FixedLogMel):
-            return part.one(op_type, *inputs, **attributes)
-        reals = [self.real(name) for name in inputs[:count]]
-        return part.one("QuantizeLinear", part.one(op_type, *reals, *inputs[count:], **attributes), *self._parameters())
-
-    def real(self, features: str) -> str:
-        """The reals that stored features are."""
-        return self._part.one("DequantizeLinear", features, *self._parameters())
-
-    def _parameters(self) -> tuple[str, str]:
-        front = self._front
-        assert isinstance(front, FixedLogMel)
-        return self._part.constant(front.scale, numpy.float32), self._part.constant(front.zero_point, front.dtype.numpy)
+def stored(part: Part, front: Front) -> Reals:
+    """Writes nodes on features."""
+    return Reals(part, (front.scale, front.zero_point, front.dtype) if isinstance(front, FixedLogMel) else None)
 
 
 def _features(part: Part, front: Front, pcm: str) -> str:
@@ -205,5 +182,5 @@ def _as_read(part: Part, front: Front, features: str, dtype: DType, name: str) -
     if have is dtype:
         return features
     if isinstance(front, FixedLogMel) and dtype is DType.float32:
-        return _Stored(part, front).real(features)
+        return stored(part, front).real(features)
     raise AidgeError(f"the model reads {dtype.name}, the front end gives {have.name}", where=name, code="FRONTEND")

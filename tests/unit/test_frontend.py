@@ -178,3 +178,56 @@ def test_metadata_that_is_none_of_ours_changes_nothing():
     ):
         assert len(old) == len(new) and file.count(old) == 1
         assert read_model(file.replace(old, new), "", {}).states == {}
+
+
+POINTS = {"int8": 5, "uint8": 128}
+
+
+def scores_model(dtype: str) -> bytes:
+    """Scores as they come, float32 or stored."""
+    graph = net.Graph("scores")
+    x = graph.input("x", (1, 4))
+    y = net.Mul(x, graph.constant(numpy.float32(2)))
+    if dtype != "float32":
+        scale, point = graph.constant(numpy.float32(0.25)), graph.constant(numpy.array(POINTS[dtype], dtype))
+        y = net.QuantizeLinear(y, scale, point)
+    graph.output(y, "scores")
+    return graph.onnx()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint8"])
+def test_a_decision_is_the_best_of_the_mean_of_the_last_scores(dtype):
+    file = frontend.with_decision(scores_model(dtype), average=3, scores=True)
+    read = read_model(file, "", {})
+    assert read.states == {"decision_past_next": "decision_past"}
+    assert {value.name: value.dtype.name for value in read.outputs} == {
+        "decision_past_next": dtype,
+        "decision_scores": dtype,
+        "decision_label": "int64",
+    }
+    past = numpy.zeros((2, 4), dtype)
+    rows = numpy.random.Generator(numpy.random.PCG64(1)).integers(-8, 9, (7, 1, 4)).astype(numpy.float32)
+    for number, row in enumerate(rows):
+        found = run(file, {"x": row, "decision_past": past})
+        past = found["decision_past_next"]
+        if number >= 2:
+            mean = 2 * rows[number - 2 : number + 1].mean(0)[0]
+            got = found["decision_scores"][0]
+            real = got if dtype == "float32" else (got.astype(float) - POINTS[dtype]) * 0.25
+            assert numpy.abs(real - mean).max() <= (1e-5 if dtype == "float32" else 0.126)
+            assert found["decision_label"].tolist() == [int(real.argmax())]
+    (label,) = run(frontend.with_decision(scores_model(dtype)), {"x": rows[0]}).values()
+    assert label.tolist() == [int(rows[0].argmax())]
+
+
+def test_what_is_no_row_of_scores_is_refused():
+    graph = net.Graph("two")
+    x = graph.input("x", (2, 4))
+    graph.output(net.Relu(x), "y")
+    with pytest.raises(AidgeError, match=r"the output 'y' \[2, 4\] is no row of scores"):
+        frontend.with_decision(graph.onnx())
+    with pytest.raises(AidgeError, match="a mean of 0 inferences"):
+        frontend.with_decision(scores_model("int8"), average=0)
+    graph.output(net.Neg(x), "z")
+    with pytest.raises(AidgeError, match="the model has 2 outputs"):
+        frontend.with_decision(graph.onnx())

@@ -33,6 +33,7 @@ HINTS = {
     "EXTERNAL": "save the model again: onnx.save_model(model, file, save_as_external_data=True)",
     "FLASH": "aidge-build check ELF says more of it",
     "FOLD": "make it smaller, or compute it before the model is exported",
+    "FRONTEND": "docs/frontend.md says which parameters there are, and what goes together",
     "GRAPH": _CHECKED,
     "INPUT": "check the files that the command names",
     "KERNEL": "aidge-build kernels says what each library accepts; name another with --lib, or write a kernel (docs/kit.md)",

@@ -81,6 +81,22 @@ def test_a_fourier_transform_is_one_operator_on_rows(opset, words, length):
         assert types(view).count("RealFourier" if channels == 1 else "ComplexFourier") == 1
 
 
+@pytest.mark.parametrize("length", [1, 2, 7, 8])
+def test_an_inverse_transform_of_one_side_gives_real_values(length):
+    view = graph(
+        "y = DFT<inverse = 1, onesided = 1>(x, n, axis)",
+        inputs=f"float[2,{length // 2 + 1},2] x",
+        outputs="float[?,?,1] y",
+        constants={"n": INT64(length), "axis": INT64(1)},
+        opset=20,
+    )
+    given, found = values(view)
+    wanted = given["x"].astype(float)
+    wanted = numpy.fft.irfft(wanted[..., 0] + 1j * wanted[..., 1], length, axis=1)
+    assert found.shape == (2, length, 1)
+    assert numpy.allclose(found[..., 0], wanted, atol=1e-5)
+
+
 def test_windows_of_a_signal_are_transformed_by_one_operator():
     window = numpy.hanning(8).astype("f4")
     view = graph(

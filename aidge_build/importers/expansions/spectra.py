@@ -24,18 +24,24 @@ def dft(draft: Draft) -> Sequence[str]:
     axis += len(dims) if axis < 0 else 0
     require(len(dims) > 1 and dims[-1] in (1, 2) and 0 <= axis < len(dims) - 1, f"axis {axis} of the dims {list(dims)}")
     inverse, half = bool(source.integer("inverse", 0)), bool(source.integer("onesided", 0))
-    require(not (inverse and half), "an inverse transform of one side is not supported")
-    length = _number(draft, 1, "its length", dims[axis])
+    back = inverse and half  # to real values
+    require(not back or dims[-1] == 2, "an inverse transform of one side wants complex values")
+    length = _number(draft, 1, "its length", 2 * (dims[axis] - 1) if back else dims[axis])
     require(length > 0, f"its length is {length}")
-    used = min(dims[axis], length)
+    used = min(dims[axis], length // 2 + 1 if back else length)
+    require(not back or used == length // 2 + 1, f"{used} frequencies do not give {length} values")
     order = (*(place for place in range(len(dims) - 1) if place != axis), axis, len(dims) - 1)
     name = draft.one("Transpose", draft.input(0), perm=order)
     if used < dims[axis]:
         ends = [draft.constant([number], numpy.int64) for number in (0, used, len(dims) - 2)]
         name = draft.one("Slice", name, *ends)
     outer = [dims[place] for place in order[:-2]]
-    name = _of_rows(draft, name, (math.prod(outer), used, dims[-1]), length, inverse, half)
-    name = draft.one("Reshape", name, draft.constant([*outer, length // 2 + 1 if half else length, 2], numpy.int64))
+    if back:
+        name = _real_of_rows(draft, name, (math.prod(outer), used, 2), length)
+    else:
+        name = _of_rows(draft, name, (math.prod(outer), used, dims[-1]), length, inverse, half)
+    count, parts = length // 2 + 1 if half and not back else length, 1 if back else 2
+    name = draft.one("Reshape", name, draft.constant([*outer, count, parts], numpy.int64))
     return (draft.one("Transpose", name, perm=tuple(numpy.argsort(order).tolist())),)
 
 
@@ -52,6 +58,19 @@ def _of_rows(draft: Draft, name: str, dims: tuple[int, int, int], length: int, i
         ends = [draft.constant([number], numpy.int64) for number in (0, length // 2 + 1, 1)]
         found = draft.one("Slice", found, *ends)
     return found
+
+
+def _real_of_rows(draft: Draft, name: str, dims: tuple[int, int, int], length: int) -> str:
+    """The real values [rows, length, 1] whose transforms have these frequencies up to half the rate."""
+    found = draft.one("Reshape", name, draft.constant(dims, numpy.int64))
+    mirrored = (length - 1) // 2
+    if mirrored:
+        ends = [draft.constant([number], numpy.int64) for number in (mirrored, 0, 1, -1)]
+        above = draft.one("Slice", found, *ends)
+        above = draft.one("Mul", above, draft.constant([1, -1], draft.tensor(name).dtype.numpy))
+        found = draft.one("Concat", found, above, axis=1)
+    found = draft.one("ComplexFourier", found, length=length, inverse=1, **DOMAIN)
+    return draft.one("Slice", found, *(draft.constant([number], numpy.int64) for number in (0, 1, 2)))
 
 
 @expands("STFT")

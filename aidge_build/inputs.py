@@ -29,6 +29,7 @@ from aidge_build.program import Options
 from aidge_build.quantization import Quantized, Scheme, quantized
 from aidge_build.reading import read_regular
 from aidge_build.request import CompileRequest
+from aidge_build.schedule.recording import slots_of
 from aidge_build.terminal import counting
 
 LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
@@ -101,6 +102,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             cost_table=str(table or ""),
             ram_budget=_budget(arguments.ram_budget, arguments.memory_model),
             max_step=_max_step(arguments),
+            record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )

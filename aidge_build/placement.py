@@ -29,6 +29,7 @@ from aidge_build.memory.planner import plan
 from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.program import ArenaPart, Options, Place
 from aidge_build.schedule.joint import Joining, Part, candidates, compatible
+from aidge_build.schedule.recording import Recording
 from aidge_build.schedule.schedule import Schedule, buffers_of, make_schedule
 from aidge_build.schedule.stores import NO_STATE, StateMemory, without_stores
 
@@ -307,6 +308,8 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
             Waiting.of(schedule.cascades, len(view.given) + len(view.handed_out) if outside else 0) if options.max_step else None
         )
         kept_bytes = states.bytes_of(options.arena) + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
+        recording = Recording.of(view, states, options.record)
+        kept_bytes += recording.size_bytes if recording else 0
         arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes)
     return Placed(
         arena,

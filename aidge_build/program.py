@@ -20,6 +20,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.schedule.order import Order
+from aidge_build.schedule.recording import Recording
 from aidge_build.schedule.stores import NO_STATE, StateMemory
 
 
@@ -40,6 +41,7 @@ class Options:
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
     dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written
+    record: int = 0  # of so many inferences what they read and wrote is kept for dumps of RAM
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
 
@@ -199,6 +201,11 @@ class Program:
         inside = {name for cascade in self.cascades for name in cascade.nodes}
         alone = sum(layer.node.name not in inside for layer in self.layers) - len(self.stores)
         return alone + sum(len(cascade.steps) for cascade in self.cascades) + bool(self.stores)
+
+    @cached_property
+    def recording(self) -> Recording | None:
+        """What is kept of the last inferences; None where nothing is."""
+        return Recording.of(self.view, self.states, self.options.record)
 
     @property
     def pointer_bytes(self) -> int:

@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         f"{name}: {len(manifest['layers'])} layers, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
         f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena "
         f"{manifest['arena_bytes']:,} B, "
-        f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}"
+        + (f"record {manifest['record']['size_bytes']:,} B, " if "record" in manifest else "")
+        + f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}"
     )
     notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
     origins = {name for layer in manifest["layers"] for name in layer["origin"]}

@@ -88,6 +88,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
         f"scratch {data['scratch_bytes']:,} B",
     ]
+    if program.recording:
+        data["record"] = manifest["record"]
+        lines.append(f"record of the last {program.recording.slots:,} inferences {program.recording.size_bytes:,} B")
     if program.split:
         lines.append(
             f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "

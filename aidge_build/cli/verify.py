@@ -5,19 +5,31 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy
 
-from aidge_build.accuracy.against_float import as_json, beside_float, compare_with_float, lines
+from aidge_build.accuracy import against_float
+from aidge_build.accuracy.against_float import beside_float, compare_with_float, lines
 from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.replayed import (
+    add_replay_arguments,
+    as_json,
+    name_of,
+    record_line,
+    replay_from,
+    replay_lines,
+    require_one_source,
+)
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.compile import build_program
+from aidge_build.emit.record import record_functions
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.inputs import add_model_arguments, load
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
@@ -34,7 +46,8 @@ SUMMARY = "generate, compile, run and compare a model"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    parser.add_argument("--io-data", required=True, metavar="F.npz", help="input vectors: x, or x_<input>")
+    parser.add_argument("--io-data", metavar="F.npz", help="input vectors: x, or x_<input>")
+    add_replay_arguments(parser)
     parser.add_argument("--reference", metavar="KEY", help="the references in the NPZ file (default: the numpy backend)")
     parser.add_argument("--labels", metavar="KEY", help="class labels in the NPZ file: prints the accuracy")
     parser.add_argument("--perturb", type=int, default=0, metavar="N", help="run N seeded perturbations of the vectors instead")
@@ -55,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
+    require_one_source(arguments)
     if not arguments.board:
         if arguments.cpu:
             raise AidgeError(
@@ -64,18 +78,19 @@ def run(arguments: argparse.Namespace) -> Outcome:
                 code="USAGE",
             )
         arguments.board = "host"
-    floats = _float_model(arguments)
+    floats = None if arguments.replay else _float_model(arguments)
     if arguments.perturb and (arguments.reference or floats):
         what = "stored references do" if arguments.reference else "--float does"
         raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
-    request = load(arguments, NAME_TO_LOOK_AT)
+    request = load(arguments, name_of(arguments))
     program = build_program(request)
     board = load_board(arguments.board, arguments.board_path)
     partners = beside_float(program, request, floats) if floats else None
-    arrays = read_npz(Path(arguments.io_data))
+    replay = replay_from(arguments, program) if arguments.replay else None
+    arrays = {} if replay else read_npz(Path(arguments.io_data))
     try:
         samples = samples_of(arrays, program.view) if floats else None
-        vectors = _stored(samples, program) if samples else model_inputs(arrays, program.view)
+        vectors = _stored(samples, program) if samples else replay.vectors if replay else model_inputs(arrays, program.view)
         count = len(next(iter(vectors.values())))
         wanted = reference_outputs(arrays, arguments.reference, program.view, count) if arguments.reference else None
     except AidgeError as error:
@@ -84,13 +99,15 @@ def run(arguments: argparse.Namespace) -> Outcome:
         vectors = perturbed(vectors, arguments.perturb, arguments.seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.keep or temporary)
-        execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
-        wanted = wanted or run_in_order(program.view, vectors)
+        executed = partial(execute, program, board, vectors, flags=tuple(arguments.flag), states=replay.states if replay else ())
+        execution = executed(folder)
+        wanted = wanted or (replay.outputs() if replay else run_in_order(program.view, vectors))
         differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.handed_out]
         first = beside = None
         if arguments.layers or not all(difference.within for difference in differences):
-            trace = execute(program, board, vectors, folder / "traced", trace=True, flags=tuple(arguments.flag)).trace
-            first = _first_layer(program, vectors, trace)
+            trace = executed(folder / "traced", trace=True).trace
+            meant = replay.meanings(trace) if replay else meanings(program.view, vectors, trace)
+            first = _first_layer(program, meant, trace)
         if samples and partners:
             beside = compare_with_float(program, partners, samples, vectors, trace, arguments.least_sqnr)
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
@@ -102,8 +119,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if too_long:
         text.append(too_long.line(arguments.model))
         passed = False
+    if replay:
+        data["replay"] = as_json(replay, replay.departures(execution.outputs))
+        text += replay_lines(data["replay"])
+        passed = passed and not data["replay"]["departures"]
     if beside and floats:
-        data["beside_float"] = as_json(beside, floats)
+        data["beside_float"] = against_float.as_json(beside, floats)
         text += lines(beside, data["beside_float"])
         passed = passed and not (arguments.least_sqnr is not None and beside.departs)
         if arguments.picture:
@@ -127,9 +148,9 @@ def _stored(samples: LabelledSet, program: Program) -> Vectors:
     return {name: fed(samples, name, program.view.tensor(name), None) for name in program.view.given}
 
 
-def _first_layer(program: Program, vectors: Vectors, trace: Vectors) -> dict | None:
+def _first_layer(program: Program, meant: Vectors, trace: Vectors) -> dict | None:
     layer_of = {tensor.name: layer for layer in program.layers for tensor in layer.outputs}
-    found = first_difference(list(layer_of), trace, meanings(program.view, vectors, trace))
+    found = first_difference(list(layer_of), trace, meant)
     return found and {"node": layer_of[found["tensor"]].node.name, "kernel": layer_of[found["tensor"]].kernel.name, **found}
 
 
@@ -186,6 +207,15 @@ def _data(
     }
     steps = step_data(result, program.options.max_step)
     data |= {"steps": steps} if steps else {}
+    if program.recording is not None:
+        spent = [per_layer.get(symbol) for symbol in record_functions(program.name)]
+        known = [number for number in spent if number is not None]
+        per_vector = _per_vector(sum(known), count) if len(known) == len(spent) else None
+        data["record"] = {
+            "slots": program.recording.slots,
+            "size_bytes": program.recording.size_bytes,
+            "instructions": per_vector,
+        }
     return data if accuracy is None else {**data, "accuracy": accuracy}
 
 
@@ -214,6 +244,8 @@ def _lines(arguments: argparse.Namespace, data: dict, passed: bool) -> list[str]
         f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
         + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else "")
     )
+    if "record" in data:
+        lines.append(record_line(data["record"]))
     if "accuracy" in data:
         lines.append(f"accuracy {100 * data['accuracy']:.1f} %")
     if data["first_difference"]:

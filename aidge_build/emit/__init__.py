@@ -18,6 +18,13 @@ from aidge_build.program import Program
 from aidge_build.sources import Sources
 
 
+def interface_of(program: Program) -> str:
+    """The digest of the header, by which a linked program says which interface it has."""
+    ports = ports_of(program)
+    kernels = used_kernels(program, layers_of(program, ports, arrays_of(program)))
+    return header_of(program, ports, needs_of(program, kernels.texts)).digest
+
+
 def emit(program: Program) -> Sources:
     """The generated files. Their list depends on the name and `options.weights` alone."""
     require_sound(program)

@@ -16,6 +16,7 @@ from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import RUN_ARENA, RUN_STATE
 from aidge_build.emit.ports import Port
+from aidge_build.emit.record import record_text
 from aidge_build.emit.rows import owns_progress, rows_text, told
 from aidge_build.emit.state import state_text
 from aidge_build.emit.steps import owns_steps, steps_text
@@ -96,6 +97,7 @@ def _text(
     header_digest: str,
 ) -> str:
     functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
+    record = record_text(program, ports, header_digest)
     named = {function.symbol: function for function in functions}
     steps = run_steps(program, layers, cascades)
     return render_file(
@@ -103,7 +105,11 @@ def _text(
         name=program.name,
         prefix=program.name.upper(),
         includes=sorted(
-            {"<stdint.h>", *(("<string.h>",) if program.states.size_bytes or program.cascades else ()), *kernels.system_includes}
+            {
+                "<stdint.h>",
+                *(("<string.h>",) if program.states.size_bytes or program.cascades or record else ()),
+                *kernels.system_includes,
+            }
         ),
         has_floats=_has_floats(program),
         owns_arena=owns_arena(program),
@@ -111,6 +117,7 @@ def _text(
         arena_size=program.arena.peak_bytes,
         arenas=arenas_of(program),
         public_arenas=public_arenas(program),
+        public_arrays=(*public_arenas(program), *((record,) if record else ())),
         digest=header_digest,
         arrays=arrays.all,
         has_trace=program.options.trace,
@@ -125,7 +132,7 @@ def _text(
         caller_arena=program.options.arena == "caller",
         has_instances=has_instances(program),
         passes_arena=_passes(RUN_ARENA, (*layers, *cascades)),
-        passes_state=_passes(RUN_STATE, layers),
+        passes_state=_passes(RUN_STATE, layers) or bool(record and program.states.size_bytes),
         state=state_text(program, arrays),
         checks=_pointer_checks(program, () if program.progress else ports),
         run_checks=_pointer_checks(program, ports),
@@ -139,6 +146,7 @@ def _text(
         stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)]),
         step=named.get(f"{program.name}_step"),
         owns_steps=owns_steps(program),
+        record=record,
     )
 
 

@@ -14,6 +14,7 @@ from aidge_build.emit.functions import STATE_ALIGNMENT, functions_of, has_instan
 from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.names import list_of_names
 from aidge_build.emit.ports import Port, labels_of
+from aidge_build.emit.record import record_symbol, record_text
 from aidge_build.emit.rows import arriving_port, progress_fields
 from aidge_build.emit.steps import step_fields
 from aidge_build.emit.template import render_file
@@ -47,6 +48,7 @@ class ArenaArray:
     ending: str
     size: str
     section: str
+    c_type: str = "uint8_t"
 
 
 def arenas_of(program: Program) -> tuple[ArenaArray, ...]:
@@ -90,7 +92,8 @@ def header_of(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...])
 
 def _public_symbols(program: Program, functions: tuple[Function, ...]) -> tuple[str, ...]:
     """What the header declares."""
-    return (*(function.symbol for function in functions), *(arena.symbol for arena in public_arenas(program)))
+    recorded = (record_symbol(program.name),) if program.recording else ()
+    return (*(function.symbol for function in functions), *(arena.symbol for arena in public_arenas(program)), *recorded)
 
 
 def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], digest: str) -> str:
@@ -107,6 +110,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
             *_state_macros(program),
             *_rows_macros(program, ports),
             *_step_macros(program),
+            *_record_macros(program),
         ],
         public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program, functions)],
         digest=digest,
@@ -118,6 +122,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         hooks=hooks_of(program, ports),
         progress=_kept_in_instance(program, ports) if has_instances(program) else (),
         has_codes=program.progress is not None or program.waiting is not None,
+        record=record_text(program, ports, digest),
     )
 
 
@@ -146,6 +151,14 @@ def _step_macros(program: Program) -> tuple[MacroGroup, ...]:
         (f"{prefix}_STEPS", str(program.step_count)),
     )
     return (MacroGroup(("An inference in steps: how long one may be, and how many there are.",), values),)
+
+
+def _record_macros(program: Program) -> tuple[MacroGroup, ...]:
+    recording = program.recording
+    if recording is None:
+        return ()
+    comment = (f"The record of the last {recording.slots} inferences, in bytes: {record_symbol(program.name)}.",)
+    return (MacroGroup(comment, ((f"{program.name.upper()}_RECORD_BYTES", str(recording.size_bytes)),)),)
 
 
 def _port_macros(program: Program, port: Port) -> MacroGroup:

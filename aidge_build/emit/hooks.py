@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aidge_build.emit.places import RUN_ARENA
+from aidge_build.emit.places import port_pointer
 from aidge_build.emit.ports import Port
 from aidge_build.emit.rows import arriving_port
 from aidge_build.program import Program
@@ -85,12 +85,4 @@ def hooks_of(program: Program, ports: tuple[Port, ...]) -> Hooks | None:
 def _calls(program: Program, symbol: str, ports: Iterable[Port]) -> Iterable[str]:
     for port in ports:
         if port.tensor.size_bytes:
-            yield f"{symbol}({_pointer(program, port)}, {port.tensor.size_bytes}u);"
-
-
-def _pointer(program: Program, port: Port) -> str:
-    if program.options.io == "caller":
-        return port.parameter
-    offset = program.places[port.tensor.name].offset_bytes
-    part = program.part_at(offset)
-    return f"&{RUN_ARENA}{part.ending}[{offset - part.start_bytes}]"
+            yield f"{symbol}({port_pointer(program, port)}, {port.tensor.size_bytes}u);"

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aidge_build.emit.record import record_symbol
 from aidge_build.emit.rows import owns_progress, progress_symbol
 from aidge_build.emit.steps import owns_steps
 from aidge_build.emit.steps import progress_symbol as steps_symbol
 from aidge_build.program import Program
+from aidge_build.schedule.recording import WORD
 
 
 @dataclass(frozen=True)
@@ -33,4 +35,8 @@ def kept_arrays(program: Program) -> tuple[Kept, ...]:
         waiting = program.waiting
         assert waiting is not None
         found.append(Kept("steps", steps_symbol(program), waiting.size_bytes, waiting.alignment))
+    recording = program.recording
+    if recording is not None:
+        bytes_of = recording.size_bytes
+        found.append(Kept("record", record_symbol(program.name), lambda _: bytes_of, lambda _: WORD))
     return tuple(found)

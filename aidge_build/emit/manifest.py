@@ -20,6 +20,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.program import Layer, Program
+from aidge_build.schedule.recording import WORD, Recording
 from aidge_build.version import VERSION
 
 SCHEMA = 1
@@ -108,6 +109,7 @@ def _memory(program: Program) -> dict:
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
         "state_bytes": program.states.bytes_of(program.options.arena),
         **({"rows": _rows(program, program.progress)} if program.progress else {}),
+        **({"record": _record(program.recording)} if program.recording else {}),
         "states": [
             {
                 "input": state.read,
@@ -140,6 +142,11 @@ def _rows(program: Program, progress: Progress) -> dict:
         "kept_rows": progress.line.rows,
         "progress_bytes": progress.size_bytes(program.pointer_bytes),
     }
+
+
+def _record(recording: Recording) -> dict:
+    """What is kept of the last inferences, in bytes of RAM beside the arena."""
+    return {"slots": recording.slots, "slot_bytes": WORD * recording.slot_words, "size_bytes": recording.size_bytes}
 
 
 def _order(program: Program) -> dict:

@@ -138,6 +138,15 @@ class Places:
         return f"argument {spot.port.parameter}" + (f" from byte {spot.offset_bytes}" if spot.offset_bytes else "")
 
 
+def port_pointer(program: Program, port: Port) -> str:
+    """The address of an input or output as N_run has it."""
+    if program.options.io == "caller":
+        return port.parameter
+    offset = program.places[port.tensor.name].offset_bytes
+    part = program.part_at(offset)
+    return f"&{RUN_ARENA}{part.ending}[{offset - part.start_bytes}]"
+
+
 def _wrapped(plane: MemInfo, start: int) -> str:
     first, second = plane.offset - start, plane.wrap_offset - start
     return f"bytes {first}..{first + plane.cont_size - 1}, then {second}..{second + plane.wrap_size - 1}"

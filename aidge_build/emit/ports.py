@@ -13,6 +13,7 @@ MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT
 _OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIONS", "STATE_BYTES", "STATE_ALIGNMENT")
 _ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES")  # of models whose input comes by rows
 _STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEPS")  # of models that run in steps
+_RECORD_MACROS = ("RECORD_BYTES",)  # of models that keep the last inferences
 _LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 
@@ -52,6 +53,7 @@ def ports_of(program: Program) -> tuple[Port, ...]:
     parameters = Namer(taken=taken)
     reserved = [*_OTHER_MACROS, *(_LABEL_MACROS if labels_of(program) else ()), *(_ROW_MACROS if program.progress else ())]
     reserved += _STEP_MACROS if program.waiting else ()
+    reserved += _RECORD_MACROS if program.recording else ()
     macros = Namer(prefix, (f"{prefix}_{word}" for word in reserved))
     sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, names in sides:

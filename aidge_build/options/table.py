@@ -174,6 +174,11 @@ MODEL = Group(
             values=("off", "hooks"),
             default="off",
         ),
+        Option(
+            "record",
+            "keep what the last COUNT inferences read and wrote in RAM, for a dump that verify --replay reads (docs/c-api.md)",
+            metavar="COUNT",
+        ),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
         Option(
             "bind",

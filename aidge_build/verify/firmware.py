@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +16,7 @@ from aidge_build.elf.image import read_image
 from aidge_build.emit import emit
 from aidge_build.emit.functions import has_instances
 from aidge_build.emit.ports import ports_of
+from aidge_build.emit.record import record_functions
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import CheckFailed
@@ -48,20 +50,23 @@ def execute(
     trace: bool = False,
     flags: tuple[str, ...] = (),
     estimates: bool = False,
+    states: Sequence[bytes] = (),
 ) -> Execution:
     """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with
-    cycles."""
+    cycles. `states`: the bytes of the state before each vector, where they are not what the last one left."""
     folder.mkdir(parents=True, exist_ok=True)
     program = replace(program, options=replace(program.options, trace=trace))
     generated = emit(program)
     write_sources(generated, folder)
     main = folder / "main.c"
-    main.write_text(_harness(program, trace))
+    main.write_text(_harness(program, trace, bool(states)))
     inputs = [program.view.tensor(name) for name in program.view.given]
     outputs = [program.view.tensor(name) for name in program.view.handed_out]
     count = len(vectors[inputs[0].name])
-    rows = [tensor.to_stored(vectors[tensor.name][index]).tobytes() for index in range(count) for tensor in inputs]
-    (folder / "input.bin").write_bytes(b"".join(rows))
+    recorded = program.recording is not None
+    rows = [b"".join(tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in inputs) for index in range(count)]
+    before = states or [b""] * count
+    (folder / "input.bin").write_bytes(b"".join(part for pair in zip(before, rows, strict=True) for part in pair))
     (folder / "output.bin").unlink(missing_ok=True)
     sources = [folder / program.code_file, folder / f"{program.name}_weights.c", main]
     elf = build_program(
@@ -77,7 +82,7 @@ def execute(
         board,
         work_folder=folder,
         run_symbol=f"{program.name}_run",
-        layer_symbols=[layer.symbol for layer in program.layers],
+        layer_symbols=[*(layer.symbol for layer in program.layers), *(record_functions(program.name) if recorded else ())],
         count=not trace,
         cycles=cycles_of(elf, board) if estimates else None,
         step_symbol=f"{program.name}_step" if program.waiting else "",
@@ -139,7 +144,7 @@ def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:
     return {name: numpy.stack(values) for name, values in found.items()}
 
 
-def _harness(program: Program, trace: bool) -> str:
+def _harness(program: Program, trace: bool, given_states: bool = False) -> str:
     options = program.options
     inputs = [program.view.tensor(name) for name in program.view.given]
     outputs = [program.view.tensor(name) for name in program.view.handed_out]
@@ -167,7 +172,9 @@ def _harness(program: Program, trace: bool) -> str:
         trace=trace,
         inputs=[_c(tensor) for tensor in inputs],
         outputs=[_c(tensor) for tensor in outputs],
-        input_bytes=sum(tensor.size_bytes for tensor in inputs),
+        input_bytes=sum(tensor.size_bytes for tensor in inputs) + (program.states.size_bytes if given_states else 0),
+        given_state_bytes=program.states.size_bytes if given_states else 0,
+        ready=program.states.size_bytes if program.states.needs_start else None,
         arguments=", ".join(arguments),
         instance=f"{program.name}_init(&instance, {arena}{', state.bytes' if program.states.size_bytes else ''})"
         if instance

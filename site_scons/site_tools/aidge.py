@@ -59,6 +59,7 @@ OPTIONS = {
     "input": ("--input", "word", ("whole", "rows")),
     "arena": ("--arena", "word", ("static", "caller")),
     "dma": ("--dma", "word", ("off", "hooks")),
+    "record": ("--record", "word", ()),
     "weights": ("--weights", "word", ("c", "incbin")),
     "bind": ("--bind", "pairs", ()),
     "state": ("--state", "pairs", ()),

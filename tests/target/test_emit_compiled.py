@@ -62,6 +62,7 @@ PROGRAMS = {
     "both": lambda: chain(options=Options(io="arena", arena="caller")),
     "trace": lambda: chain(options=Options(trace=True)),
     "hooks": lambda: chain(options=Options(dma="hooks")),
+    "record": lambda: chain(options=Options(record=3)),
     "region": lambda: chain(region="DTCM", arena_alignment=16),
     "hostile": lambda: chain(names=HOSTILE),
     "float": lambda: float_sum(),

@@ -23,7 +23,8 @@ from aidge_build.quantization import Scheme
 from tests.command import aidge_build
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_CHOSEN = {"trace", "cost_table", "ram_budget"}  # of what code depends on: `verify` sets the one, `load` reads the others
+# Of what code depends on: `verify` sets the one, `load` reads the others.
+NOT_CHOSEN = {"trace", "cost_table", "ram_budget", "max_step", "record"}
 
 
 @pytest.mark.parametrize("name", written_texts(ROOT))

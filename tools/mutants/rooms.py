@@ -111,6 +111,8 @@ ROOMS = (
         "verify",
         (
             "tests/unit/test_verify_*.py",
+            "tests/unit/test_dump.py",
+            "tests/target/test_record.py",
             "tests/golden/test_verify_program.py",
             "tests/target/test_emulation.py",
             "tests/target/test_wild_models.py",

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""`verify --replay`: the inputs that a firmware recorded, out of a dump of its RAM."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.elf import read_image
+from aidge_build.emit import interface_of
+from aidge_build.emit.record import record_symbol
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import NAME_TO_LOOK_AT
+from aidge_build.program import Program
+from aidge_build.reading import read_regular
+from aidge_build.schedule.recording import Recording
+from aidge_build.verify.dump import read_dump
+from aidge_build.verify.replay import Replay, replay_of
+
+LARGEST_DUMP_BYTES = 256 << 20
+_OF_VECTORS = ("reference", "labels", "perturb", "float")  # options that belong to --io-data
+
+
+def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
+    """The dump, and where the record lies in it."""
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="DUMP",
+        help="instead of --io-data: the inferences that a build with --record kept, out of a dump of RAM",
+    )
+    parser.add_argument("--name", help="with --replay: the model's name in the firmware (default: the file's stem)")
+    parser.add_argument("--elf", type=Path, metavar="ELF", help="with --replay: the program, whose symbol says where they lie")
+    parser.add_argument("--dump-base", metavar="ADDRESS", help="with --elf: the address of the dump's first byte")
+
+
+def require_one_source(arguments: argparse.Namespace) -> None:
+    """Vectors or a dump, and only the options of the one that is given."""
+    if (arguments.io_data is None) == (arguments.replay is None):
+        raise AidgeError("wants --io-data F.npz or --replay DUMP, one of them", where="verify", code="USAGE")
+    if arguments.replay is None:
+        given = next((name for name in ("name", "elf", "dump_base") if getattr(arguments, name) is not None), None)
+        if given:
+            raise AidgeError("belongs to --replay", where=f"--{given.replace('_', '-')}", code="USAGE")
+        return
+    other = next((name for name in _OF_VECTORS if getattr(arguments, name)), None)
+    if other:
+        raise AidgeError("belongs to --io-data", where=f"--{other}", code="USAGE")
+    if (arguments.elf is None) != (arguments.dump_base is None):
+        raise AidgeError("--elf and --dump-base belong together", where="--replay", code="USAGE")
+
+
+def name_of(arguments: argparse.Namespace) -> str:
+    """The prefix of the generated symbols: that of the firmware where its record is read, for the digest depends on it."""
+    return (arguments.name or Path(arguments.model).stem) if arguments.replay else NAME_TO_LOOK_AT
+
+
+def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
+    """What the dump holds; AidgeError (DUMP) says why it cannot be replayed."""
+    recording = program.recording
+    if recording is None:
+        raise AidgeError(
+            "wants the firmware's own options, and --record is none of them", where="--replay", hint="--record 4", code="USAGE"
+        )
+    data = read_regular(arguments.replay, LARGEST_DUMP_BYTES)
+    where = str(arguments.replay)
+    at = None if arguments.elf is None else _place(arguments, program, recording)
+    kept = read_dump(data, recording, interface_of(program), where, at)
+    return replay_of(program, kept, where)
+
+
+def _place(arguments: argparse.Namespace, program: Program, recording: Recording) -> int:
+    try:
+        base = int(arguments.dump_base, 0)
+    except ValueError:
+        raise AidgeError(f"'{arguments.dump_base}' is no address", where="--dump-base", hint="0x20000000", code="USAGE") from None
+    name = record_symbol(program.name)
+    symbol = read_image(arguments.elf).symbol(name)
+    if symbol is None or symbol.size_bytes != recording.size_bytes:
+        raise AidgeError(
+            f"has no {name} of {recording.size_bytes:,} B",
+            where=str(arguments.elf),
+            hint="the linked program of this model, with its symbols",
+            code="DUMP",
+        )
+    return symbol.address - base
+
+
+def as_json(replay: Replay, departures: list[dict]) -> dict:
+    """The same for programs."""
+    return {
+        "inferences": [{"number": one.number, "ended": one.ended} for one in replay.kept],
+        "departures": departures,
+    }
+
+
+def record_line(data: dict) -> str:
+    """What keeping the inferences costs."""
+    spent = f", {data['instructions']:,} instructions per inference" if data["instructions"] is not None else ""
+    return f"record of the last {data['slots']:,} inferences: {data['size_bytes']:,} B of RAM{spent}"
+
+
+def replay_lines(data: dict) -> list[str]:
+    """Which inferences these were, and which of them gave other outputs in the firmware."""
+    inferences = data["inferences"]
+    first, last = inferences[0], inferences[-1]
+    lines = [f"replayed: inferences {first['number']:,} to {last['number']:,}, as recorded"]
+    for one in inferences:
+        if not one["ended"]:
+            lines.append(f"inference {one['number']:,} had not ended")
+    for one in data["departures"]:
+        lines.append(
+            f"inference {one['inference']:,} gave other values in the firmware: output '{one['name']}', "
+            f"{one['differing_values']} of {one['values']:,} values (largest difference {one['max_difference']:g})"
+        )
+    if data["departures"]:
+        lines.append("FAILED: same inputs, other outputs. Next: memory that something else writes, a cache, or other weights")
+    return lines

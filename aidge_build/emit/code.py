@@ -98,6 +98,7 @@ def _text(
 ) -> str:
     functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
     record = record_text(program, ports, header_digest)
+    hooks = hooks_of(program, ports)
     named = {function.symbol: function for function in functions}
     steps = run_steps(program, layers, cascades)
     return render_file(
@@ -142,8 +143,8 @@ def _text(
         pushing=next((one for one in functions if one.symbol.startswith(f"{program.name}_push_")), None),
         begin_checks=_pointer_checks(program, told(program, ports)),
         owns_progress=owns_progress(program),
-        hooks=hooks_of(program, ports),
-        stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)]),
+        hooks=hooks,
+        stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)], hooks),
         step=named.get(f"{program.name}_step"),
         owns_steps=owns_steps(program),
         record=record,

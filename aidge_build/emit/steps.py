@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from aidge_build.emit.cascades import CascadeText
+from aidge_build.emit.hooks import Hooks
 from aidge_build.emit.layers import LayerText, Trace
 from aidge_build.emit.places import RUN_ARENA, RUN_STATE
 from aidge_build.emit.ports import Port
@@ -18,7 +19,8 @@ from aidge_build.program import Program
 @dataclass(frozen=True)
 class StepsText:
     """What the template needs. `fields` are the declarations of N_progress, `told` what N_begin is told, as (declaration, name);
-    `arenas` and `state` are the locals that cases use, as (name, C text); `cases` are the lines of each layer's step."""
+    `arenas` and `state` are the locals that cases use, as (name, C text); `cases` are the lines of each layer's step,
+    `begun` the hooks that N_begin calls."""
 
     type: str
     symbol: str
@@ -27,6 +29,8 @@ class StepsText:
     told: tuple[tuple[str, str], ...]
     locals: tuple[tuple[str, str], ...]
     cases: tuple[tuple[str, ...], ...]
+    begun: tuple[str, ...] = ()
+    begun_locals: tuple[tuple[str, str], ...] = ()
 
 
 def progress_symbol(program: Program) -> str:
@@ -53,7 +57,11 @@ def step_fields(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
 
 
 def steps_text(
-    program: Program, ports: tuple[Port, ...], steps: Sequence[LayerText | CascadeText], arenas: Sequence[tuple[str, str]]
+    program: Program,
+    ports: tuple[Port, ...],
+    steps: Sequence[LayerText | CascadeText],
+    arenas: Sequence[tuple[str, str]],
+    hooks: Hooks | None,
 ) -> StepsText | None:
     """None for a model that runs in one piece. `steps` are what N_run would call, in order, `arenas` the arrays of the arena as
     (ending, symbol)."""
@@ -68,7 +76,11 @@ def steps_text(
     cases = [tuple(_case(program, step)) for step in layers]
     if stores:  # together, so that an inference that is left has changed none of them
         cases.append(tuple(line for step in stores for line in _case(program, step)))
-    used = set(re.findall(r"[A-Za-z_]\w*", " ".join(line for case in cases for line in case)))
+    begun: tuple[str, ...] = ()
+    if hooks is not None:
+        begun = hooks.before_input.calls
+        cases[-1] = (*cases[-1], *hooks.after_output.calls)
+    used = _words([line for case in cases for line in case])
     return StepsText(
         progress_type(program),
         progress_symbol(program),
@@ -77,7 +89,14 @@ def steps_text(
         tuple((_constant_pointer(port), port.parameter) for port in given if port.parameter in used),
         tuple((name, text) for name, text in known if name in used),
         tuple(cases),
+        begun,
+        tuple((name, text) for name, text in known if name in _words(begun)),
     )
+
+
+def _words(lines: Iterable[str]) -> set[str]:
+    """The C names in these lines."""
+    return set(re.findall(r"[A-Za-z_]\w*", " ".join(lines)))
 
 
 def _constant_pointer(port: Port) -> str:

@@ -114,11 +114,15 @@ def test_hooks_get_each_input_and_output_once_and_none_where_pointers_are_refuse
     assert exit_code(tmp_path, INCLUDES + HOOKS + CALLED) == 0
 
 
+@pytest.mark.parametrize("more", [(), ("--max-step", "1000000")], ids=["a run", "in steps"])
 @pytest.mark.parametrize("owner", ["static", "caller"])
-def test_hooks_get_the_places_in_the_arena(owner, tmp_path):
-    generated(tmp_path, model(BOTH, **TWO_SIDED), "--dma", "hooks", "--io", "arena", "--arena", owner)
+def test_hooks_get_the_places_in_the_arena(owner, more, tmp_path):
+    generated(tmp_path, model(BOTH, **TWO_SIDED), "--dma", "hooks", "--io", "arena", "--arena", owner, *more)
     main = IN_ARENA.replace("PASSED", "" if owner == "static" else "arena")
     if owner == "caller":
+        if more:  # the instance owns the arena then
+            main = main.replace("net_run(arena)", "net_init(&self, arena) != 0 || net_run(&self)")
+            main = "static net_instance self;\n" + main
         main = "static _Alignas(NET_ARENA_ALIGNMENT) uint8_t arena[NET_ARENA_BYTES];\n" + re.sub(
             r"NET_(X|Z|Y|REST)\b", r"NET_\1(arena)", main
         )
@@ -128,6 +132,34 @@ def test_hooks_get_the_places_in_the_arena(owner, tmp_path):
 def test_by_rows_a_hook_gets_the_rows_of_each_push(tmp_path):
     generated(tmp_path, chain(), "--dma", "hooks", "--input", "rows", "--lib", "ref")
     assert exit_code(tmp_path, INCLUDES + HOOKS + ROWS) == 0
+
+
+STEPS = """
+static int8_t image[400], scores[8], wanted[8];
+int main(void)
+{
+    int32_t i;
+    int code;
+    for (i = 0; i < 400; i++)
+        image[i] = (int8_t)(i * 7);
+    if (net_run(image, wanted) != 0 || strcmp(kinds, "io") != 0)
+        return 1;
+    if (net_begin(image, (int8_t *)0) != 1 || calls != 2 || net_begin(image, scores) != 0 || net_begin(image, scores) != 3)
+        return 2;
+    for (i = 0; (code = net_step()) == 2; i++)
+        if (calls != 3)
+            return 3;
+    if (code != 0 || i < 2 || strcmp(kinds, "ioio") != 0 || seen[2] != image || sizes[2] != 400 || seen[3] != scores)
+        return 4;
+    return sizes[3] != 8 || memcmp(scores, wanted, 8) != 0;
+}
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("--memory-model", "cascade")], ids=["layers", "a cascade"])
+def test_in_steps_hooks_are_called_when_an_inference_begins_and_in_its_last_step(words, tmp_path):
+    generated(tmp_path, chain(), "--dma", "hooks", "--max-step", "100000000", "--lib", "ref", *words)
+    assert exit_code(tmp_path, INCLUDES + HOOKS + STEPS) == 0
 
 
 PLAIN = """

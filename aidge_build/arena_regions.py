@@ -72,10 +72,10 @@ def _accesses(schedule: Schedule) -> dict[str, int]:
 
 def _starts(plans: Sequence[MemoryPlan]) -> list[int]:
     """Where each region's part begins, counted through all parts."""
-    starts, reached = [], 0
+    starts, reached, step = [], 0, max(ARENA_ALIGNMENT, *(each.alignment for each in plans))
     for each in plans:
         starts.append(reached)
-        reached = -(-(reached + each.peak_bytes) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+        reached = -(-(reached + each.peak_bytes) // step) * step
     return starts
 
 

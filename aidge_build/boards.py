@@ -17,6 +17,7 @@ from aidge_build.installed import board_folder
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
 
 HOST = "host"
+LARGEST_LINE_BYTES = 256
 _KINDS = ("flash", "ram")
 _RUNNERS = ("openocd", "pyocd", "probe-rs", "uf2")
 _EMULATORS = ("unicorn", "qemu", "native")
@@ -41,6 +42,7 @@ _KEYS = {
     "link_script": str,
     "stack_size": (int, str),
     "reserved": (int, str),
+    "dma_line": int,
     "vectors": str,
     "code": str,
     "constants": str,
@@ -52,7 +54,7 @@ _KEYS = {
     "qemu_machine": str,
     "runners": dict,
 }
-_REGION_KEYS = {"origin": int, "length": (int, str), "kind": str, "access_cost": int, "dma": bool, "clock": dict}
+_REGION_KEYS = {"origin": int, "length": (int, str), "kind": str, "access_cost": int, "dma": bool, "cached": bool, "clock": dict}
 _REQUIRED_REGION_KEYS = ("origin", "length", "kind")
 _CLOCK_KEYS = {"register": int, "bits": int}
 _FILE_KEYS = ("sources", "link_script")
@@ -69,7 +71,8 @@ def size_of(text: str) -> int | None:
 class Region:
     """A memory of the board: `length_bytes` from `origin`; `roles` says what the linker script puts there.
 
-    `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `clock` is (register, bits) that
+    `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `cached`: whether the
+    data cache, where the core has one, holds what lies in it. `clock` is (register, bits) that
     the start-up code sets before it uses the region; None where it is on after reset.
     """
 
@@ -81,6 +84,7 @@ class Region:
     access_cost: int = 1
     dma: bool = True
     clock: tuple[int, int] | None = None
+    cached: bool = field(default=True, repr=False)
 
     @property
     def end(self) -> int:
@@ -101,8 +105,8 @@ class Board:
     """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
 
     `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
-    data and stack; `runners` are (program, target) to flash with; `files` holds everything that was read (path -> bytes):
-    these are build dependencies.
+    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `runners` are (program, target) to flash
+    with; `files` holds everything that was read (path -> bytes): these are build dependencies.
     """
 
     name: str
@@ -124,6 +128,7 @@ class Board:
     sources: tuple[str, ...]
     link_script: str
     runners: tuple[tuple[str, str], ...]
+    dma_line: int
     files: Mapping[str, bytes] = field(repr=False)
 
     @property
@@ -272,6 +277,7 @@ class _Reader:
             sources=tuple(self._get("sources", [])),
             link_script=self._get("link_script", ""),
             runners=self._runners(),
+            dma_line=self._dma_line(),
             files=MappingProxyType(dict(sorted(files.items()))),
         )
 
@@ -280,6 +286,15 @@ class _Reader:
         if cycles < 1:
             raise self._error(f"key 'multiplier_cycles': a product takes at least one cycle, got {cycles}")
         return cycles
+
+    def _dma_line(self) -> int:
+        line = self._get("dma_line", 0)
+        if line and not (4 <= line <= LARGEST_LINE_BYTES and line & (line - 1) == 0):
+            raise self._error(
+                f"key 'dma_line': a line of a cache has 4, 8, ... {LARGEST_LINE_BYTES} bytes, got {line}",
+                "leave it out without a cache",
+            )
+        return line
 
     def _error(self, what: str, hint: str = "") -> AidgeError:
         return AidgeError(what, where=self.where, hint=hint, code="BOARD")
@@ -367,7 +382,7 @@ class _Reader:
         if cost < 1:
             raise self._error(f"regions.{name}.access_cost is {cost}, wants at least 1")
         clock = self._clock(name, table.get("clock"))
-        return Region(name, table["origin"], length, kind, roles, cost, table.get("dma", True), clock)
+        return Region(name, table["origin"], length, kind, roles, cost, table.get("dma", True), clock, table.get("cached", True))
 
     def _clock(self, name: str, table: dict | None) -> tuple[int, int] | None:
         if table is None:

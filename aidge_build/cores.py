@@ -26,6 +26,8 @@ CORES = {
     "cortex-m85": "thumb2 dsp mve",
     "host": "",
 }
+# Bytes of a line of the data cache (Technical Reference Manuals of the cores: Cortex-M7 5.1, M52, M55 and M85 "L1 caches").
+_CACHE_LINES = {"cortex-m7": 32, "cortex-m52": 32, "cortex-m55": 32, "cortex-m85": 32}
 _MAY_HAVE_FPU = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85")
 _NAMES = {"dsp": "DSP instructions", "fpu": "an FPU", "mve": "MVE", "thumb2": "Thumb-2"}
 # What the ELF's build attributes call the architecture of a core (Arm IHI 0045, Tag_CPU_arch); v6S-M is v6-M with an extension.
@@ -72,6 +74,11 @@ def core_features(cpu: str, fpu: str = "") -> frozenset[str]:
             )
         features -= _EXTENSIONS[extension]
     return frozenset(features)
+
+
+def cache_line_bytes(cpu: str) -> int:
+    """The bytes of a line of the core's data cache, which a chip may leave out; 0 for a core that has none."""
+    return _CACHE_LINES.get(cpu.partition("+")[0], 0)
 
 
 def with_implied(features: frozenset[str]) -> frozenset[str]:

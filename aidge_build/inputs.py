@@ -14,7 +14,7 @@ from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target, match
 from aidge_build.boards import Board, load_board, size_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import NO_FPU, core_features, possible_features, with_implied
+from aidge_build.cores import NO_FPU, cache_line_bytes, core_features, possible_features, with_implied
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -102,6 +102,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             cost_table=str(table or ""),
             ram_budget=_budget(arguments.ram_budget, arguments.memory_model),
             max_step=_max_step(arguments),
+            dma_line=_dma_line(arguments, board),
             record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
@@ -122,6 +123,17 @@ def _budget(text: str | None, memory_model: str) -> int:
     if size is None or text and not size:
         raise AidgeError(f"'{text}' is not a size in bytes", where="--ram-budget", code="USAGE", hint="20480, 20K or 1M")
     return size
+
+
+def _dma_line(arguments: argparse.Namespace, board: Board | None) -> int:
+    """The bytes of a line of the data cache where --dma on asks for lines; 0 where the core has no cache."""
+    if arguments.dma != "on":
+        return 0
+    if board is None and not arguments.cpu:
+        raise AidgeError(
+            "whether there is a data cache depends on the core", where="--dma on", hint="name it: --board or --cpu", code="USAGE"
+        )
+    return board.dma_line if board else cache_line_bytes(arguments.cpu)
 
 
 def _max_step(arguments: argparse.Namespace) -> int:

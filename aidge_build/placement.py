@@ -201,7 +201,7 @@ def _linked(schedule: Schedule, peak: MemoryPlan, outside: bool, enough_bytes: i
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
     """Prove both plans legal: as arrangements of buffers, and byte by byte along the steps."""
-    check(placed.peak, schedule.buffers)
+    check(placed.peak, placed.arena_buffers if placed.peak is placed.arena else schedule.buffers)
     check(placed.arena, placed.arena_buffers)
     view = assignment.view
     unwritten: dict[str, Piece | Joint] = {
@@ -300,6 +300,9 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     """Plan the arena; AidgeError PLAN01 with the largest moment when the board's regions cannot hold it."""
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
+    if options.dma_line and not outside:
+        buffers = tuple(in_lines(buffer, options.dma_line) for buffer in buffers)
+        peak = plan(buffers, overlaps=schedule.overlaps, like=peak)
     arena = plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak
     region, split, proved = "", tuple[ArenaPart, ...](), False
     states = StateMemory.of(view)
@@ -327,6 +330,18 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         proved,
         states,
     )
+
+
+def in_lines(buffer: Buffer, line: int) -> Buffer:
+    """An input or output with whole lines of the data cache: those of its live bytes are its own."""
+    if buffer.kind != "io":
+        return buffer
+    windows = tuple(
+        replace(window, low_bytes=window.low_bytes // line * line, high_bytes=-(-window.high_bytes // line) * line)
+        for window in buffer.windows
+    )
+    size_bytes = -(-buffer.size_bytes // line) * line
+    return replace(buffer, size_bytes=size_bytes, alignment=max(buffer.alignment, line), windows=windows)
 
 
 def lines_of(schedule: Schedule) -> dict[str, Line]:

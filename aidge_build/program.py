@@ -40,7 +40,8 @@ class Options:
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
-    dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written
+    dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written; on: with lines, too
+    dma_line: int = 0  # bytes of a line of the data cache, of which inputs and outputs have their own
     record: int = 0  # of so many inferences what they read and wrote is kept for dumps of RAM
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 

@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 
-from aidge_build.cli.linked import add_agreed_arguments, add_memory_arguments, add_objects_argument, memories, stack_of
+from aidge_build.cli.linked import (
+    add_agreed_arguments,
+    add_memory_arguments,
+    add_objects_argument,
+    cache_line_of,
+    memories,
+    stack_of,
+)
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.agreed import agreed_upon
@@ -17,6 +24,7 @@ from aidge_build.elf.arena_proof import check_reach
 from aidge_build.elf.claim import claim_from
 from aidge_build.elf.code_proof import CodeProof, check_code
 from aidge_build.elf.contents import check_contents
+from aidge_build.elf.dma_proof import check_dma
 from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
 from aidge_build.elf.objects import read_names, read_object
 from aidge_build.elf.planned_claims import with_planned
@@ -63,11 +71,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
     uses, homeless = region_use(image, regions)
     stack = stack_of(elf, image, claims, arguments.max_stack is not None)
+    named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     findings = in_order(
         [
             *check_image(image, claims, plans, uses, homeless, agreed),
             *_check_reach(image, claims, stack),
             *check_contents(image, uses, arguments.max_flash),
+            *check_dma(image, claims, named, cache_line_of(arguments), regions),
             *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
         ]

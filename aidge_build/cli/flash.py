@@ -65,6 +65,7 @@ def _require_check(arguments: argparse.Namespace) -> None:
         plan=arguments.plan,
         objects=arguments.objects,
         shares=arguments.shares,
+        dma_arrays=arguments.dma_arrays,
         weights_in=arguments.weights_in,
         max_stack=None,
         max_flash=None,

@@ -21,8 +21,13 @@ def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_agreed_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--shares` and `--weights-in`: what the check of a program takes for granted."""
-    add_options(parser, options_named(CHECK, "shares", "weights-in"))
+    """`--shares` and `--weights-in`: what the check of a program takes for granted; `--dma-arrays`: what it cannot know."""
+    add_options(parser, options_named(CHECK, "shares", "weights-in", "dma-arrays"))
+
+
+def cache_line_of(arguments: argparse.Namespace) -> int:
+    """The bytes of a line of the board's data cache; 0 where it has none, or no board is named."""
+    return load_board(arguments.board, arguments.board_path).dma_line if arguments.board else 0
 
 
 def add_objects_argument(parser: argparse.ArgumentParser) -> None:

@@ -17,9 +17,10 @@ macro(_aidge_options_of_model)
 endmacro()
 macro(_aidge_options_of_check)
   set(single BOARD MAX_STACK MAX_FLASH)
-  set(lists REGIONS BOARD_PATH SHARES WEIGHTS_IN QUIET)
+  set(lists REGIONS BOARD_PATH SHARES WEIGHTS_IN DMA_ARRAYS QUIET)
   set(rows BOARD:word:--board REGIONS:pairs:--region BOARD_PATH:folders:--board-path SHARES:list:--shares
-           WEIGHTS_IN:list:--weights-in QUIET:list:--quiet MAX_STACK:number:--max-stack MAX_FLASH:number:--max-flash)
+           WEIGHTS_IN:list:--weights-in DMA_ARRAYS:list:--dma-arrays QUIET:list:--quiet MAX_STACK:number:--max-stack
+           MAX_FLASH:number:--max-flash)
 endmacro()
 macro(_aidge_options_of_accuracy)
   set(single BOARD OUT LABELS FLOAT CALIBRATION TASK OUTPUT SAMPLES MIN_TOP1 MAX_LOSS MIN_AUC MAX_MAE MAX_RMSE MIN_R2)

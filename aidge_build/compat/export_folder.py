@@ -73,6 +73,8 @@ def scheduler_export(
             where=f"io={options.io}, arena={options.arena}",
             code="USAGE",
         )
+    if options.dma_line:
+        raise AidgeError("main of a stand-alone folder has no lines of a cache", where="dma=on", hint="dma=hooks", code="USAGE")
     if options.ram_budget or options.memory_model == "cascade":
         raise AidgeError(
             "the memory manager places tensors as a whole: no layer is computed row by row",

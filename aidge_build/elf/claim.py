@@ -27,6 +27,16 @@ class ClaimedArena:
 
 
 @dataclass(frozen=True)
+class ClaimedPort:
+    """An input or output in an array of the arena, `offset_bytes` from its start; `label` is what a finding calls it."""
+
+    label: str
+    symbol: str
+    offset_bytes: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class ClaimedConstant:
     """An array of weights or of other constants: its symbol, bytes and alignment, and the SHA-256 of its bytes."""
 
@@ -41,6 +51,8 @@ class Claim:
     """What one model promises. `from_note` is False where only the absolute symbol survived: then just the arena's bytes are
     known, unless `from_plan` names the file of a plan, which holds the claim, too.
 
+    `dma_line` are the bytes of a line of the data cache, 0 where inputs and outputs have no lines of their own; `hooks` are the
+    functions of the firmware that are called, `ports` the inputs and outputs that have lines in the arena.
     `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host",
     or "" for any core. `interface` and `code` are the digests of the header and of the code file that the constants were
     generated with. `functions` are those that the firmware calls. `is_contradicted`: another claim of the model says otherwise.
@@ -64,6 +76,9 @@ class Claim:
     peak_bytes: int = 0
     is_contradicted: bool = False
     from_plan: str = ""
+    dma_line: int = 0
+    hooks: tuple[str, ...] = ()
+    ports: tuple[ClaimedPort, ...] = ()
     max_step: int = 0
     step_count: int = 0
 
@@ -99,6 +114,7 @@ _MOST_BYTES = 1 << 32  # of the address space
 _SYMBOL = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
 _CORE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}|")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_LABEL = re.compile(r"(?:input|output) \d{1,4}")
 _WORD = re.compile(r"[a-z]{1,16}")
 _DIGEST = re.compile(r"[0-9a-f]{12}|")
 
@@ -123,6 +139,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         functions=read.several("functions", _symbol),
         layers=read.several("layers", _symbol),
         peak_bytes=read.count("peak_bytes"),
+        **_of_dma(read),
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),
     )
@@ -133,6 +150,25 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
     if len({*claim.buffers, *claim.weights}) != len(claim.buffers) + len(claim.weights):
         raise ValueError("it names an array twice")
     return claim
+
+
+def _of_dma(claim: _Fields) -> dict[str, Any]:
+    """Where nothing of this was asked for, the claim says nothing of it."""
+    if "dma" not in claim.fields:
+        return {}
+    read = _Fields(claim.get("dma"))
+    line = read.count("line_bytes")
+    ports = read.several("ports", _port)
+    if line & (line - 1) or (ports and not line):
+        raise ValueError(f"line_bytes is {line}")
+    return {"dma_line": line, "hooks": read.several("hooks", _symbol), "ports": ports}
+
+
+def _port(fields: Any) -> ClaimedPort:
+    read = _Fields(fields)
+    return ClaimedPort(
+        read.text("label", _LABEL), read.text("symbol", _SYMBOL), read.count("offset_bytes"), read.count("size_bytes")
+    )
 
 
 def _arena(fields: Any) -> ClaimedArena:

@@ -65,6 +65,14 @@ RULES = {
         "an address in the code leads elsewhere than the object files say",
         "link anew from these objects; what runs behind the link must leave their code as it is",
     ),
+    "DMA01": Rule(
+        "bytes that DMA touches share a line of the data cache with something else",
+        "alignas(N_DMA_LINE) and the size N_INPUT_DMA_BYTES of the model's header (--dma on) give an array lines of its own",
+    ),
+    "DMA02": Rule(
+        "a hook of a model is the empty one that comes with it",
+        "define it in an object that is linked by its name: nothing takes it out of a library (.a); without DMA: --dma off",
+    ),
     "STK01": Rule(
         "the stack may grow beyond its reserve or its budget",
         "a larger stack_size in the board file, or less on the path that is named",

@@ -60,7 +60,7 @@ class Symbol:
     They differ where the compiler appended a clone's suffix, or where C++ coded the types of parameters into the name.
 
     `file` is the name of the source file of a local symbol, "" where the ELF does not say it. `is_local`: other files may have
-    one of the same name.
+    one of the same name. `is_weak`: any other definition would have been linked instead.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Symbol:
     section: str
     file: str = ""
     is_local: bool = False
+    is_weak: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -256,6 +257,7 @@ def _symbols(elf: ELFFile) -> Iterator[Symbol]:
                 section,
                 file if is_local else "",
                 is_local,
+                symbol["st_info"]["bind"] == "STB_WEAK",
             )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
+from aidge_build.emit.hooks import has_hooks, hook_symbols
 from aidge_build.emit.kept import Kept, kept_arrays
 from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
@@ -39,6 +40,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Arrays, header_
         "weights_bytes": arrays.size_bytes,
         "kept": [_kept(one) for one in kept_arrays(program)],
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
+        **({"dma": _dma(program)} if has_hooks(program) else {}),
         "functions": list(functions),
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,
@@ -109,6 +111,25 @@ def claim_assembly(claim: dict) -> list[str]:
         symbol = f"aidge_{claim['model']}__{word}"
         lines += [f".globl {symbol}", f".set {symbol}, {value}"]
     return lines
+
+
+def _dma(program: Program) -> dict:
+    """The hooks; where there is a cache, the length of its lines, and what of the model's own memory DMA may touch."""
+    ports = []
+    sides = (("input", program.view.given), ("output", program.view.handed_out))
+    for word, number, name in ((word, number, name) for word, names in sides for number, name in enumerate(names)):
+        place, size_bytes = program.places[name], program.view.tensor(name).size_bytes
+        if program.options.dma_line and place.kind == "arena" and owns_arena(program) and not place.line_bytes:
+            part = program.part_at(place.offset_bytes)
+            ports.append(
+                {
+                    "label": f"{word} {number}",
+                    "symbol": f"{program.name}_arena{part.ending}",
+                    "offset_bytes": place.offset_bytes - part.start_bytes,
+                    "size_bytes": size_bytes,
+                }
+            )
+    return {"hooks": list(hook_symbols(program.name)), "line_bytes": program.options.dma_line, "ports": ports}
 
 
 def _numbers(claim: dict) -> dict[str, int]:

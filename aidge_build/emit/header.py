@@ -111,6 +111,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
             *_rows_macros(program, ports),
             *_step_macros(program),
             *_record_macros(program),
+            *_dma_macros(program),
         ],
         public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program, functions)],
         digest=digest,
@@ -153,6 +154,16 @@ def _step_macros(program: Program) -> tuple[MacroGroup, ...]:
     return (MacroGroup(("An inference in steps: how long one may be, and how many there are.",), values),)
 
 
+def _dma_macros(program: Program) -> tuple[MacroGroup, ...]:
+    if not program.options.dma_line:
+        return ()
+    comment = (
+        "Bytes of a line of the data cache. What DMA touches begins at a multiple, and has DMA_BYTES:",
+        "nothing else may lie in these lines, for invalidating one forgets what else was written there.",
+    )
+    return (MacroGroup(comment, ((f"{program.name.upper()}_DMA_LINE", str(program.options.dma_line)),)),)
+
+
 def _record_macros(program: Program) -> tuple[MacroGroup, ...]:
     recording = program.recording
     if recording is None:
@@ -177,6 +188,8 @@ def _port_macros(program: Program, port: Port) -> MacroGroup:
         known = not port.is_input and tensor.names == labels
         table = f"{program.name.upper()}_LABELS" if known else list_of_names(tensor.names)
         values += [("_NAMES", table), ("_NAMES_SIZE", str(len(tensor.names)))]
+    if port.line:
+        values.append(("_DMA_BYTES", str(port.line_bytes)))
     macros = [(port.macro + ending, value) for ending, value in values]
     if program.options.io == "arena" and not (port.is_input and program.progress):
         macros.insert(0, _pointer_macro(program, port))

@@ -19,12 +19,15 @@ _LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 @dataclass(frozen=True)
 class Port:
-    """A graph input or output: `parameter` is its name in the signature of N_run, `macro` the stem of its macros."""
+    """A graph input or output: `parameter` is its name in the signature of N_run, `macro` the stem of its macros.
+
+    `line` are the bytes of a line of the data cache where it lies in lines of its own, else 0."""
 
     tensor: Tensor
     is_input: bool
     parameter: str
     macro: str
+    line: int = 0
 
     @property
     def declaration(self) -> str:
@@ -33,8 +36,13 @@ class Port:
 
     @property
     def alignment(self) -> int:
-        """What N_run asks of the pointer: that of the element type."""
-        return self.tensor.dtype.size_bytes
+        """What N_run asks of the pointer: that of the element type, or of a line of the data cache."""
+        return max(self.tensor.dtype.size_bytes, self.line)
+
+    @property
+    def line_bytes(self) -> int:
+        """The bytes of its lines of the data cache, where it has lines of its own."""
+        return -(-self.tensor.size_bytes // self.line) * self.line if self.line else 0
 
 
 def labels_of(program: Program) -> tuple[str, ...]:
@@ -54,17 +62,20 @@ def ports_of(program: Program) -> tuple[Port, ...]:
     reserved = [*_OTHER_MACROS, *(_LABEL_MACROS if labels_of(program) else ()), *(_ROW_MACROS if program.progress else ())]
     reserved += _STEP_MACROS if program.waiting else ()
     reserved += _RECORD_MACROS if program.recording else ()
+    reserved += ["DMA_LINE"] if program.options.dma_line else []
+    endings = (*MACRO_ENDINGS, *(("_DMA_BYTES",) if program.options.dma_line else ()))
     macros = Namer(prefix, (f"{prefix}_{word}" for word in reserved))
     sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, names in sides:
         if len(names) == 1:  # the usual words first, so that no tensor of that name takes them
             parameters.take(word)
-            macros.take(word, MACRO_ENDINGS)
+            macros.take(word, endings)
     found = []
     for word, names in sides:
         for name in names:
             alone = len(names) == 1
             parameter = word if alone else parameters.take(name)
-            macro = f"{prefix}_{word}" if alone else macros.take(name, MACRO_ENDINGS)
-            found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper()))
+            macro = f"{prefix}_{word}" if alone else macros.take(name, endings)
+            line = 0 if word == "input" and program.progress else program.options.dma_line  # rows come from anywhere
+            found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper(), line))
     return tuple(found)

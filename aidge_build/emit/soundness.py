@@ -9,7 +9,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.naming import check_model_name, public_symbols
 from aidge_build.program import Program
 
-_CHOICES = {"io": ("caller", "arena"), "arena": ("static", "caller"), "weights": ("c", "incbin"), "dma": ("off", "hooks")}
+_CHOICES = {"io": ("caller", "arena"), "arena": ("static", "caller"), "weights": ("c", "incbin"), "dma": ("off", "hooks", "on")}
 
 
 def require_sound(program: Program) -> None:

@@ -14,7 +14,7 @@ from aidge_build.errors import AidgeError, CheckFailed
 
 # Where inputs and outputs lie: in a memory beside those of the board, so that nothing of the program is in its place.
 _PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
-_PAGE, _ALIGNMENT = 4096, 16
+_PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
 
 
 def call_model(

@@ -170,8 +170,9 @@ MODEL = Group(
         Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
         Option(
             "dma",
-            "hooks: functions of the firmware are called before inputs are read and after outputs are written (docs/c-api.md)",
-            values=("off", "hooks"),
+            "hooks: functions of the firmware are called before inputs are read and after outputs are written; on: these, and "
+            "inputs and outputs in lines of their own of the data cache (docs/c-api.md)",
+            values=("off", "hooks", "on"),
             default="off",
         ),
         Option(
@@ -287,6 +288,12 @@ CHECK = Group(
             "memories that hold weights beside flash, because start-up code copies them there",
             "list",
             metavar="RAM,ITCM",
+        ),
+        Option(
+            "dma-arrays",
+            "arrays that DMA reads or writes (inputs of --io caller): no other bytes may lie in their lines of the cache",
+            "list",
+            metavar="A,B",
         ),
         Option(
             "quiet",

@@ -172,6 +172,7 @@ def _harness(program: Program, trace: bool, given_states: bool = False) -> str:
         trace=trace,
         inputs=[_c(tensor) for tensor in inputs],
         outputs=[_c(tensor) for tensor in outputs],
+        dma_line=options.dma_line,
         input_bytes=sum(tensor.size_bytes for tensor in inputs) + (program.states.size_bytes if given_states else 0),
         given_state_bytes=program.states.size_bytes if given_states else 0,
         ready=program.states.size_bytes if program.states.needs_start else None,

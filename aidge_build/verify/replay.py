@@ -63,7 +63,9 @@ def replay_of(program: Program, kept: tuple[Kept, ...], where: str) -> Replay:
         vectors = {tensor.name: _values(tensor, [one.inputs[number] for one in kept]) for number, tensor in enumerate(inputs)}
         recorded = {tensor.name: _values(tensor, [one.outputs[number] for one in kept]) for number, tensor in enumerate(outputs)}
     except ValueError as error:
-        raise AidgeError(f"the record does not fit the model ({error})", where=where, code="DUMP") from error
+        raise AidgeError(
+            f"the record does not fit the model ({error})", where=where, hint="is it the model of the firmware?", code="DUMP"
+        ) from error
     views = tuple(_began_with(program, one.state) for one in kept)
     return Replay(kept, vectors, recorded, views, tuple(one.state for one in kept) if program.states.size_bytes else ())
 

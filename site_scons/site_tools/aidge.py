@@ -58,7 +58,7 @@ OPTIONS = {
     "io": ("--io", "word", ("caller", "arena")),
     "input": ("--input", "word", ("whole", "rows")),
     "arena": ("--arena", "word", ("static", "caller")),
-    "dma": ("--dma", "word", ("off", "hooks")),
+    "dma": ("--dma", "word", ("off", "hooks", "on")),
     "record": ("--record", "word", ()),
     "weights": ("--weights", "word", ("c", "incbin")),
     "bind": ("--bind", "pairs", ()),
@@ -92,6 +92,7 @@ CHECK_OPTIONS = {
     "board_path": ("--board-path", "folders", ()),
     "shares": ("--shares", "list", ()),
     "weights_in": ("--weights-in", "list", ()),
+    "dma_arrays": ("--dma-arrays", "list", ()),
     "quiet": ("--quiet", "list", ()),
 }
 ACCURACY_OPTIONS = {

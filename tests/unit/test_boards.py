@@ -189,3 +189,24 @@ def test_the_host_has_no_linker_script():
 def test_a_multiplier_takes_at_least_one_cycle(tmp_path):
     assert load_board("mine", [write(tmp_path, "mine", 'extends = "rp2040"\nmultiplier_cycles = 32\n')]).multiplier_cycles == 32
     assert "at least one cycle" in str(refusal(write(tmp_path, "mine", 'extends = "rp2040"\nmultiplier_cycles = 0\n')))
+
+
+def test_boards_with_a_data_cache_say_how_long_its_lines_are_and_what_it_does_not_hold():
+    lines = {name: load_board(name).dma_line for name in NAMES}
+    assert {name for name, line in lines.items() if line} == {"mps2-an500", "mps3-an547", "stm32f7", "stm32h743"}
+    assert set(lines.values()) == {0, 32}
+    for name in ("stm32f7", "stm32h743"):
+        assert {region.name for region in load_board(name).regions if not region.cached} == {"DTCM", "ITCM"}
+    assert all(region.cached for region in load_board("mps2-an500").regions)
+
+
+@pytest.mark.parametrize("line", [1, 2, 3, 33, 48, 512, -32])
+def test_a_line_of_a_cache_is_a_power_of_two(tmp_path, line):
+    write(tmp_path, "mine", f'extends = "stm32f7"\ndma_line = {line}\n')
+    assert "a line of a cache has 4, 8, ... 256 bytes" in str(refusal(tmp_path))
+
+
+@pytest.mark.parametrize("line", [0, 4, 64, 256])
+def test_a_board_may_have_shorter_and_longer_lines_or_none(tmp_path, line):
+    write(tmp_path, "mine", f'extends = "stm32f7"\ndma_line = {line}\n')
+    assert load_board("mine", [tmp_path]).dma_line == line

@@ -203,3 +203,34 @@ def test_what_is_left_of_a_span_is_what_is_in_none_of_the_others():
     for first, second in itertools.product([(0, 4), (4, 8), (3, 5), (0, 8)], repeat=2):
         assert Span(*first).meets(*second) == bool(set(range(*first)) & set(range(*second)))
     assert str(Span(16, 32)) == "0x00000010 to 0x0000001f"
+
+
+PORT = {"label": "input 0", "symbol": "kws_arena", "offset_bytes": 64, "size_bytes": 400}
+
+
+def test_what_dma_may_touch_is_read_from_a_claim_that_says_something_of_it():
+    without = claim_from(CLAIM)
+    assert (without.dma_line, without.hooks, without.ports) == (0, (), ())
+    read = claim_from({**CLAIM, "dma": {"line_bytes": 32, "hooks": ["kws_before_input"], "ports": [PORT]}})
+    assert (read.dma_line, read.hooks) == (32, ("kws_before_input",))
+    assert [(port.label, port.symbol, port.offset_bytes, port.size_bytes) for port in read.ports] == [
+        ("input 0", "kws_arena", 64, 400)
+    ]
+    assert claim_from({**CLAIM, "dma": {"line_bytes": 0, "hooks": [], "ports": []}}).dma_line == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        5,
+        {},
+        {"line_bytes": 33, "hooks": [], "ports": []},
+        {"line_bytes": 0, "hooks": [], "ports": [PORT]},
+        {"line_bytes": 32, "hooks": ["a b"], "ports": []},
+        {"line_bytes": 32, "hooks": [], "ports": [{**PORT, "label": "\x1b[2J"}]},
+        {"line_bytes": 32, "hooks": [], "ports": [{**PORT, "offset_bytes": -1}]},
+    ],
+)
+def test_what_a_claim_says_of_dma_is_looked_at(wrong):
+    with pytest.raises(ValueError):
+        claim_from({**CLAIM, "dma": wrong})

@@ -65,6 +65,7 @@ ROOMS = (
             "tests/target/test_cycles.py",
             "tests/target/test_flash.py",
             "tests/target/test_input_rows.py",
+            "tests/target/test_dma_cache.py",
         ),
     ),
     Room(

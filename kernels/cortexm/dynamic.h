@@ -46,36 +46,46 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const ui
     }
 }
 
-/* Taps of one pixel, any number of channels: pairs of neighbours; a last one alone gets a 0 beside it. */
+/* A halfword of the column; what is above its 16 bits is lost. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_put_half(uint16_t *to, int32_t value)
+{
+    const uint16_t half = (uint16_t)((uint32_t)value & 0xFFFFu);
+    memcpy(to, &half, sizeof half);
+}
+
+/* Taps of one pixel, any number of channels: pairs of neighbours, in every other word; a last one alone gets a 0 beside it. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_pairs(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
                                                       uint32_t zeros, uint32_t signs, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t zero = aidge_cortexm_low(zeros);
     const int32_t left = x * shape->stride_width - shape->pad_left;
-    int32_t first = 0;
-    int32_t is_second = 0;
+    uint16_t *to = (uint16_t *)(void *)column;
+    int32_t step = 1; /* to the second half of the word, or to the first one of the word after the next */
     int32_t tap_y, tap_x, c;
     for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
         const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
         const int32_t inside = (row >= 0) && (row < shape->in_height);
         for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
             const int32_t at = left + tap_x * shape->dilation_width;
-            const int32_t here = (inside != 0) && (at >= 0) && (at < shape->in_width);
-            const uint8_t *from = input + (here != 0 ? (row * shape->in_width + at) * channels : 0);
-            for (c = 0; c < channels; c++) {
-                const int32_t value = here != 0 ? (int32_t)(from[c] ^ (signs & 0x80u)) - zero : 0;
-                if (is_second != 0) {
-                    *column = aidge_cortexm_pair(first, value);
-                    column += 2;
+            if ((inside != 0) && (at >= 0) && (at < shape->in_width)) {
+                const uint8_t *from = input + (row * shape->in_width + at) * channels;
+                for (c = channels; c > 0; c--) {
+                    aidge_cortexm_put_half(to, (int32_t)(*from++ ^ (signs & 0x80u)) - zero);
+                    to += step;
+                    step ^= 2;
                 }
-                first = value;
-                is_second ^= 1;
+            } else {
+                for (c = channels; c > 0; c--) {
+                    aidge_cortexm_put_half(to, 0);
+                    to += step;
+                    step ^= 2;
+                }
             }
         }
     }
-    if (is_second != 0) {
-        *column = aidge_cortexm_pair(first, 0);
+    if (step == 3) {
+        aidge_cortexm_put_half(to, 0);
     }
 }
 

@@ -114,6 +114,8 @@ def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     code(f"ldr {{zeros}}, {COUNT}")
     code("ldr r0, [{patch}, #20]", "groups")
     code(f"str r0, {COUNT}")
+    code(f"mov r0, #{0x800080 if signed else 0}", "data are read with their signs")
+    code("ssub16 {zeros}, r0, {zeros}", "less than nothing, to be added")
     code.label(1, "4 channels")
     for total in range(4):
         code(f"movs r{4 + total}, #0")
@@ -130,12 +132,9 @@ def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     code("ldr r0, [{x}]")
     code("ldrd r1, r2, [{w}], #8")
     code("add {x}, {x}, {step}")
-    if signed:
-        code("eor r0, r0, #0x80808080", "uint8, 128 more")
-    code("uxtb16 r3, r0")
-    code("uxtb16 r0, r0, ror #8")
-    code("ssub16 r3, r3, {zeros}")
-    code("ssub16 r0, r0, {zeros}")
+    letter = "s" if signed else "u"
+    code(f"{letter}xtab16 r3, {{zeros}}, r0")
+    code(f"{letter}xtab16 r0, {{zeros}}, r0, ror #8")
     for half, (even, odd) in (("bb", (4, 5)), ("tt", (6, 7))):
         code(f"smla{half} r{even}, r3, r1, r{even}")
         code(f"smla{half} r{odd}, r0, r2, r{odd}")

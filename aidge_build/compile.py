@@ -54,10 +54,11 @@ def build_program(request: CompileRequest) -> Program:
         view = _reduced(whole, request.options)
         assignment = adapt_to_backend(view, request.libraries, request.target)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
+        names = [one.name for one in request.libraries]
         notices += slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.cpu)
         notices += (
-            *slow_layers(assignment, request.target.features),
-            *wide_layers(assignment, [one.name for one in request.libraries]),
+            *slow_layers(assignment, request.target.features, names),
+            *wide_layers(assignment, names),
             *undefined_notices(assignment),
         )
         demands = cache(partial(demands_of, assignment))

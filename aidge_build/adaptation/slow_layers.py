@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.dynamic import DynamicLayer
 
 MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
 MOST_NAMED = 4  # layers of one kernel and reason
@@ -15,10 +16,11 @@ LONGEST_NAME = 40
 _WIDE = ("input 1 is int16", "the weights are int16", "int16 weights")  # how specs refuse such weights
 
 
-def slow_layers(assignment: Assignment, features: Iterable[str]) -> tuple[str, ...]:
+def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequence[str]) -> tuple[str, ...]:
     """One line that names every layer slower than MOST_PER_MAC with its kernel and the reason, or nothing.
 
-    What a kernel takes it says itself (`KernelNode.takes_per_mac`); any with floats is slow where the core has no FPU.
+    What a kernel takes it says itself (`KernelNode.takes_per_mac`); any with floats is slow where the core has no FPU, but for
+    layers that only scale their sums to floats.
     """
     has_fpu, is_narrow, found = "fpu" in features, "narrow" in features, dict[str, list[str]]()
     for node in assignment.view.nodes:
@@ -26,7 +28,7 @@ def slow_layers(assignment: Assignment, features: Iterable[str]) -> tuple[str, .
         if choice.kernel is None or not seen.multiply_accumulates:
             continue
         if choice.kernel.node_class.takes_per_mac(seen, is_narrow) > MOST_PER_MAC:
-            reason = _reason(choice)
+            reason = _reason(choice, libraries)
         elif not has_fpu and _computes_in_float(seen):
             reason = "float32 on a core without an FPU"
         else:
@@ -61,12 +63,18 @@ def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, 
 
 
 def _computes_in_float(seen: NodeView) -> bool:
-    return any(tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs[:2], *seen.outputs))
+    return not isinstance(seen.operator, DynamicLayer) and any(
+        tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs[:2], *seen.outputs)
+    )
 
 
-def _reason(choice: Choice) -> str:
-    """Why the first kernel that was asked did not take the layer."""
-    return next((f"{name}: {reason}" for name, reason in choice.rejected), "no library has another kernel for it")
+def _reason(choice: Choice, libraries: Sequence[str]) -> str:
+    """Why the first kernel that was asked did not take the layer: one of a library that is preferred."""
+    preferred = libraries[: libraries.index(choice.kernel.library)]
+    refusals = (f"{name}: {reason}" for name, reason in choice.rejected if name.split()[0] in preferred)
+    if choice.kernel.library == libraries[0] and len(libraries) > 1:
+        return "few taps or outputs"
+    return next(refusals, "no library has another kernel for it")
 
 
 def _named(names: list[str]) -> str:

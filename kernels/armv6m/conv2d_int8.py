@@ -18,6 +18,7 @@ from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_la
 
 from .columns import column_bytes, dense_call, has_offsets, runs
 from .conditions import linear_spec
+from .costs import dense_per_mac
 from .dense import PIXELS
 from .fc_int8 import MOST_ROWS, fc_call, fc_demands
 from .packing import SUM_BITS
@@ -52,6 +53,10 @@ SEVERAL_GROUPS = Predicate("several groups", _one_group)
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, with_offsets=_short))
 class Conv2dInt8(LinearNode):
     @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        return dense_per_mac(view)
+
+    @classmethod
     def demands(cls, view: NodeView) -> Demands:
         if _are_rows(view):
             return fc_demands(view, _pixels(view))
@@ -64,6 +69,10 @@ class Conv2dInt8(LinearNode):
 @kernel(("Conv1D", "Conv2D"), linear_spec(SEVERAL_GROUPS, with_offsets=_short))
 class Conv2dGroupedInt8(LinearNode):
     """Group by group, so that the output is written before all of the input is read."""
+
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        return dense_per_mac(view)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

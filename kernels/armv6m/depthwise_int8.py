@@ -15,6 +15,7 @@ from aidge_build.kernel_kit.byte_weights import offsets_of
 from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
 from .conditions import linear_spec
+from .costs import depthwise_per_mac
 from .depthwise import MOST_TAPS, layer, sweep
 from .depthwise_layout import NUMBERS, Layout, layout_of
 from .packing import GENERAL, GENERAL_KIND, WIDTH_BITS, Kinds, as_words, filled, fits_sums, head, kinds_of
@@ -30,6 +31,10 @@ FEW_TAPS = Predicate(f"at most {MOST_TAPS} taps", _taps)
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(FEW_TAPS, with_offsets=lambda _: True))
 class DepthwiseInt8(LinearNode):
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        return depthwise_per_mac(view)
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return layout_of(view).demands(view)

@@ -15,6 +15,7 @@ from aidge_build.kernel_kit.window2d import rows_as_image
 
 from .columns import column_bytes, dense_call
 from .conditions import linear_spec
+from .costs import dense_per_mac
 from .dense import PIXELS
 from .fc import TOGETHER, texts
 from .fc_layout import HALF, UNITS, Layout, blocks_of, layout
@@ -52,6 +53,10 @@ def _are_pixels(view: NodeView) -> bool:
 
 @kernel("FC", linear_spec(INDEXED, form=ROW_MAJOR, with_offsets=_are_pixels))
 class FcInt8(LinearNode):
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        return dense_per_mac(view)
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         rows, features = view.inputs[0].dims

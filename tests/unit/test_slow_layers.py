@@ -100,6 +100,43 @@ def test_what_takes_many_16_bit_instructions_is_named_on_cores_that_have_no_othe
     )
 
 
+def of_bytes(operator, dims, weights, result, constants=None):
+    values = numpy.random.default_rng(1).integers(-127, 128, weights).astype(numpy.int8)
+    text = f"r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) {operator}"
+    return text, f"int8[{dims}] x", f"{result} y", {"s": F(0.05), "z": numpy.int8(0), "w": values}
+
+
+@pytest.mark.parametrize(
+    "layer, kernel",
+    [
+        (of_bytes("a = Conv<group=2>(r, v) y = QuantizeLinear(a, s, z)", "1,32,9,9", (24, 16, 1, 1), "int8[1,24,9,9]"), ""),
+        (of_bytes("a = Conv<group=4>(r, v) y = QuantizeLinear(a, s, z)", "1,16,9,9", (24, 4, 1, 1), "int8[1,24,9,9]"), "conv2d"),
+        (of_bytes("a = Conv(r, v) y = QuantizeLinear(a, s, z)", "1,12,9,9", (12, 12, 1, 1), "int8[1,12,9,9]"), ""),
+        (of_bytes("a = Conv(r, v) y = QuantizeLinear(a, s, z)", "1,12,1,1", (12, 12, 1, 1), "int8[1,12,1,1]"), "conv2d"),
+        (of_bytes("a = Conv(r, v) y = QuantizeLinear(a, s, z)", "1,88,1,1", (22, 88, 1, 1), "int8[1,22,1,1]"), ""),
+        (of_bytes("a = Gemm<transB=1>(r, v) y = QuantizeLinear(a, s, z)", "1,67", (29, 67), "int8[1,29]"), ""),
+        (of_bytes("a = Gemm<transB=1>(r, v) y = QuantizeLinear(a, s, z)", "1,38", (5, 38), "int8[1,5]"), "fc"),
+        (of_bytes("a = Conv<group=8>(r, v) y = QuantizeLinear(a, s, z)", "1,8,17,17", (8, 1, 3, 3), "int8[1,8,15,15]"), ""),
+        (
+            of_bytes(
+                "a = Conv<group=8,strides=[2,2]>(r, v) y = QuantizeLinear(a, s, z)", "1,8,17,17", (8, 1, 3, 3), "int8[1,8,8,8]"
+            ),
+            "depthwise",
+        ),
+    ],
+)
+def test_kernels_for_the_smallest_cores_say_where_few_taps_or_outputs_cost_much(layer, kernel):
+    found = notices("microbit", *layer)
+    assert len(found) == bool(kernel) and all(f"(armv6m {kernel}_int8: " in line for line in found)
+
+
+@pytest.mark.parametrize("taps, board, is_slow", [(64, "mps2-an385", True), (400, "mps2-an385", False), (400, "microbit", True)])
+def test_sums_that_become_floats_are_named_where_that_outweighs_their_taps(taps, board, is_slow):
+    layer = of_bytes("y = Gemm<transB=1>(r, v)", f"1,{taps}", (8, taps), "float[1,8]")
+    assert ["dynamic_layer" in line for line in notices(board, *layer)] == [True] * is_slow
+    assert notices("mps2-an386", *layer) == []
+
+
 @pytest.mark.parametrize("channels, is_slow", [(3, True), (24, True), (48, False)])
 def test_layers_of_few_taps_are_named_where_the_portable_kernel_requantizes_without_an_fpu(channels, is_slow):
     weights = numpy.random.default_rng(1).integers(-127, 128, (12, channels, 1, 1)).astype(numpy.int8)

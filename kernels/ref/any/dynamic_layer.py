@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
@@ -38,6 +40,16 @@ TWO_AXES = Predicate("at most 2 spatial axes", _axes)
 
 class DynamicLayer(KernelNode):
     """The arguments that all of these kernels have."""
+
+    # Instructions of an output and of a tap, measured: on a Cortex-M3, whose outputs are scaled by functions, and an M0+.
+    of_output, of_tap, of_narrow_output, of_narrow_tap = 300, 3.5, 520, 7.0
+
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        if "fpu" in view.features:
+            return cls.instructions_per_mac
+        taps = math.prod(view.inputs[WEIGHTS].dims[1:])
+        return cls.of_narrow_output / taps + cls.of_narrow_tap if is_narrow else cls.of_output / taps + cls.of_tap
 
     def numbers(self) -> numpy.ndarray:
         """Factor and bias of each output channel."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output
@@ -33,7 +35,10 @@ SPEC = ImplSpec(
 
 @kernel(RESIDUAL_TYPE, SPEC, RESIDUAL)
 class Conv2dAddInt8(KernelNode):
-    narrow_instructions_per_mac = 10
+    @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        """What the convolution alone takes."""
+        return Conv2dInt8.takes_per_mac(replace(residual_convolution(view).convolution, features=view.features), is_narrow)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

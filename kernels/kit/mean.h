@@ -101,12 +101,21 @@ static inline uint32_t aidge_kit_mantissa(int32_t scale, int32_t *exponent)
     return (bits & 0x7FFFFFu) | 0x800000u;
 }
 
-/* To 24 bits, half to even. */
+/* To 24 bits, half to even; below 2^32 - 2^7. */
+AIDGE_KIT_INLINE uint32_t aidge_kit_rounded_u32(uint32_t value)
+{
+    const int32_t excess = aidge_kit_bits(value) - 24;
+    return excess > 0 ? aidge_kit_shift_half_even(value, excess) << excess : value;
+}
+
+/* The same for any value; most fit 32 bits. */
 AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_rounded(int64_t value)
 {
     uint64_t magnitude = (uint64_t)(value < 0 ? -value : value);
-    const int32_t excess = aidge_kit_bits_u64(magnitude) - 24;
-    if (excess > 0) {
+    if (magnitude < 0xFFFFFF00u) {
+        magnitude = aidge_kit_rounded_u32((uint32_t)magnitude);
+    } else {
+        const int32_t excess = aidge_kit_bits_u64(magnitude) - 24;
         const uint64_t quotient = aidge_kit_shift_right(magnitude, excess);
         const uint64_t rest = magnitude - aidge_kit_shift_left(quotient, excess);
         const uint64_t up = (uint64_t)(2u * rest + (quotient & 1u) > aidge_kit_shift_left(1u, excess));
@@ -124,36 +133,60 @@ AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const i
                                           const int32_t *numbers)
 {
     int32_t exponent;
-    const int64_t scale = (int64_t)aidge_kit_mantissa(numbers[AIDGE_KIT_MEAN_INPUT_SCALE], &exponent);
+    const uint32_t scale = aidge_kit_mantissa(numbers[AIDGE_KIT_MEAN_INPUT_SCALE], &exponent);
+    const int32_t zero = AIDGE_KIT_MEAN_INPUT_ZERO(numbers);
     for (; count > 0; count--) {
-        sum = aidge_kit_add(sum, aidge_kit_rounded(aidge_kit_multiply_s64(*value - AIDGE_KIT_MEAN_INPUT_ZERO(numbers), scale)));
+        const int32_t centred = *value - zero; /* at most 255 away from 0 */
+        const int64_t term = aidge_kit_rounded_u32((uint32_t)(centred < 0 ? -centred : centred) * scale);
+        sum = aidge_kit_add(sum, centred < 0 ? -term : term);
         value += step;
     }
     return sum;
 }
 
-/* dividend / divisor to 24 bits, half to even, as result * 2^exponent; both 0 < numbers < 2^24. */
-static uint32_t aidge_kit_quotient_of_floats(uint32_t dividend, uint32_t divisor, int32_t *exponent)
+/* dividend * 2^25 / divisor, towards 0; the lowest bit: whether something is left over. divisor <= dividend < 2 * divisor. */
+static inline uint32_t aidge_kit_quotient_bits(uint32_t dividend, uint32_t divisor)
 {
-    uint32_t quotient = 0;
-    int32_t bit;
-    *exponent = -26;
-    for (; dividend < divisor; dividend <<= 1) {
-        *exponent -= 1;
-    }
-    for (; (divisor << 1) <= dividend; divisor <<= 1) {
-        *exponent += 1;
-    }
-    for (bit = 0; bit < 26; bit++) {
+    uint32_t quotient = 1;
+    int32_t bits;
+    dividend -= divisor;
+#if AIDGE_KIT_NO_DIVISION
+    for (bits = 25; bits > 0; bits--) {
         quotient <<= 1;
+        dividend <<= 1;
         if (dividend >= divisor) {
             dividend -= divisor;
             quotient |= 1u;
         }
-        dividend <<= 1;
     }
-    *exponent += 3; /* the quotient has 27 bits with the one for what is left over */
-    return aidge_kit_shift_half_even((quotient << 1) | (uint32_t)(dividend != 0u), 3);
+#else
+    for (bits = 25; bits > 0; bits -= 5) {
+        const uint32_t part = (dividend << 5) / divisor;
+        dividend = (dividend << 5) - part * divisor;
+        quotient = (quotient << 5) | part;
+    }
+#endif
+    return (quotient << 1) | (uint32_t)(dividend != 0u);
+}
+
+/* dividend / divisor to 24 bits, half to even, as result * 2^exponent; both 0 < numbers < 2^24. */
+static uint32_t aidge_kit_quotient_of_floats(uint32_t dividend, uint32_t divisor, int32_t *exponent)
+{
+    const int32_t shift = aidge_kit_bits(dividend) - aidge_kit_bits(divisor);
+    *exponent = shift - 23;
+    if (shift < 0) {
+        dividend <<= -shift;
+    } else {
+        divisor <<= shift;
+    }
+    if (dividend < divisor) {
+        dividend <<= 1;
+        *exponent -= 1;
+    }
+    if (dividend == divisor) {
+        return 0x800000u;
+    }
+    return aidge_kit_shift_half_even(aidge_kit_quotient_bits(dividend, divisor), 3); /* 27 bits with that for what is left over */
 }
 
 AIDGE_KIT_NOINLINE int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t count, const int32_t *numbers)
@@ -168,7 +201,13 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t cou
     }
     shift = shift > 0 ? shift : 0;
     (void)aidge_kit_mantissa(numbers[AIDGE_KIT_MEAN_INPUT_SCALE], &exponent);
-    level = aidge_kit_quotient_of_floats((uint32_t)aidge_kit_shift_right(magnitude, shift), (uint32_t)count, &of_mean);
+    level = (uint32_t)aidge_kit_shift_right(magnitude, shift);
+    of_mean = 0;
+    if ((count & (count - 1)) == 0) {
+        of_mean = 1 - aidge_kit_bits((uint32_t)count);
+    } else {
+        level = aidge_kit_quotient_of_floats(level, (uint32_t)count, &of_mean);
+    }
     shift += exponent + of_mean - of_scale;
     exponent = level >> 24 != 0u ? 1 : 0; /* rounded up to 2^24 */
     level = aidge_kit_quotient_of_floats(level >> exponent, scale, &of_level);

@@ -79,6 +79,7 @@ static void aidge_helium_product_1_row(const float *a, const float *b, float *y,
     int32_t column, k;
     for (column = 0; column < shape->columns; column++) {
         float sum = 0.0f;
+        AIDGE_KIT_ROLLED
         for (k = 0; k < shape->inner; k++) {
             sum += a[k] * b[k * shape->columns + column];
         }

@@ -150,7 +150,7 @@ static inline uint32_t aidge_kit_quotient_bits(uint32_t dividend, uint32_t divis
     uint32_t quotient = 1;
     int32_t bits;
     dividend -= divisor;
-#if AIDGE_KIT_NO_DIVISION
+#if AIDGE_KIT_NARROW
     for (bits = 25; bits > 0; bits--) {
         quotient <<= 1;
         dividend <<= 1;

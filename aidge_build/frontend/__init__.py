@@ -14,11 +14,13 @@ from __future__ import annotations
 from aidge_build.frontend.audio import FixedLogMel, LogMel
 from aidge_build.frontend.before import audio_model, fixed_for, with_audio
 from aidge_build.frontend.behind import with_decision
+from aidge_build.frontend.image import Pixels, with_image
 from aidge_build.frontend.mel import cosines, mel_filters, window
 
 __all__ = [
     "FixedLogMel",
     "LogMel",
+    "Pixels",
     "audio_model",
     "cosines",
     "fixed_for",
@@ -26,4 +28,5 @@ __all__ = [
     "window",
     "with_audio",
     "with_decision",
+    "with_image",
 ]

@@ -91,3 +91,18 @@ def test_windows_filters_and_logarithms_of_onnx_are_constants_and_kernels(tmp_pa
     verified(tmp_path, file, sounds, "--keep", str(tmp_path / "kept"))
     code = (tmp_path / "kept" / "model.c").read_text()
     assert "aidge_ref_real_fourier_200_windowed_float32" in code and "cosf" not in code
+
+
+@needs_cross_compiler
+@needs_qemu
+def test_a_model_takes_the_bytes_of_a_camera(tmp_path):
+    random = numpy.random.Generator(numpy.random.PCG64(4))
+    images = random.integers(0, 256, (6, 20, 24, 3)).astype(numpy.uint8)
+    camera = frontend.Pixels(20, 24, crop=(2, 4, 16, 18), size=(8, 9), gray=True, mean=(0.5,), deviation=(0.25,))
+    graph = net.Graph("classifier")
+    x = graph.input("x", (1, 1, 8, 9))
+    weights = graph.parameter("weights", random.normal(size=(72, 3)).astype(numpy.float32))
+    graph.output(net.Gemm(net.Flatten(x), weights), "scores")
+    quantized = quantize(graph.onnx(), {"x": camera.features(images)[:, None]}, Scheme())
+    printed = verified(tmp_path, frontend.with_image(quantized, camera), images[:, None], "--board", "mps2-an386", "--layers")
+    assert "float32" not in printed

@@ -11,8 +11,9 @@ import numpy
 
 from aidge_build.arithmetic.log_mel import LARGEST_MULTIPLIER, LENGTHS, STEPS, UNIT, Levels, log_mel, spare_bits
 from aidge_build.errors import AidgeError
-from aidge_build.frontend.mel import NORMS, SCALES, WINDOWS, cosines, mel_filters, window
+from aidge_build.frontend.mel import NORMS, SCALES, WINDOWS, cosines, low_pass, mel_filters, window
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.decimate import decimated
 from aidge_build.operators.log_mel import LEAST_OFFSET, MOST_FLOOR, MOST_OFFSET
 
 LOGARITHMS = {"ln": math.log(2), "log10": math.log10(2), "db": 10 * math.log10(2), "log2": 1.0}  # of a factor of two
@@ -30,7 +31,8 @@ class LogMel:
     Frames of `window` samples begin every `hop`; each is multiplied by a periodic window and transformed with zeros up to
     `length` (0: the next power of two). The power |X|^2 of samples from -1 to 1 is summed up in `bands` triangles from `lowest`
     to `highest` Hz (0: half the rate) with `mel_filters`, and the feature is the logarithm of this sum plus `floor`. With
-    `center` frames are as librosa centres them: zeros stand before and behind the samples.
+    `center` frames are as librosa centres them: zeros stand before and behind the samples. With `decimate` the samples come so
+    many times as fast as `rate` says, and go through a filter of integers first (`low_pass`, `operators.decimate`).
     """
 
     rate: int = 16000
@@ -47,6 +49,7 @@ class LogMel:
     floor: float = 1e-6
     coefficients: int = 0
     center: bool = False
+    decimate: int = 1
 
     def __post_init__(self):
         for name, known in (("kind", WINDOWS), ("scale", SCALES), ("norm", NORMS), ("logarithm", LOGARITHMS)):
@@ -64,6 +67,8 @@ class LogMel:
             )
         if not 0 <= self.lowest < self.top <= self.rate / 2:
             raise _refuse(f"bands from {self.lowest} to {self.top} Hz at {self.rate} samples per second")
+        if not 1 <= self.decimate <= 64:
+            raise _refuse(f"decimate is {self.decimate}, wants 1 to 64")
         if not self.floor > 0:
             raise _refuse(f"the floor is {self.floor}, wants a positive number: silence has no logarithm")
 
@@ -99,19 +104,29 @@ class LogMel:
         half = self.points // 2
         return (half - around // 2, half - (around - around // 2)) if self.center else (0, 0)
 
+    @cached_property
+    def slowing(self) -> numpy.ndarray | None:
+        """The taps of the filter before samples are left out, int16; None where none are."""
+        return low_pass(self.decimate) if self.decimate > 1 else None
+
     def frames(self, samples: int) -> int:
         """How many frames so many samples have."""
+        if self.slowing is not None:
+            samples = 1 + (samples - self.slowing.size) // self.decimate
         return max(0, 1 + (samples + sum(self.pads) - self.window) // self.hop)
 
     def samples(self, frames: int) -> int:
         """The fewest samples that have so many frames."""
-        return max(1, self.window + (frames - 1) * self.hop - sum(self.pads))
+        slow = max(1, self.window + (frames - 1) * self.hop - sum(self.pads))
+        return slow if self.slowing is None else (slow - 1) * self.decimate + self.slowing.size
 
     def cut(self, pcm: numpy.ndarray) -> numpy.ndarray:
         """The frames [..., frames, window] of samples [..., samples]; int16 only."""
         pcm = numpy.asarray(pcm)
         if pcm.dtype != numpy.int16:
             raise _refuse(f"the samples are {pcm.dtype}, want int16", "numpy.clip(numpy.rint(32768 * x), -32768, 32767)")
+        if self.slowing is not None and pcm.shape[-1] >= self.slowing.size:
+            pcm = decimated(pcm, self.slowing, self.decimate)
         padded = numpy.pad(pcm, [(0, 0)] * (pcm.ndim - 1) + [self.pads])
         if padded.shape[-1] < self.window:
             raise _refuse(f"{pcm.shape[-1]} samples have no frame of {self.window}")

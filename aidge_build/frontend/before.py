@@ -31,7 +31,8 @@ def audio_model(front: Front, samples: int) -> bytes:
     if not frames:
         raise AidgeError(f"{samples} samples have no frame of {plain(front).window}", code="FRONTEND")
     pcm = part.input("pcm", (1, samples), DType.int16)
-    part.output(_features(part, front, pcm), "features", (1, frames, plain(front).width), dtype_of_features(front))
+    found = _features(part, front, _slowed(part, front, pcm))
+    part.output(found, "features", (1, frames, plain(front).width), dtype_of_features(front))
     return write_model(part.model())
 
 
@@ -72,7 +73,7 @@ def with_audio(
         found = _streamed(part, front, frames, hops)
     else:
         pcm = part.input("pcm", (1, plain(front).samples(frames)), DType.int16)
-        found = _features(part, front, pcm)
+        found = _features(part, front, _slowed(part, front, pcm))
     found = _as_read(part, front, found, value.dtype, name)
     shaped = part.one("Reshape", found, part.integers(*dims))
     return part.before(host, {part.output(shaped, "features", dims, value.dtype): value.name})
@@ -114,13 +115,11 @@ def _streamed(part: Part, front: Front, frames: int, hops: int) -> str:
             code="FRONTEND",
         )
     samples = parameters.hop * hops
-    joined = part.input("pcm", (1, samples), DType.int16)
-    if kept:
-        tail = part.input("tail", (1, kept), DType.int16)
-        joined = part.one("Concat", tail, joined, axis=1)
-        last = part.one("Slice", joined, part.integers(samples), part.integers(samples + kept), part.integers(1))
-        part.state(last, tail, (1, kept), DType.int16)
-    found = _features(part, front, joined)
+    joined = part.input("pcm", (1, samples * parameters.decimate), DType.int16)
+    if parameters.slowing is not None:
+        fast, step = samples * parameters.decimate, parameters.decimate
+        joined = _slowed(part, front, _with_tail(part, joined, "fast", fast, parameters.slowing.size - step))
+    found = _features(part, front, _with_tail(part, joined, "tail", samples, kept))
     if hops < frames:
         dims = (1, frames - hops, parameters.width)
         past = part.input("past", dims, dtype)
@@ -128,6 +127,25 @@ def _streamed(part: Part, front: Front, frames: int, hops: int) -> str:
         later = on_reals("Slice", found, lists=(part.integers(hops), part.integers(frames), part.integers(1)))
         part.state(later, past, dims, dtype)
     return found
+
+
+def _with_tail(part: Part, pcm: str, name: str, samples: int, kept: int) -> str:
+    """New samples behind the last ones of before, which are a state of this name."""
+    if not kept:
+        return pcm
+    tail = part.input(name, (1, kept), DType.int16)
+    joined = part.one("Concat", tail, pcm, axis=1)
+    last = part.one("Slice", joined, part.integers(samples), part.integers(samples + kept), part.integers(1))
+    part.state(last, tail, (1, kept), DType.int16)
+    return joined
+
+
+def _slowed(part: Part, front: Front, pcm: str) -> str:
+    """Samples at the rate of the frames."""
+    parameters = plain(front)
+    if parameters.slowing is None:
+        return pcm
+    return part.one("Decimate", pcm, part.constant(parameters.slowing), domain="aidge", step=parameters.decimate)
 
 
 def stored(part: Part, front: Front) -> Reals:

@@ -19,6 +19,17 @@ def window(kind: str, taps: int) -> numpy.ndarray:
     return sum(share * numpy.cos(order * turns) for order, share in enumerate(WINDOWS[kind]))
 
 
+def low_pass(factor: int) -> numpy.ndarray:
+    """The taps of a filter behind which every `factor`-th sample is enough, int16 in units of 2^-15.
+
+    16 for each of them: a sinc, half as strong at 0.4 of the new rate, by a Hamming window. From half of it on it is 50 dB lower.
+    """
+    count = 16 * factor
+    place = numpy.arange(count) - (count - 1) / 2
+    taps = numpy.sinc(0.8 / factor * place) * (0.54 + 0.46 * numpy.cos(2 * numpy.pi * place / (count - 1)))
+    return numpy.rint(taps * (1 << 15) / taps.sum()).astype(numpy.int16)
+
+
 def mel_of(frequencies: numpy.ndarray, scale: str) -> numpy.ndarray:
     """Frequencies in Hz on the mel scale: `htk` is 2595 log10(1 + f / 700), `slaney` linear up to 1 kHz (Auditory Toolbox)."""
     hertz = numpy.asarray(frequencies, float)

@@ -231,3 +231,32 @@ def test_what_is_no_row_of_scores_is_refused():
     graph.output(net.Neg(x), "z")
     with pytest.raises(AidgeError, match="the model has 2 outputs"):
         frontend.with_decision(graph.onnx())
+
+
+def test_samples_that_come_faster_are_filtered_first():
+    time = numpy.arange(9600) / 48000
+    front, slow = frontend.LogMel(window=400, hop=160, decimate=3), frontend.LogMel(window=400, hop=160)
+
+    def tone(frequency, times):
+        return numpy.rint(8000 * numpy.sin(2 * numpy.pi * frequency * times)).astype(numpy.int16)
+
+    low = front.features(tone(1000, time))
+    # The filter delays by 23.5 of 48,000ths of a second; of a tone the power stays.
+    assert numpy.abs(low.max(1) - slow.features(tone(1000, time[::3])).max(1)[: len(low)]).max() < 0.05
+    # 11 kHz would be 5 kHz in every third sample.
+    assert slow.features(tone(11000, time[::3])).max() - front.features(tone(11000, time)).max() > 10
+    assert front.frames(9600) == len(low) and front.frames(front.samples(7)) == 7 > front.frames(front.samples(7) - 1)
+
+
+def test_faster_samples_that_come_hop_by_hop_give_what_all_of_them_give():
+    front = frontend.LogMel(window=100, hop=40, bands=8, lowest=100.0, decimate=2).fixed(0.1)
+    model = classifier(frames=4)
+    whole, streamed = frontend.with_audio(model, front), frontend.with_audio(model, front, hops=1)
+    view, _ = import_onnx(streamed, "net.onnx", builtin_operators(), {}, {})
+    values = {state.read: state.initial for state in view.states}
+    assert sorted(values) == ["audio_fast", "audio_past", "audio_tail"]
+    for start in range(0, 800, 80):
+        found = run(streamed, {"audio_pcm": PCM[None, start : start + 80], **values})
+        values = {state.read: found[state.written] for state in view.states}
+    (wanted,) = run(whole, {"audio_pcm": PCM[None, 800 - front.front.samples(4) : 800]}).values()
+    assert numpy.array_equal(found["scores"], wanted)

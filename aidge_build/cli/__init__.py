@@ -29,6 +29,7 @@ VERBS = (
     "verify",
     "accuracy",
     "quantize",
+    "frontend",
     "sensitivity",
     "check",
     "run",

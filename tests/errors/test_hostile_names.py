@@ -76,6 +76,7 @@ def folder(tmp_path_factory) -> Path:
     numpy.savez(made / "m.npz", x=numpy.ones((1, 4), numpy.float32), **{TEXT.replace("/", ""): numpy.ones(3)})
     numpy.savez(made / "labels.npz", x=numpy.ones((3, 1, 4), numpy.float32), targets=numpy.ones((3, 4), numpy.float32))
     (made / "library").mkdir()
+    (made / "front.toml").write_text(f"[{json.dumps(EVIL)}]\n")
     (made / "library" / "library.toml").write_text(f'name = "mine"\ndescription = {json.dumps(EVIL)}\n')
     (made / "boards").mkdir()
     (made / "boards" / "evil.toml").write_text(BOARD.format(evil=json.dumps(TEXT)[1:-1]))
@@ -117,6 +118,10 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("nan.onnx", "--labels", EVIL),
     ],
     "quantize": [("m.onnx", "--calibration", "m.npz", "--out", "q.onnx"), ("m.onnx", "--calibration", EVIL, "--out", "q.onnx")],
+    "frontend": [
+        ("m.onnx", "--recipe", "front.toml", "--out", "f.onnx"),
+        ("nan.onnx", "--recipe", EVIL, "--out", "f.onnx"),
+    ],
     "sensitivity": [("m.onnx", "--quantize", "m.npz", "--labels", "labels.npz"), ("nan.onnx", "--quantize", EVIL)],
     "check": [("app.elf",), ("app.elf", "--plan", "out/m.plan.json"), ("app.elf", "--quiet", EVIL)],
     "run": [("app.elf", "--board", "host"), ("app.elf", "--board", EVIL)],

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""The verb `frontend`: a model's file with a front end before it and a decision behind it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import AidgeError
+from aidge_build.frontend.described import described
+from aidge_build.inputs import read_model_file
+from aidge_build.onnx_format import read_model
+from aidge_build.output import write_files
+from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
+
+SUMMARY = "put an audio or image front end before a model, and a decision behind it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "model", metavar="MODEL", help="the model's ONNX file, quantized where the front end is to compute integers"
+    )
+    parser.add_argument(
+        "--recipe", required=True, metavar="F.toml", help="the tables audio or image, and decision (docs/frontend.md)"
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="the ONNX file with all of it")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    path, recipe, out = Path(arguments.model), Path(arguments.recipe), Path(arguments.out)
+    if out.resolve() == path.resolve():
+        raise AidgeError("would replace the model", where=f"--out {out}", code="USAGE", hint="name another file")
+    model, external = read_model_file(path)
+    said = toml_of(read_regular(recipe, LARGEST_TEXT_BYTES, "FRONTEND"), str(recipe), "FRONTEND")
+    file = described(model, said, str(path), str(recipe), external)
+    read = read_model(file, str(out), external)
+    write_files({out: file})
+    kept = {*read.states, *read.states.values()}
+    sides = {
+        side: {value.name: f"{value.dtype.name} {list(value.dims or ())}" for value in values if value.name not in kept}
+        for side, values in (("inputs", read.inputs), ("outputs", read.outputs))
+    }
+    shown = ("; ".join(f"{name} {what}" for name, what in values.items()) for values in sides.values())
+    return Outcome(
+        [f"{out}: {' -> '.join(shown)}; {len(read.states)} states"], {"file": str(out), **sides, "states": dict(read.states)}
+    )

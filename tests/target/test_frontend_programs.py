@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import numpy
@@ -106,3 +107,17 @@ def test_a_model_takes_the_bytes_of_a_camera(tmp_path):
     quantized = quantize(graph.onnx(), {"x": camera.features(images)[:, None]}, Scheme())
     printed = verified(tmp_path, frontend.with_image(quantized, camera), images[:, None], "--board", "mps2-an386", "--layers")
     assert "float32" not in printed
+
+
+@needs_cross_compiler
+def test_integers_need_no_function_of_any_library_on_any_core(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(frontend.audio_model(FRONT.fixed(0.09, 28), 480))
+    for core in ("cortex-m0plus", "cortex-m4"):
+        done = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--cpu", core)
+        assert done.exit_code == 0, done
+        for level in ("-O0", "-Os", "-O3"):
+            command = ["arm-none-eabi-gcc", f"-mcpu={core}", "-mthumb", "-std=c99", level, "-c", tmp_path / "net.c"]
+            subprocess.run([*command, "-o", tmp_path / "net.o"], check=True)
+            listed = subprocess.run(["arm-none-eabi-nm", "-u", tmp_path / "net.o"], check=True, capture_output=True, text=True)
+            wanted = {word for word in listed.stdout.split() if word != "U" and not word.startswith("net_audio_logmel")}
+            assert wanted <= {"memcpy", "memset"}, (core, level)

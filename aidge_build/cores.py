@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from aidge_build.errors import AidgeError
 
+# Beside the features of a core: the build takes no inline assembly, so that C and intrinsics stand in for it.
+NO_ASSEMBLY = "no assembly"
+ASSEMBLY = "assembly"  # what is left out then
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 CPU_FEATURES = ("thumb2", "dsp", "fpu", "mve", "narrow")
 _IMPLIED = {"dsp": {"thumb2"}, "mve": {"thumb2", "dsp"}}
@@ -103,7 +106,10 @@ def possible_features(cpu: str) -> frozenset[str]:
 def left_out(cpu: str, features: frozenset[str]) -> dict[str, LeftOut]:
     """What a core of this name may have and `features` has not, by feature."""
     core, *extensions = cpu.split("+")
-    return {feature: _left_out(core, extensions, feature) for feature in sorted(possible_features(cpu) - features)}
+    found = {feature: _left_out(core, extensions, feature) for feature in sorted(possible_features(cpu) - features)}
+    return found | (
+        {ASSEMBLY: LeftOut("--assembly off", "with --assembly on they take those")} if NO_ASSEMBLY in features else {}
+    )
 
 
 def _left_out(core: str, extensions: list[str], feature: str) -> LeftOut:

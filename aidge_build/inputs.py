@@ -14,7 +14,7 @@ from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target, match
 from aidge_build.boards import Board, load_board, size_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import NO_FPU, cache_line_bytes, core_features, possible_features, with_implied
+from aidge_build.cores import NO_ASSEMBLY, NO_FPU, cache_line_bytes, core_features, possible_features, with_implied
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -53,7 +53,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     model, external = read_model_file(path)
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     library_folders = find_libraries(arguments.kernel_path)
-    features = _features(board, arguments)
+    features = _features(board, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
     unfit: list[str] = []
     if arguments.lib or board:
         wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []

@@ -38,6 +38,7 @@ class Options:
     ram_budget: int = 0  # bytes that the arena, inputs and outputs may take; 0: as they come
     max_step: int = 0  # instructions that a step of an inference may take; 0: it runs in one piece
     constant_channels: str = "on"  # off: channels that always have the same value are kept
+    assembly: str = "on"  # off: C and intrinsics stand in for the assembly of kernels
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
     dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written; on: with lines, too

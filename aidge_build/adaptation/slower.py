@@ -10,10 +10,14 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
-from aidge_build.cores import LeftOut, left_out, with_implied
+from aidge_build.cores import ASSEMBLY, NO_ASSEMBLY, LeftOut, left_out, with_implied
 from aidge_build.graph.dtype import DType
 
 SOFT_FLOAT = "float32_soft"  # of `per_mac` in library.toml: float32 without an FPU
+IN_C, NARROW = (
+    "_c",
+    "_narrow",
+)  # what ends the keys of kernels whose assembly C stands in for, and of cores with 16-bit instructions
 
 
 @dataclass(frozen=True)
@@ -54,22 +58,31 @@ def _layers(
         for library in libraries:
             faster = _first_faster(library, view, taken, target, missing)
             if faster is not None:
-                yield _Layer(view, taken, faster, faster.spec.features - target.features)
+                yield _Layer(view, taken, faster, _lacking(faster, target))
+                break
+            if library.name == taken.library:
                 break
 
 
 def _first_faster(
     library: Library, view: NodeView, taken: Kernel, target: Target, missing: Mapping[str, LeftOut]
 ) -> Kernel | None:
-    """The kernel that the library would have for the node if nothing were left out, and only then."""
+    """The kernel that the library would have for the node if nothing were left out, and only then; itself, if its assembly is."""
     if library.name == taken.library:
-        return None
+        return taken if _lacking(taken, target) else None
     for kernel in library.kernels_for(view.node.type, view.operator.kinds()):
-        lacking = kernel.spec.features - target.features
-        if lacking and lacking <= missing.keys() and with_implied(kernel.spec.features) > with_implied(taken.spec.features):
-            if not kernel.rejection(view, target.features | lacking, target.rounding):
+        lacking = _lacking(kernel, target)
+        more = with_implied(kernel.spec.features) > with_implied(taken.spec.features)
+        if lacking and lacking <= missing.keys() and (more or ASSEMBLY in lacking):
+            if not kernel.rejection(view, (target.features | lacking) - {NO_ASSEMBLY}, target.rounding):
                 return kernel
     return None
+
+
+def _lacking(kernel: Kernel, target: Target) -> frozenset[str]:
+    """What the kernel has use for and the build has not."""
+    without = NO_ASSEMBLY in target.features and kernel.assembly != "none"
+    return (kernel.spec.features - target.features) | ({ASSEMBLY} if without else set())
 
 
 def _named(libraries: Iterable[str]) -> str:
@@ -79,7 +92,9 @@ def _named(libraries: Iterable[str]) -> str:
 def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target) -> str:
     """By the build's cost table, or else by what the libraries say of themselves; "" where neither knows."""
     table = target.cost_table
-    if table is not None:
+    if table is not None and not any(
+        ASSEMBLY in _lacking(layer.taken, target) for layer in layers
+    ):  # it knows them with assembly
         known = [[table.cost(kernel, layer.view) for kernel in (layer.taken, layer.faster)] for layer in layers]
         if not any(cost is None for pair in known for cost in pair):
             taken, faster = (sum(pair[side] or 0 for pair in known) for side in (0, 1))
@@ -89,9 +104,12 @@ def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target
     for layer in layers:
         for side, kernel in enumerate((layer.taken, layer.faster)):
             kind = _kind(layer.view, side == 0 and "fpu" not in target.features)
-            if kind not in per_mac.get(kernel.library, {}):
+            kind += IN_C if side == 0 and ASSEMBLY in _lacking(kernel, target) else ""
+            typical = per_mac.get(kernel.library, {})
+            kind = kind + NARROW if "narrow" in target.features and kind + NARROW in typical else kind
+            if kind not in typical:
                 return ""
-            sums[side] += layer.view.multiply_accumulates * per_mac[kernel.library][kind]
+            sums[side] += layer.view.multiply_accumulates * typical[kind]
     return f", about {sums[0]:,.0f} instead of {sums[1]:,.0f} instructions" if sums[0] else ""
 
 

@@ -23,7 +23,7 @@ from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import Demands, ImplSpec, NodeView
-from aidge_build.cores import CPU_FEATURES
+from aidge_build.cores import CPU_FEATURES, NO_ASSEMBLY
 from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
@@ -31,6 +31,7 @@ from aidge_build.reading import require_shape, toml_of
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
+ASSEMBLY = ("none", "helps", "needed")  # what inline assembly is to a kernel
 CPP_ENDINGS = (".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx")  # of files that no C compiler reads
 _SHAPE = {
     "name": str,
@@ -40,7 +41,8 @@ _SHAPE = {
     "default_for?": [str],
     "needs?": [str],
     "order?": [str],
-    "per_mac?": {"int8?": (int, float), "float32?": (int, float), "float32_soft?": (int, float)},
+    "assembly?": str,
+    "per_mac?": {f"{kind}?": (int, float) for kind in ("int8", "int8_c", "int8_narrow", "float32", "float32_soft")},
 }
 _KEYS = {key.removesuffix("?") for key in _SHAPE}
 
@@ -55,16 +57,20 @@ class Kernel:
     spec: ImplSpec
     node_class: KernelClass
     pattern: str = ""  # of a meta-operator: the nodes that it stands for
+    assembly: str = "none"  # inline assembly in its text: helps, or is needed (`KernelNode.assembly`)
 
     # Only these run what the library's author wrote: whatever it raises is refused in one line.
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
         """Why the spec does not accept the node; "" when it does."""
-        reason = self.spec.misfit(view, features, rounding)
+        reason = self.spec.misfit(view, features, rounding) or self._without_assembly(features)
         if reason or not self.spec.predicates:
             return reason
         with self.running("a predicate of the spec", view.node):
             return self.spec.refusal(view)
+
+    def _without_assembly(self, features: Iterable[str]) -> str:
+        return "is assembly, of which the build takes none" if self.assembly == "needed" and NO_ASSEMBLY in features else ""
 
     def demands(self, view: NodeView) -> Demands:
         """What the kernel asks of the planner for this node."""
@@ -207,7 +213,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         manifest.get("language", "c"),
         manifest.get("description", ""),
         dict(files),
-        tuple(kernels),
+        tuple(replace(kernel, assembly=_assembly(kernel, manifest, where)) for kernel in kernels),
         tuple(operators),
         tuple(manifest.get("checkout", ())),
         tuple(manifest.get("needs", ())),
@@ -215,6 +221,13 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         static_files,
         manifest.get("per_mac", {}),
     )
+
+
+def _assembly(kernel: Kernel, manifest: Mapping, where: str) -> str:
+    said = kernel.node_class.assembly or manifest.get("assembly", ASSEMBLY[0])
+    if said not in ASSEMBLY:
+        raise AidgeError(f"kernel {kernel.name}: assembly is {said!r}", where=where, code="LIBRARY", tried=ASSEMBLY)
+    return said
 
 
 def _order(manifest: Mapping, names: Collection[str], where: str) -> tuple[str, ...]:

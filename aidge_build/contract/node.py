@@ -28,6 +28,10 @@ class KernelNode:
     # The same on a core of 16-bit instructions (feature `narrow`).
     narrow_instructions_per_mac: ClassVar[float] = 0.0
 
+    # What the kernel's text has to do with inline assembly: "none"; "helps": where the build takes none, C and intrinsics stand
+    # in for it; "needed": its C proves what the assembly means, and another library's kernel is faster. "": as library.toml says.
+    assembly: ClassVar[str] = ""
+
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):
         self.view = node
         self.node = node.node

@@ -77,6 +77,8 @@ def code_of(
     """
     text = _text(program, ports, arrays, layers, kernels, header_digest)
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
+    if program.options.assembly == "off":
+        return Code(text, digest)
     symbol = code_symbol(program.name, digest)
     lines = (
         "/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */",
@@ -122,6 +124,7 @@ def _text(
         digest=header_digest,
         arrays=arrays.all,
         has_trace=program.options.trace,
+        takes_assembly=program.options.assembly == "on",
         kernels=kernels.files,
         texts=kernels.functions,
         layers=layers,

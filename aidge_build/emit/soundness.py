@@ -9,7 +9,13 @@ from aidge_build.errors import AidgeError
 from aidge_build.naming import check_model_name, public_symbols
 from aidge_build.program import Program
 
-_CHOICES = {"io": ("caller", "arena"), "arena": ("static", "caller"), "weights": ("c", "incbin"), "dma": ("off", "hooks", "on")}
+_CHOICES = {
+    "io": ("caller", "arena"),
+    "arena": ("static", "caller"),
+    "weights": ("c", "incbin"),
+    "dma": ("off", "hooks", "on"),
+    "assembly": ("on", "off"),
+}
 
 
 def require_sound(program: Program) -> None:
@@ -19,6 +25,8 @@ def require_sound(program: Program) -> None:
         value = getattr(program.options, option)
         if value not in allowed:
             raise AidgeError(f"{option}={value!r} is not known", code="USAGE", hint=f"one of {', '.join(allowed)}")
+    if (program.options.weights, program.options.assembly) == ("incbin", "off"):
+        raise AidgeError("weights=incbin is text for the assembler", where="assembly=off", code="USAGE", hint="weights=c")
     for part in program.parts:
         _require(
             re.fullmatch(r"[A-Za-z0-9_]*", part.region + part.name) is not None,

@@ -43,7 +43,7 @@ def weights_files(program: Program, arrays: Arrays, claim: dict) -> dict[str, by
         arrays=texts,
         incbin=incbin,
         needs_math=not incbin and any(map(_needs_math, arrays.all)),
-        claim=[c_string(line) for line in claim_assembly(claim)],
+        claim=[c_string(line) for line in claim_assembly(claim)] if program.options.assembly == "on" else [],
     )
     files = {f"{program.name}_weights.c": text.encode("ascii")}
     if incbin:

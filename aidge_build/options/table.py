@@ -247,6 +247,12 @@ MODEL = Group(
             values=("on", "off"),
             default="on",
         ),
+        Option(
+            "assembly",
+            "off: no inline assembly, C and intrinsics instead; the build says what that costs",
+            values=("on", "off"),
+            default="on",
+        ),
         *QUANTIZATION,
     ),
 )

@@ -52,6 +52,8 @@ SEVERAL_GROUPS = Predicate("several groups", _one_group)
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, with_offsets=_short))
 class Conv2dInt8(LinearNode):
+    assembly = "needed"
+
     @classmethod
     def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
         return dense_per_mac(view)
@@ -69,6 +71,8 @@ class Conv2dInt8(LinearNode):
 @kernel(("Conv1D", "Conv2D"), linear_spec(SEVERAL_GROUPS, with_offsets=_short))
 class Conv2dGroupedInt8(LinearNode):
     """Group by group, so that the output is written before all of the input is read."""
+
+    assembly = "needed"
 
     @classmethod
     def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:

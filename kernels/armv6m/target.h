@@ -4,7 +4,7 @@
 
 /* The assembly is made of instructions that every Cortex-M has; whatever is no such core gets the C versions. */
 #if !defined(AIDGE_ARMV6M_ASSEMBLY)
-#if defined(__GNUC__) && defined(__thumb__)
+#if defined(__GNUC__) && defined(__thumb__) && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_ARMV6M_ASSEMBLY 1
 #else
 #define AIDGE_ARMV6M_ASSEMBLY 0

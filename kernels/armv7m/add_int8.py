@@ -25,6 +25,8 @@ SUMS = ProvedSums(word_sum, "one shift")
 
 @kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *SUMS.conditions))
 class AddInt8(RowsInt8):
+    assembly = "helps"
+
     def call(self) -> Call:
         found = SUMS.of(self.view)
         constants = numpy.array([found.first, found.second, found.offset], numpy.int32)

@@ -34,6 +34,8 @@ PRODUCTS: ProvedProducts[tuple[LowForm, int]] = ProvedProducts(_form)
 
 @kernel("Mul", rows_spec(FEATURES, SAME, PRODUCTS.condition))
 class MulInt8(RowsInt8):
+    assembly = "helps"
+
     def call(self) -> Call:
         form, shift = PRODUCTS.of(self.view)
         points = [-tensor.quantization.zero_point for tensor in self.inputs]

@@ -11,4 +11,5 @@ from .conditions import FEATURES
 
 @kernel("Softmax", softmax_spec(FEATURES))
 class SoftmaxInt8(SoftmaxRows):
+    assembly = "helps"
     function, source = "aidge_armv7m_softmax_int8", "softmax_int8.h"

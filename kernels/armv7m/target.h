@@ -5,7 +5,7 @@
 
 /* Assembly needs GNU C and Thumb-2; everything else gets the C versions. */
 #if !defined(AIDGE_ARMV7M_ASSEMBLY)
-#if defined(__GNUC__) && defined(__thumb2__)
+#if defined(__GNUC__) && defined(__thumb2__) && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_ARMV7M_ASSEMBLY 1
 #else
 #define AIDGE_ARMV7M_ASSEMBLY 0

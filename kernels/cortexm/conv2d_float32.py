@@ -49,6 +49,8 @@ def _flat(plane: Plane) -> Plane:
 
 @kernel(("Conv1D", "Conv2D"), float_spec(ENOUGH_CHANNELS, ONE_GROUP))
 class Conv2dFloat32(LinearFloat32):
+    assembly = "needed"
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plane = plane_of_view(view)

@@ -267,40 +267,103 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     return group + floats;
 }
 
-/* One group of channels at one pixel. Returns the end of the group. Not every model that has this header calls it. */
-__attribute__((unused))
-static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
-                                          int8_t *output, const int32_t *head, int32_t packed, int32_t shift, int32_t form)
+/* The sums of a group of channels at one pixel; `group` points to its weights. Returns their end. */
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_sums(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
+                                                       uint32_t *sums, int32_t packed)
 {
-    const int32_t pairs = taps->planes * taps->count;
-    int32_t pair, tap = 0;
-    uint32_t sum0 = (uint32_t)group[0];
-    uint32_t sum1 = (uint32_t)group[1];
-    uint32_t sum2 = (uint32_t)group[2];
-    uint32_t sum3 = (uint32_t)group[3];
-    group += 4;
-    for (pair = 0; pair < pairs; pair++) {
-        const uint32_t x = column[taps->taps[tap]];
-        if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
-            const uint32_t w0 = (uint32_t)group[0];
-            const uint32_t w1 = (uint32_t)group[1];
-            sum1 = aidge_cortexm_dot(w0, x, sum1);
-            sum3 = aidge_cortexm_dot(w1, x, sum3);
-            sum0 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w0), x, sum0);
-            sum2 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w1), x, sum2);
-            group += 2;
-        } else {
-            sum0 = aidge_cortexm_dot((uint32_t)group[0], x, sum0);
-            sum1 = aidge_cortexm_dot((uint32_t)group[1], x, sum1);
-            sum2 = aidge_cortexm_dot((uint32_t)group[2], x, sum2);
-            sum3 = aidge_cortexm_dot((uint32_t)group[3], x, sum3);
-            group += 4;
+    uint32_t sum0 = sums[0];
+    uint32_t sum1 = sums[1];
+    uint32_t sum2 = sums[2];
+    uint32_t sum3 = sums[3];
+    int32_t plane, tap;
+    for (plane = taps->planes; plane > 0; plane--) {
+        for (tap = 0; tap < taps->count; tap++) {
+            const uint32_t x = column[taps->taps[tap]];
+            if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
+                const uint32_t w0 = (uint32_t)group[0];
+                const uint32_t w1 = (uint32_t)group[1];
+                sum1 = aidge_cortexm_dot(w0, x, sum1);
+                sum3 = aidge_cortexm_dot(w1, x, sum3);
+                sum0 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w0), x, sum0);
+                sum2 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w1), x, sum2);
+                group += 2;
+            } else {
+                sum0 = aidge_cortexm_dot((uint32_t)group[0], x, sum0);
+                sum1 = aidge_cortexm_dot((uint32_t)group[1], x, sum1);
+                sum2 = aidge_cortexm_dot((uint32_t)group[2], x, sum2);
+                sum3 = aidge_cortexm_dot((uint32_t)group[3], x, sum3);
+                group += 4;
+            }
         }
-        tap++;
-        if (tap == taps->count) {
-            tap = 0;
-            column += taps->step;
-        }
+        column += taps->step;
     }
-    return aidge_cortexm_store_group(sum0, sum1, sum2, sum3, group, output, head, packed, shift, form);
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
+    sums[3] = sum3;
+    return group;
+}
+
+/* One group of channels at one pixel. Returns the end of the group. Not every model that has this header calls it. */
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_cortexm_taps *taps,
+                                                          const int32_t *group, int8_t *output, const int32_t *head,
+                                                          int32_t packed, int32_t shift, int32_t form)
+{
+    uint32_t sums[4];
+    memcpy(sums, group, sizeof sums);
+    group = aidge_cortexm_sums(column, taps, group + 4, sums, packed);
+    return aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, head, packed, shift, form);
+}
+
+/* The sums of two channels at two pixels, with packed weights that lie two words apart. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_packed_sums(const uint32_t *column, int32_t second, const aidge_cortexm_taps *taps,
+                                                    const int32_t *weights, uint32_t *first_sums, uint32_t *second_sums)
+{
+    uint32_t a = first_sums[0];
+    uint32_t b = first_sums[1];
+    uint32_t c = second_sums[0];
+    uint32_t d = second_sums[1];
+    int32_t plane, tap;
+    for (plane = taps->planes; plane > 0; plane--) {
+        const uint32_t *const next = column + second;
+        for (tap = 0; tap < taps->count; tap++) {
+            const int32_t place = taps->taps[tap];
+            const uint32_t w = (uint32_t)*weights;
+            const uint32_t even = aidge_cortexm_even_bytes(w);
+            const uint32_t x = column[place];
+            const uint32_t y = next[place];
+            a = aidge_cortexm_dot(even, x, a);
+            b = aidge_cortexm_dot(w, x, b);
+            c = aidge_cortexm_dot(even, y, c);
+            d = aidge_cortexm_dot(w, y, d);
+            weights += 2;
+        }
+        column += taps->step;
+    }
+    first_sums[0] = a;
+    first_sums[1] = b;
+    second_sums[0] = c;
+    second_sums[1] = d;
+}
+
+/* One group of channels at two pixels, `second` words apart: the weights are read once where they are packed. */
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_two_groups(const uint32_t *column, int32_t second,
+                                                               const aidge_cortexm_taps *taps, const int32_t *group,
+                                                               int8_t *output, int32_t second_output, const int32_t *head,
+                                                               int32_t packed, int32_t shift, int32_t form)
+{
+    uint32_t sums[8];
+    memcpy(sums, group, 16);
+    memcpy(sums + 4, group, 16);
+    group += 4;
+    if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
+        aidge_cortexm_packed_sums(column, second, taps, group, sums, sums + 4);
+        aidge_cortexm_packed_sums(column, second, taps, group + 1, sums + 2, sums + 6);
+        group += 2 * taps->planes * taps->count;
+    } else {
+        (void)aidge_cortexm_sums(column, taps, group, sums, packed);
+        group = aidge_cortexm_sums(column + second, taps, group, sums + 4, packed);
+    }
+    (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, head, packed, shift, form);
+    return aidge_cortexm_store_group(sums[4], sums[5], sums[6], sums[7], group, output + second_output, head, packed, shift, form);
 }

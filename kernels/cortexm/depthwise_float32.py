@@ -35,6 +35,8 @@ def _taps(plane: Plane) -> int:
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), float_spec())
 class DepthwiseFloat32(LinearFloat32):
+    assembly = "needed"
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plane = plane_of_view(view)

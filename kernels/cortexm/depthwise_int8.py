@@ -58,6 +58,7 @@ def _are_bytes(rows: numpy.ndarray, scales: numpy.ndarray, is_scaled: numpy.ndar
     ("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", unfit))
 )
 class DepthwiseInt8(LinearNode):
+    assembly = "needed"
     together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text
     narrow = {"speed": False, "balanced": False, "compact": True, "size": True}  # weights are bytes in flash
 

@@ -41,6 +41,8 @@ def _unfit(view: NodeView) -> str:
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("distant columns, few taps", _unfit)))
 class DepthwiseTapsInt8(LinearNode):
+    assembly = "needed"
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return Demands(scratch_bytes=_buffer(blocks_of(view).plane).size_bytes)

@@ -21,6 +21,8 @@ def _few(view: NodeView) -> str:
 
 @kernel("FC", float_spec(Predicate("at least 8 outputs", _few), form=ROW_MAJOR))
 class FcFloat32(LinearFloat32):
+    assembly = "needed"
+
     def call(self) -> Call:
         stream = self.stream(self.inputs[1].data, OUTPUTS)
         outputs, features = self.inputs[1].dims

@@ -4,7 +4,7 @@
 /* SSAT. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_int8(int32_t level)
 {
-#if AIDGE_CORTEXM_DSP && defined(__GNUC__)
+#if AIDGE_CORTEXM_DSP && defined(__GNUC__) && !defined(AIDGE_WITHOUT_ASSEMBLY)
     int32_t result;
     __asm__("ssat %0, #8, %1" : "=r"(result) : "r"(level));
     return result;
@@ -60,7 +60,7 @@ AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_add_even_bytes(uint32_t sums, uint32
 /* Both halves of sums plus bytes 1 and 3 of the word. */
 AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_add_odd_bytes(uint32_t sums, uint32_t word)
 {
-#if AIDGE_CORTEXM_DSP && defined(__GNUC__)
+#if AIDGE_CORTEXM_DSP && defined(__GNUC__) && !defined(AIDGE_WITHOUT_ASSEMBLY)
     uint32_t result;
     __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(result) : "r"(sums), "r"(word));
     return result;

@@ -67,8 +67,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_lines_row(const uint32_t *words, int8_t *outp
             column[i + 1] = aidge_cortexm_pair(second[gather[i]], odd < 0 ? 0 : second[odd]);
         }
         while (group != end) {
-            (void)aidge_cortexm_group(column, &order, group, output, stream, packed, shift, form);
-            group = aidge_cortexm_group(column + 1, &order, group, output + run->second_output, stream, packed, shift, form);
+            group = aidge_cortexm_two_groups(column, 1, &order, group, output, run->second_output, stream, packed, shift, form);
             output += form < 0 ? 0 : 4;
         }
         source += run->input_step;

@@ -62,9 +62,8 @@ AIDGE_CORTEXM_C void aidge_cortexm_planes_row(const uint32_t *words, int8_t *out
             output -= run->back_output;
         }
         while (group != end) {
-            (void)aidge_cortexm_group(words, taps, group, output, stream, packed, shift, form);
-            group = aidge_cortexm_group(words + run->second_input / 4, taps, group, output + run->second_output, stream, packed,
-                                        shift, form);
+            group = aidge_cortexm_two_groups(words, run->second_input / 4, taps, group, output, run->second_output, stream, packed,
+                                             shift, form);
             output += form < 0 ? 0 : 4;
         }
         words += run->input_step / 4;

@@ -40,8 +40,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *o
             columns[i + 3] = aidge_cortexm_odd_bytes(y);
         }
         while (group != end) {
-            (void)aidge_cortexm_group(columns, &taps, group, output, stream, packed, shift, form);
-            group = aidge_cortexm_group(columns + 1, &taps, group, output + shape->second_output, stream, packed, shift, form);
+            group = aidge_cortexm_two_groups(columns, 1, &taps, group, output, shape->second_output, stream, packed, shift, form);
             output += form < 0 ? 0 : 4;
         }
         input = second + channels;

@@ -4,7 +4,7 @@
 
 /* Assembly needs GNU C, Thumb-2 and the DSP instructions; everything else gets the C versions. */
 #if !defined(AIDGE_CORTEXM_ASSEMBLY)
-#if defined(__GNUC__) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP)
+#if defined(__GNUC__) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP) && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_CORTEXM_ASSEMBLY 1
 #else
 #define AIDGE_CORTEXM_ASSEMBLY 0

@@ -9,7 +9,8 @@
  * Assembly is used where a GNU compiler compiles for MVE with floats; elsewhere, and with AIDGE_HELIUM_PLAIN_C, plain C
  * computes the same from the same streams of weights.
  */
-#if defined(__GNUC__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(AIDGE_HELIUM_PLAIN_C)
+#if defined(__GNUC__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(AIDGE_HELIUM_PLAIN_C) \
+    && !defined(AIDGE_WITHOUT_ASSEMBLY)
 #define AIDGE_HELIUM_ASSEMBLY 1
 #else
 #define AIDGE_HELIUM_ASSEMBLY 0

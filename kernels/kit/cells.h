@@ -27,7 +27,7 @@ AIDGE_KIT_INLINE void aidge_kit_curve_c(float *values, int32_t count, const floa
 /* The pointer as if it were another one: what is computed from it does not wait on the stack from one step to the next. */
 AIDGE_KIT_INLINE float *aidge_kit_again(float *pointer)
 {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(AIDGE_WITHOUT_ASSEMBLY)
     __asm__ volatile("" : "+r"(pointer));
 #endif
     return pointer;

@@ -31,7 +31,7 @@ typedef struct {
     int32_t rows, columns, row_step, column_step;
 } aidge_kit_values;
 
-#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
+#if defined(__GNUC__) && !defined(AIDGE_WITHOUT_ASSEMBLY) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
 typedef float aidge_kit_sum;
 
 static inline float aidge_kit_float(const int32_t *bits)

@@ -53,7 +53,7 @@ AIDGE_KIT_INLINE int32_t aidge_kit_ends_chains(const aidge_kit_chains *chains)
     return (chains->part.before < end) && (end <= chains->part.before + chains->part.pixels);
 }
 
-#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
+#if defined(__GNUC__) && !defined(AIDGE_WITHOUT_ASSEMBLY) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
 AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_kept_sum(int32_t kept)
 {
     return aidge_kit_float(&kept);

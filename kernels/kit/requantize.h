@@ -7,10 +7,11 @@
  * The one place that rounds accumulators: rint_half_even(float32(float32(accumulator) * multiplier)), saturated to int32.
  *
  * accumulator: any int32; multiplier: any finite float >= 0, subnormal ones included.
- * With a single-precision Arm FPU it is three instructions that no compiler option can change; elsewhere the same two
- * roundings to 24 bits are done in integers. Both give the same result for every accumulator and multiplier.
+ * With a single-precision Arm FPU it is three instructions that no compiler option can change, or C that keeps each result in
+ * memory where the build takes no assembly; elsewhere the same two roundings to 24 bits are done in integers. All give the same
+ * result for every accumulator and multiplier.
  */
-#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
+#if defined(__GNUC__) && !defined(AIDGE_WITHOUT_ASSEMBLY) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
 __attribute__((unused)) /* where assembly scales by itself */
 static inline int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
 {
@@ -34,6 +35,34 @@ static inline uint32_t aidge_kit_shift_half_even(uint32_t value, int32_t shift)
     return quotient + (uint32_t)(2u * rest + (quotient & 1u) > ((uint32_t)1 << shift));
 }
 
+#if defined(__ARM_FP) && (__ARM_FP & 4)
+AIDGE_KIT_INLINE int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
+{
+    const volatile float product = (float)accumulator * multiplier; /* rounded here, and not fused with what follows */
+    const float scaled = product;
+    if ((scaled > -4194304.0f) && (scaled < 4194304.0f)) {
+        const volatile float shifted = scaled + 12582912.0f; /* 3 * 2^22: its last bit stands for 1, half to even */
+        const float kept = shifted;
+        int32_t bits;
+        memcpy(&bits, &kept, sizeof bits);
+        return bits - 0x4B400000;
+    }
+    if (scaled >= 2147483648.0f) {
+        return INT32_MAX;
+    }
+    if (scaled < -2147483648.0f) {
+        return INT32_MIN;
+    }
+    accumulator = (int32_t)scaled;
+    if (scaled - (float)accumulator == 0.5f) { /* no fraction but this one has room beside 23 bits */
+        accumulator += accumulator & 1;
+    }
+    if (scaled - (float)accumulator == -0.5f) {
+        accumulator -= accumulator & 1;
+    }
+    return accumulator;
+}
+#else
 /* high * 2^24 + low, low < 2^24, as a float has it: rounded half to even to 24 bits, which are returned, times 2^*exponent. */
 static inline uint32_t aidge_kit_round_to_float(uint32_t high, uint32_t low, int32_t *exponent)
 {
@@ -84,6 +113,7 @@ static int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
     }
     return accumulator < 0 ? (int32_t)(0u - magnitude) : (int32_t)magnitude;
 }
+#endif
 #endif
 
 /* The three numbers that end a requantization, as kernels keep them in registers. */

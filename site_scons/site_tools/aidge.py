@@ -75,6 +75,7 @@ OPTIONS = {
     "ram_budget": ("--ram-budget", "word", ()),
     "max_step": ("--max-step", "number", ()),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
+    "assembly": ("--assembly", "word", ("on", "off")),
     "quantize": ("--quantize", "file", ()),
     "ranges": ("--ranges", "word", ("minmax", "moving-average", "percentile", "mse", "entropy")),
     "percentile": ("--percentile", "word", ()),

@@ -16,9 +16,9 @@ from aidge_build.emit.kernels import kernel_text
 LIMITS = numpy.iinfo(numpy.int32)
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """aidge_kit_scale and aidge_kit_scale_near of this machine (no Arm FPU: the integer form) over arrays."""
+@pytest.fixture(scope="module", params=[(), ("-D__ARM_FP=4",)], ids=["integers", "C for an FPU"])
+def compiled(request, tmp_path_factory):
+    """aidge_kit_scale and aidge_kit_scale_near of this machine (no Arm FPU: the integer form, or that of floats) over arrays."""
     folder = tmp_path_factory.mktemp("requantize")
     parts = kernel_text(files_of("kit"), [("kit", "near.h")])
     text = "\n".join([*(f"#include {name}" for name in parts.system_includes), *(part.text for part in parts.files)])
@@ -35,7 +35,7 @@ void near_all(const int32_t *values, const float *multipliers, const int32_t *fa
 }
 """
     (folder / "scale.c").write_text(text)
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", folder / "scale.so", folder / "scale.c"], check=True)
+    subprocess.run(["cc", "-O2", *request.param, "-shared", "-fPIC", "-o", folder / "scale.so", folder / "scale.c"], check=True)
     return ctypes.CDLL(str(folder / "scale.so"))
 
 

@@ -6,7 +6,7 @@
 /* A product that is rounded before it is added, whatever the compiler may contract: the numpy meaning rounds it, too. */
 AIDGE_KIT_INLINE float aidge_ref_rounded(float product)
 {
-#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
+#if defined(__GNUC__) && !defined(AIDGE_WITHOUT_ASSEMBLY) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
     __asm__("" : "+t"(product));
     return product;
 #else

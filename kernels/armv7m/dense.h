@@ -193,14 +193,14 @@ AIDGE_KIT_INLINE void aidge_armv7m_outputs(const int32_t *numbers, int8_t *outpu
     }
 }
 
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_exact(const int32_t *numbers, int8_t *output,
+AIDGE_KIT_NOINLINE void aidge_armv7m_exact(const int32_t *numbers, int8_t *output,
                                                                    const aidge_armv7m_block *block, int32_t shift,
                                                                    int32_t pixels, int32_t channels)
 {
     aidge_armv7m_outputs(numbers, output, block, shift, pixels, channels, 0);
 }
 
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_exact_fine(const int32_t *numbers, int8_t *output,
+AIDGE_KIT_NOINLINE void aidge_armv7m_exact_fine(const int32_t *numbers, int8_t *output,
                                                                         const aidge_armv7m_block *block, int32_t shift,
                                                                         int32_t pixels, int32_t channels)
 {

@@ -39,7 +39,7 @@ static const int8_t *aidge_armv7m_row(const int8_t *image, int32_t y, int32_t le
 }
 
 /* Everything that the window of an output pixel sees, row after row. */
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_patch(const int8_t *image, int32_t y, int32_t x, int8_t *patch,
+AIDGE_KIT_NOINLINE void aidge_armv7m_patch(const int8_t *image, int32_t y, int32_t x, int8_t *patch,
                                                                    int32_t fill, const aidge_kit_window2d *shape)
 {
     const int32_t run = shape->kernel_width * shape->in_channels;

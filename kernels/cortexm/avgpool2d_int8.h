@@ -164,7 +164,7 @@ AIDGE_CORTEXM_INLINE aidge_cortexm_mean2d aidge_cortexm_mean2d_begin(const int32
  *
  * numbers: [layer->kinds][AIDGE_CORTEXM_MEAN_NUMBERS].
  */
-__attribute__((unused)) /* where functions of their own know of windows inside the image */
+AIDGE_CORTEXM_UNUSED /* where functions of their own know of windows inside the image */
 static void aidge_cortexm_avgpool2d_int8(const int8_t *input, int8_t *output, const int32_t *numbers,
                                          const aidge_cortexm_means *layer)
 {

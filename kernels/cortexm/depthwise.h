@@ -25,7 +25,7 @@ static void aidge_cortexm_pads(uint32_t *target, uint32_t fill, int32_t count)
 }
 
 /* Before the band at output row y: rows of the band before it that it sees move up. */
-__attribute__((unused)) /* layers of one band keep none */
+AIDGE_CORTEXM_UNUSED /* layers of one band keep none */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_keep_rows(const aidge_cortexm_depthwise *shape, uint32_t *words, int32_t y)
 {
     const int32_t overlap = shape->extent - shape->stride_height;

@@ -2,7 +2,7 @@
 #include "window.h"
 
 /* Copy input rows into the buffer, with pads at both ends. */
-__attribute__((unused)) /* layers of groups have both headers */
+AIDGE_CORTEXM_UNUSED /* layers of groups have both headers */
 static void aidge_cortexm_load_lines(aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t top)
 {
     const int32_t channels = shape->channels;

@@ -112,7 +112,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_maximum(const int8_t *input, int8_t *o
 }
 
 /* The largest value of each window, int8, channels last, at least 4; taps in the pads never win. levels: {lowest, highest}. */
-__attribute__((unused)) /* where functions of their own know of windows inside the image */
+AIDGE_CORTEXM_UNUSED /* where functions of their own know of windows inside the image */
 static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
                                          const aidge_cortexm_maxima *layer)
 {

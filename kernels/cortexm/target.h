@@ -41,9 +41,11 @@
 #endif
 
 #if defined(__GNUC__)
+#define AIDGE_CORTEXM_UNUSED __attribute__((unused))
 #define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline, unused))
 #define AIDGE_CORTEXM_NOINLINE static __attribute__((noinline, unused))
 #else
+#define AIDGE_CORTEXM_UNUSED
 #define AIDGE_CORTEXM_INLINE static inline
 #define AIDGE_CORTEXM_NOINLINE static
 #endif

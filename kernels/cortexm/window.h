@@ -63,7 +63,7 @@ static void aidge_cortexm_fill(uint32_t *words, uint32_t value, int32_t count)
 }
 
 /* An empty buffer for the tile at output column x. */
-__attribute__((unused)) /* bands have their own */
+AIDGE_CORTEXM_UNUSED /* bands have their own */
 static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scratch, uint32_t fill,
                                                 const aidge_cortexm_window *shape, int32_t x)
 {
@@ -79,7 +79,7 @@ static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scrat
 }
 
 /* The same for a band of a layer: it is filled once for a few rows of the output, so 8 words go together. */
-__attribute__((unused)) /* whole layers have their own */
+AIDGE_CORTEXM_UNUSED /* whole layers have their own */
 static aidge_cortexm_rows aidge_cortexm_rows_of_band(const int8_t *input, void *scratch, uint32_t fill,
                                                      const aidge_cortexm_window *shape, int32_t x)
 {

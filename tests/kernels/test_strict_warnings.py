@@ -151,6 +151,15 @@ def test_all_kernels_in_one_file_compile_without_a_warning(library, tool):
 
 
 @pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+def test_without_gnu_c_no_kernel_asks_for_it(library):
+    """The syntax alone, as gcc sees it: neither IAR's nor Arm's compiler is here."""
+    for part, core in enumerate(("m0", "m4f", "m55")):
+        flags = ["-U__GNUC__", "-std=c11", "-include", Path(__file__).parent / "foreign_compiler.h", "-fsyntax-only", "-w"]
+        done = run(["arm-none-eabi-gcc", "-mthumb", *CORES[core], "-xc", *flags, "-"], texts(library, part)[0])
+        assert (done.returncode, done.stderr) == (0, ""), core
+
+
+@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
 def test_no_list_of_registers_has_a_single_one_which_assemblers_encode_in_different_ways(library):
     """The Armv7-M manual calls such an ldm unpredictable; gcc's assembler makes an ldr of it, clang's does not."""
     for one in every_kernel.calls(library):

@@ -99,6 +99,17 @@ def test_the_code_compiles_without_a_warning(tmp_path, program, compiler):
         succeed([*COMPILERS[compiler], *STRICT, "-O2", "-c", source], tmp_path)
 
 
+FOREIGN = Path(__file__).resolve().parents[1] / "kernels" / "foreign_compiler.h"
+
+
+@pytest.mark.parametrize("program", ["default", "both", "region", "hostile", "float", "no-constants"])
+def test_a_compiler_without_gnu_c_finds_nothing_of_it(tmp_path, program):
+    """The syntax alone, as gcc sees it: neither IAR's nor Arm's compiler is here."""
+    for source in generate(PROGRAMS[program](), tmp_path):
+        command = ["arm-none-eabi-gcc", *ARM, "-std=c11", "-U__GNUC__", "-include", FOREIGN, "-w", "-fsyntax-only", source]
+        succeed(command, tmp_path)
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
 def test_c90_is_refused_by_one_line(tmp_path, compiler):
     for source in generate(float_sum(), tmp_path):

@@ -90,7 +90,7 @@ def _check_source(claim: Claim) -> Iterator[Finding]:
             "MEM04",
             WARNING,
             f"the program has no note of model {claim.model}: it is compared with what {claim.from_plan} says",
-            ".note.aidge 0 : { KEEP(*(.note.aidge)) }; compilers without GNU C write no note",
+            ".note.aidge 0 : { KEEP(*(.note.aidge)) }; --assembly off and compilers without GNU C write none",
         )
     elif not claim.from_note:
         yield Finding(

@@ -78,7 +78,7 @@ def code_of(
     text = _text(program, ports, arrays, layers, kernels, header_digest)
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
     if program.options.assembly == "off":
-        return Code(text, digest)
+        return Code(text, "")  # nothing says it
     symbol = code_symbol(program.name, digest)
     lines = (
         "/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */",

@@ -72,3 +72,8 @@ def test_the_values_are_those_of_the_reference_without_a_statement_for_the_assem
     text = subprocess.run(seen, capture_output=True, text=True, check=True).stdout
     # Declarations of the C library end in names for the linker; a statement begins with the word.
     assert re.findall(r'^\s*__asm__(?! \("" ).*|.*\bnaked\b.*', text, re.MULTILINE) == []
+    plan = f"--plan={tmp_path / 'model.plan.json'}"
+    checked = aidge_build("check", tmp_path / "model.elf", "--board", board, plan, "--json")
+    assert checked.exit_code == 0 and checked.json["arena_bytes"] == checked.json["planned_bytes"] > 0, checked.stdout
+    codes = [finding["code"] for finding in checked.json["findings"] if finding["severity"] != "note"]
+    assert codes == ["MEM04"]  # no note: it is compared with the plan

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aidge_build.adaptation.assignment import Assignment
+from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.kernels import BandKernels
-from aidge_build.cascade.row_layer import has_rows
+from aidge_build.cascade.row_layer import RowLayer, has_rows
 from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, front
 from aidge_build.cascade.widening import widened
 from aidge_build.contract.spec import Demands
@@ -92,6 +93,7 @@ def banded(
     base: Found,
     kernels: BandKernels,
     effort: Effort = ALL,
+    keeps: Callable[[Cascade, Sequence[RowLayer]], bool] | None = None,
 ) -> Plans:
     """The given plan, and others with fewer and fewer bytes for more and more instructions."""
     reuse: Reuse = "plain" if options.memory_model == "plain" else "shared"
@@ -105,7 +107,8 @@ def banded(
 
     alone = rescheduled(frozenset(node.name for node in base.schedule.steps))
     arriving = alone.buffer_of[input_by_rows(assignment.view)] if options.input == "rows" else ""
-    return Plans(base, Question(Graph.of(assignment.view, alone.buffer_of, kernels, arriving), alone, rescheduled, effort))
+    question = Question(Graph.of(assignment.view, alone.buffer_of, kernels, arriving), alone, rescheduled, effort)
+    return Plans(base, replace(question, keeps=keeps) if keeps else question)
 
 
 def input_by_rows(view: GraphView) -> str:

@@ -36,9 +36,11 @@ from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.recipes.separate_outputs import separate_outputs
+from aidge_build.recipes.split_outputs import split_outputs
 from aidge_build.request import CompileRequest
 from aidge_build.schedule.schedule import Schedule
 from aidge_build.sources import Sources
+from aidge_build.stepping import MOST_CUTS, Limit, groups_wanted, wanted_of_layers
 
 
 def compile(request: CompileRequest) -> Sources:
@@ -52,7 +54,7 @@ def build_program(request: CompileRequest) -> Program:
     macs = sum(NodeView.of(whole, node).multiply_accumulates for node in whole.nodes)
     try:
         view = _reduced(whole, request.options)
-        assignment = adapt_to_backend(view, request.libraries, request.target)
+        assignment = _in_groups(view, adapt_to_backend(view, request.libraries, request.target), request)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
         names = [one.name for one in request.libraries]
         notices += slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.cpu)
@@ -108,6 +110,22 @@ def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     simple = simplify(check_rewrite(view, fused, "fusing what a library computes together"), request.target.contract)
     require_same_quantization(simple)
     return simple, notices
+
+
+def _in_groups(view: GraphView, assignment: Assignment, request: CompileRequest) -> Assignment:
+    """The assignment of the graph in which layers are cut by channels where rows do not make them as short as a step may be."""
+    if not request.options.max_step:
+        return assignment
+    limit, most = Limit(request.options.max_step, request.libraries, "fpu" in request.target.features), dict[str, int]()
+    for _ in range(MOST_CUTS):
+        wanted = groups_wanted(assignment, bands_of(request)(assignment), limit)
+        new = wanted_of_layers(view, wanted, most)
+        if not new:
+            break
+        most |= new
+        cut = check_rewrite(view, split_outputs(view, most), "cutting layers by channels")
+        assignment = adapt_to_backend(cut, request.libraries, request.target)
+    return assignment
 
 
 def _reduced(view: GraphView, options: Options) -> GraphView:

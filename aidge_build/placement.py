@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of
@@ -13,6 +14,7 @@ from aidge_build.boards import Board
 from aidge_build.cascade.cascade import Line
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.moves import RowMoves
+from aidge_build.cascade.pieces import PieceMoves
 from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.row_layer import ROW_AXIS
 from aidge_build.cascade.search import QUICK, Found
@@ -30,8 +32,9 @@ from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.program import ArenaPart, Options, Place
 from aidge_build.schedule.joint import Joining, Part, candidates, compatible
 from aidge_build.schedule.recording import Recording
-from aidge_build.schedule.schedule import Schedule, buffers_of, make_schedule
+from aidge_build.schedule.schedule import Reuse, Schedule, buffers_of, make_schedule
 from aidge_build.schedule.stores import NO_STATE, StateMemory, without_stores
+from aidge_build.stepping import Limit, in_pieces
 
 MOST_JOININGS = 24  # concatenations and splits that are tried without a copy
 LARGEST_TENSOR_BYTES = (1 << 31) - 1
@@ -66,18 +69,30 @@ def plan_memory(
     """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse. In the
     assignment next values of states that are computed in the states' bytes are not copied there."""
     assignment, whole, joined = _whole_tensors(assignment, demands, options, board)
+    kernels = bands(assignment)
+    limit = Limit(options.max_step, kernels.libraries, "fpu" in kernels.target.features) if options.max_step else None
+    keeps = partial(limit.keeps, kernels) if limit else None
+
+    def short(found: Found) -> Found:
+        """The plan with layers cut where an inference runs in steps."""
+        if limit is None:
+            return found
+        reuse: Reuse = "plain" if options.memory_model == "plain" else "shared"
+        return in_pieces(assignment, demands, reuse, options.io == "caller", found, kernels, limit)
+
     if options.memory_model == "cascade" or options.ram_budget or options.input == "rows":
-        plans = banded(assignment, demands, options, whole, bands(assignment))
-        best = _chosen(plans, joined, assignment.view, options, board)
+        plans = banded(assignment, demands, options, whole, kernels, keeps=keeps)
+        best = short(_chosen(plans, joined, assignment.view, options, board))
         placed = place(best.schedule, best.peak, assignment.view, options, board)
         return assignment, best.schedule, replace(placed, whole_peak_bytes=joined.peak.peak_bytes)
+    best = short(joined)
     try:
-        return assignment, joined.schedule, place(joined.schedule, joined.peak, assignment.view, options, board)
+        return assignment, best.schedule, place(best.schedule, best.peak, assignment.view, options, board)
     except NoRoom as error:
         if options.memory_model != "default":
             raise
-        plans = banded(assignment, demands, options, whole, bands(assignment), QUICK)
-        return assignment, *_by_rows(plans, joined, error, assignment.view, options, board)
+        plans = banded(assignment, demands, options, whole, kernels, QUICK, keeps)
+        return assignment, *_by_rows(plans, best, error, assignment.view, options, board, short)
 
 
 def memory_curve(
@@ -131,7 +146,13 @@ def _chosen(plans: Plans, whole: Found, view: GraphView, options: Options, board
 
 
 def _by_rows(
-    plans: Plans, whole: Found, error: NoRoom, view: GraphView, options: Options, board: Board | None
+    plans: Plans,
+    whole: Found,
+    error: NoRoom,
+    view: GraphView,
+    options: Options,
+    board: Board | None,
+    short: Callable[[Found], Found],
 ) -> tuple[Schedule, Placed]:
     """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`."""
 
@@ -148,6 +169,7 @@ def _by_rows(
         size = place(least.schedule, least.peak, view, options, None).arena.peak_bytes
         error.tried = (*error.tried, smallest(least, size))
         raise error
+    best = short(best)
     placed = place(best.schedule, best.peak, view, options, board)
     notice = fitted(best.schedule.cascades, error.needed_bytes, placed.arena.peak_bytes, board.name if board else "")
     return best.schedule, replace(placed, notices=(notice,), whole_peak_bytes=whole.peak.peak_bytes)
@@ -261,7 +283,12 @@ def _replay(
     for node in schedule.steps:
         cascade = inside.get(node.name)
         if cascade is not None:
-            if node.name == cascade.nodes[0]:
+            if cascade.is_cut and not cascade.carrying:
+                held = _scratch(schedule, arena).get(node.name)
+                pieces = PieceMoves(cascade, node.inputs, spans, heights, held)
+                moves += pieces.moves
+                spans, unwritten = {**spans, **pieces.rows}, {**unwritten, **pieces.unwritten}
+            elif node.name == cascade.nodes[0]:
                 rows = RowMoves(cascade, {each.name: each for each in schedule.steps}, spans, heights, _scratch(schedule, arena))
                 moves += rows.moves
                 spans, unwritten = {**spans, **rows.rows}, {**unwritten, **rows.unwritten}

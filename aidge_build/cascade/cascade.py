@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from aidge_build.contract.spec import Demands
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -84,7 +86,8 @@ class Stock:
 class Cascade:
     """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of those in `carrying` keeps its
     bytes. `stocks` are those of whole tensors, for each layer; `beyond` estimates instructions beyond those of
-    whole layers."""
+    whole layers. `permits` is what the kernel of a single layer whose tensors are all whole allows for each band, which no other
+    cascade has."""
 
     nodes: tuple[str, ...]
     rows_of: Mapping[str, int]
@@ -93,6 +96,12 @@ class Cascade:
     carrying: frozenset[str] = frozenset()
     stocks: Mapping[str, Mapping[str, Stock]] = field(default_factory=dict)  # tensor -> layer
     beyond: float = 0.0
+    permits: Mapping[tuple[int, int], Demands] = field(default_factory=dict)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is a single layer in pieces, which saves no memory."""
+        return bool(self.permits)
 
     @property
     def shifted_bytes(self) -> int:

@@ -48,7 +48,7 @@ class BandKernels:
         """The most that any of these bands asks for; None where the kernel does not accept one of them."""
         sizes, found = sizes_of(bands), None
         for band in layer.one_of_each(bands):
-            wanted = self._of_band(layer, band, sizes)
+            wanted = self.of_band(layer, band, sizes)
             if wanted is None:
                 return None
             if found is None or _scratch(wanted) > _scratch(found):
@@ -58,7 +58,7 @@ class BandKernels:
     def instructions_beyond(self, layer: RowLayer, bands: Sequence[Band]) -> int | None:
         """Those of all bands beyond those of the whole layer; None where its kernel does not say them."""
         whole, sizes = self._of_whole(layer), sizes_of(bands)
-        found = [0 if asked is None else asked.instructions for asked in (self._of_band(layer, band, sizes) for band in bands)]
+        found = [0 if asked is None else asked.instructions for asked in (self.of_band(layer, band, sizes) for band in bands)]
         return sum(found) - whole if whole and all(found) else None
 
     def agree(self, layer: RowLayer, bands: Sequence[Band]) -> bool:
@@ -76,7 +76,8 @@ class BandKernels:
         """The band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""
         return replace(layer.view(*band, sizes), objective=self.target.objective, features=self.target.features)
 
-    def _of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
+    def of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
+        """What one of the bands asks for, of which the largest and the smallest have these `sizes`; None where it is refused."""
         key = layer.name, sizes, layer.shape(*band)
         if key not in self._demands:
             view, kernel = self.view(layer, band, sizes), self.kernel(layer)

@@ -37,7 +37,7 @@ def with_cascades(schedule: Schedule, runs: Sequence[Run]) -> Schedule:
     scratch_of = dict(schedule.scratch_of)
     for run in runs:
         touched: dict[str, set[str]] = {}
-        for node in schedule.steps[run.first : run.last]:
+        for node in schedule.steps[run.first : run.last] if not run.cascade.is_cut else ():  # whole tensors live as they do
             for name in (*node.inputs, *node.outputs):
                 held = buffers.get(schedule.buffer_of.get(name, ""))
                 if held is not None:

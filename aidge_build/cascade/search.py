@@ -98,12 +98,13 @@ class Graph:
 @dataclass(frozen=True)
 class Question:
     """`alone` is the schedule in which nothing shares bytes, `rescheduled` that in which these nodes do not. `effort` limits the
-    search."""
+    search, `keeps` says which cascades are short enough in each of their steps."""
 
     graph: Graph
     alone: Schedule
     rescheduled: Callable[[frozenset[str]], Schedule]
     effort: Effort = ALL
+    keeps: Callable[[Cascade, Sequence[RowLayer]], bool] = lambda cascade, layers: True
 
     def planned(self, runs: Sequence[Run]) -> Found:
         """The plan in which these cascades run."""
@@ -136,7 +137,9 @@ class Question:
         outer = frozenset(layer.output.name for layer in layers if not self.readers.get(layer.output.name, set()) <= inside)
         rowed: list[RowLayer | Arrival] = [*layers] if arrival is None else [arrival, *layers]
         cascade = unroll(rowed, self.graph.whole | outer, rows) if self.graph.allows(layers) else None
-        if cascade is None or not _is_aligned(cascade, layers) or arrival is not None and not cascade.arriving:
+        if cascade is None or not is_aligned(cascade, layers) or arrival is not None and not cascade.arriving:
+            return None
+        if not self.keeps(cascade, layers):
             return None
         wanted = {layer.name: self.graph.kernels.demands(layer, cascade.bands_of(layer.name)) for layer in layers}
         demands = {name: each for name, each in wanted.items() if each is not None}
@@ -273,7 +276,7 @@ def _some(chains: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
     return near + [far[index * (len(far) - 1) // (left - 1)] for index in range(left)]
 
 
-def _is_aligned(cascade: Cascade, layers: Sequence[RowLayer]) -> bool:
+def is_aligned(cascade: Cascade, layers: Sequence[RowLayer]) -> bool:
     """Whether all rows that a kernel gets begin where kernels expect tensors to begin."""
     sizes = {
         tensor.name: row_bytes(tensor)

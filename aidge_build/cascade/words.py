@@ -46,7 +46,9 @@ def smallest(found: Found, arena_bytes: int) -> str:
 
 
 def saved(cascades: Sequence[Cascade], peak_bytes: int, whole_peak_bytes: int) -> list[str]:
-    """A line for each cascade, and one that says what they save and that nobody has proved that others save no more."""
+    """A line for each cascade, and one that says what they save and that nobody has proved that others save no more. Layers that
+    are merely cut into steps save nothing."""
+    cascades = [cascade for cascade in cascades if not cascade.is_cut]
     if not cascades:
         return []
     total = (
@@ -70,5 +72,7 @@ def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) ->
             bands, line = cascade.bands_of(node), cascade.lines.get(tensor)
             kept = f", {line.rows} of {line.height} rows of the output are kept" if line else ""
             rows = cascade.rows_of[node]
+            if cascade.is_cut:
+                return f"in {len(bands)} steps of at most {rows} of {bands[-1][1]} rows"
             return f"cascade {number}: {rows} of {bands[-1][1]} rows at a time, in {len(bands)} bands, by {kernel}{kept}"
     return ""

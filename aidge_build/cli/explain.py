@@ -88,7 +88,7 @@ def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str
 def _planned(request: CompileRequest) -> Program | None:
     """The whole program where layers may be computed row by row; None where they are not, or where there is no program."""
     options = request.options
-    if options.memory_model != "cascade" and not options.ram_budget and request.board is None:
+    if options.memory_model != "cascade" and not options.ram_budget and not options.max_step and request.board is None:
         return None
     try:
         return build_program(request)

@@ -20,6 +20,7 @@ from types import ModuleType
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.implication import most_specific_first
+from aidge_build.contract.length import Length, lengths_of
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import Demands, ImplSpec, NodeView
@@ -110,6 +111,7 @@ class Library:
     needs: tuple[str, ...] = ()  # other libraries whose files its own include
     order: tuple[str, ...] = ()  # names of kernels: which comes first where neither is more specific
     static_files: Mapping[str, bytes] = field(default_factory=dict)
+    lengths: tuple[Length, ...] = ()
     per_mac: Mapping[str, float] = field(default_factory=dict)  # typical instructions per multiply-accumulate, by type
 
     def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
@@ -219,6 +221,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         tuple(manifest.get("needs", ())),
         _order(manifest, {kernel.name for kernel in kernels}, where),
         static_files,
+        lengths_of(files, where),
         manifest.get("per_mac", {}),
     )
 

@@ -226,6 +226,9 @@ class _Printer:
     def _comment(self):
         names = self.cascade.nodes
         positions = [place for place, layer in enumerate(self.program.layers, 1) if layer.node.name in names]
+        if self.cascade.is_cut:
+            yield f"Layer {positions[0]}, some rows at a time."
+            return
         yield f"Layers {positions[0]} to {positions[-1]}, some rows of each at a time: steps[] says which layer comes when."
         for line in self.cascade.lines.values():
             yield f"  keeps {line.rows} of {line.height} rows of '{comment_text(line.tensor)}'"

@@ -11,6 +11,7 @@ from json.encoder import encode_basestring_ascii
 
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.progress import Progress
+from aidge_build.cascade.waiting import Waiting
 from aidge_build.cascade.words import instructions_of
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.layers import LayerText
@@ -77,8 +78,23 @@ def manifest_of(
         "macs_executed": sum(layer.macs for layer in program.layers),
         "weights_bytes": arrays.size_bytes,
         **_memory(program),
-        "cascades": [_cascade(cascade) for cascade in program.cascades],
-        "peak_bytes_of_whole_tensors": program.whole_peak_bytes if program.cascades else program.peak.peak_bytes,
+        "cascades": [_cascade(cascade) for cascade in program.cascades if not cascade.is_cut],
+        **({"steps": _steps(program, program.waiting)} if program.waiting else {}),
+        "peak_bytes_of_whole_tensors": program.whole_peak_bytes or program.peak.peak_bytes,
+    }
+
+
+def _steps(program: Program, waiting: Waiting) -> dict:
+    """How an inference in steps is cut, and what is remembered between two of them, in bytes of RAM beside the arena."""
+    return {
+        "max_step": program.options.max_step,
+        "count": program.step_count,
+        "progress_bytes": waiting.size_bytes(program.pointer_bytes),
+        "cut_layers": [
+            {"name": cascade.nodes[0], "bands": len(cascade.steps), "rows_of_a_band": cascade.rows_of[cascade.nodes[0]]}
+            for cascade in program.cascades
+            if cascade.is_cut
+        ],
     }
 
 

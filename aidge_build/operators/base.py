@@ -33,6 +33,16 @@ class TensorType:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Some channels of output 0, which `operator` computes alone: `axis` is theirs, `axes` that of each input along which those
+    elements lie that belong to a channel (None: the input is read as a whole)."""
+
+    operator: Operator
+    axis: int
+    axes: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
 class Band:
     """Some rows of a layer as a layer of its own, on a smaller image: `operator` computes them from the rows `reads[i]`,
     (first, last), of input i. None: from all of that input, whichever rows are computed."""
@@ -161,6 +171,10 @@ class Operator:
         """What takes in the rows `[first, last)` of input 0, positions on axis 2, of an operator that reduces all of them to
         outputs of one row. Its kernels keep what they have added up in their scratch from part to part. None: it has no parts.
         """
+        return None
+
+    def group(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], channels: int) -> Group | None:
+        """What computes only so many neighbouring channels of the output, bit by bit the same; None: they are not apart."""
         return None
 
     def multiply_accumulates(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> int:

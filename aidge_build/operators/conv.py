@@ -6,13 +6,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.bands import windowed_rows
-from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.base import Activated, Group, TensorType, require
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -107,6 +107,12 @@ class Convolution(LinearQuantized, Activated):
             Sample(cls(window=wide, groups=4, depthwise=True), (data, numbers(4, 1, 3, 2, seed=1), bias)),
             Sample(cls(window=long), (numbers(1, 2, 7), numbers(3, 2, 3, seed=1), None)),
         )
+
+    def group(self, inputs, outputs, channels):
+        if self.groups != 1 and not self.depthwise or len(inputs) > 3:
+            return None
+        operator = replace(self, groups=channels) if self.depthwise else self
+        return Group(operator, 1, (1 if self.depthwise else None, *(0,) * (len(inputs) - 1)))
 
     def band(self, inputs, outputs, first, last):
         return windowed_rows(self, inputs, outputs, first, last)

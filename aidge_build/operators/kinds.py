@@ -28,6 +28,7 @@ from aidge_build.operators.axes import counted_axes, counted_axis
 from aidge_build.operators.bands import ROWS, band_of_rows, same_rows
 from aidge_build.operators.base import Operator, TensorType, as_tuple, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
+from aidge_build.operators.groups import CHANNELS, same_channels
 from aidge_build.operators.sample import Sample, numbers
 
 
@@ -86,6 +87,9 @@ class ElementWise(Unary):
     def takes_over(self, inputs, outputs):
         return (0,)
 
+    def group(self, inputs, outputs, channels):
+        return same_channels(self, inputs, outputs)
+
     def band(self, inputs, outputs, first, last):
         return same_rows(self, inputs, outputs, first, last)
 
@@ -125,6 +129,10 @@ class ForAxis(Unary):
     @classmethod
     def has_backward(cls):
         return _own(cls, ForAxis, "rows_backward", "backward")
+
+    def group(self, inputs, outputs, channels):
+        axis = counted_axis(self.axis, inputs[0].rank, beyond=1)
+        return same_channels(self, inputs, outputs) if axis > CHANNELS else None
 
     def band(self, inputs, outputs, first, last):
         axis = counted_axis(self.axis, inputs[0].rank, beyond=1)

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.arithmetic.requantize import centred, multipliers, requantize
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.base import Activated, Operator, TensorType, require
+from aidge_build.operators.base import Activated, Group, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.register import operator
@@ -71,6 +71,12 @@ class MatMul(Operator):
     def samples(cls):
         pairs = ((3, 4), (4, 2)), ((2, 3, 4), (4, 2)), ((2, 1, 3, 4), (5, 4, 2)), ((4,), (4, 2)), ((3, 4), (4,)), ((4,), (4,))
         return tuple(Sample(cls(), (numbers(*first), numbers(*second, seed=1))) for first, second in pairs)
+
+    def group(self, inputs, outputs, channels):
+        first, second, rank = inputs[0].rank, inputs[1].rank, outputs[0].rank
+        if second > 1 and (inputs[1].is_constant or first < 2):
+            return Group(self, rank - 1, (None, second - 1))
+        return Group(self, rank - 2, (first - 2, None)) if first > 1 and second > 1 else None
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * inputs[0].dims[-1]
@@ -180,6 +186,9 @@ class FC(LinearQuantized, Activated):
             Sample(cls(), (numbers(3, 4), numbers(2, 4, seed=1))),
             Sample(cls(minimum=-0.5, maximum=2.5), (numbers(3, 4), numbers(2, 4, seed=1), numbers(2, seed=2))),
         )
+
+    def group(self, inputs, outputs, channels):
+        return Group(self, 1, (None, *(0,) * (len(inputs) - 1))) if len(inputs) <= 3 else None
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * inputs[1].dims[1]

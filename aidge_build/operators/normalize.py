@@ -13,6 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes, counted_axis
 from aidge_build.operators.bands import ROWS, same_rows
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.groups import CHANNELS, same_channels
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
 
@@ -50,6 +51,9 @@ class RMSNormalization(Operator):
                 f"scale and bias must have the dims {list(data.dims[self.axis :])}, not {list(tensor.dims) if tensor else ''}",
             )
         return (TensorType(data.dims, data.dtype),)
+
+    def group(self, inputs, outputs, channels):
+        return same_channels(self, inputs, outputs) if self.axis > CHANNELS else None
 
     def band(self, inputs, outputs, first, last):
         return same_rows(self, inputs, outputs, first, last) if self.axis > ROWS else None

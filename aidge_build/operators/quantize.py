@@ -13,6 +13,7 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.axes import counted_axis
 from aidge_build.operators.bands import ROWS, same_rows
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.groups import same_channels
 from aidge_build.operators.register import operator
 
 QUANTIZED_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
@@ -64,6 +65,9 @@ class QuantizationNode(Operator):
     def forward_quantized(self, values, inputs, outputs):
         """The node itself says how: its scale and zero point are inputs, whatever the tensors carry."""
         return (self.forward(*values),)
+
+    def group(self, inputs, outputs, channels):
+        return same_channels(self, inputs, outputs) if inputs[1].elements == 1 else None
 
     def band(self, inputs, outputs, first, last):
         each = inputs[1].elements > 1 and self.axis == ROWS
@@ -203,6 +207,9 @@ class ByInput(Operator):
             return dims, (1,) * len(dims)
         require(scale == (dims[axis],), f"the scale has the dims {list(scale)}, wants [{dims[axis]}]")
         return dims, tuple(size if place == axis else 1 for place, size in enumerate(dims))
+
+    def group(self, inputs, outputs, channels):
+        return same_channels(self, inputs, outputs) if inputs[1].elements == 1 else None
 
     def band(self, inputs, outputs, first, last):
         each = inputs[1].elements > 1 and (self.axis == ROWS or self.block)

@@ -68,11 +68,11 @@ def test_moves_cost_less_where_a_core_has_vectors(cascade):
 def test_bands_take_so_much_more_than_the_whole_if_the_kernel_says_both(monkeypatch, whole, of_bands, expected):
     kernels, asked = BandKernels(None, (), None), dict(zip(BANDS, of_bands))
     monkeypatch.setattr(BandKernels, "_of_whole", lambda self, layer: whole)
-    monkeypatch.setattr(BandKernels, "_of_band", lambda self, layer, band, sizes: Demands(instructions=asked[band]))
+    monkeypatch.setattr(BandKernels, "of_band", lambda self, layer, band, sizes: Demands(instructions=asked[band]))
     assert kernels.instructions_beyond(SimpleNamespace(name="layer"), BANDS) == expected
 
 
 def test_a_band_that_is_refused_has_no_estimate(monkeypatch):
     monkeypatch.setattr(BandKernels, "_of_whole", lambda self, layer: 100)
-    monkeypatch.setattr(BandKernels, "_of_band", lambda self, layer, band, sizes: None)
+    monkeypatch.setattr(BandKernels, "of_band", lambda self, layer, band, sizes: None)
     assert BandKernels(None, (), None).instructions_beyond(SimpleNamespace(name="layer"), BANDS) is None

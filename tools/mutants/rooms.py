@@ -31,6 +31,8 @@ ROOMS = (
         (
             "tests/unit/test_cascades.py",
             "tests/unit/test_cascade_cost.py",
+            "tests/unit/test_pieces.py",
+            "tests/target/test_steps.py",
             "tests/target/test_cascaded_programs.py",
             "tests/target/test_row_by_row.py",
         ),

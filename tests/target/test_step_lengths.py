@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""--max-step is kept by every step of the models, counted exactly, with the bits of whole inferences."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.command import aidge_build
+from tests.programs import needs_cross_compiler, needs_qemu
+from tests.shared import int8_model, vectors
+
+BOARDS = ("stm32f4", "mps3-an547")
+MODELS = ("ad_toycar", "ic_resnet8", "kws_dscnn", "sww_dscnn1d", "vww_mobilenet025")
+SOME = [("ad_toycar", "stm32f4", 20_000), ("kws_dscnn", "mps3-an547", 50_000)]
+ALL = [(name, board, limit) for name in MODELS for board in BOARDS for limit in (20_000, 50_000, 200_000)]
+TOO_FINE = {("ic_resnet8", "stm32f4", 20_000)}  # one row of four channels of its widest layer is longer
+
+
+@needs_cross_compiler
+@needs_qemu
+@pytest.mark.parametrize("name, board, limit", ALL if "AIDGE_STRESS" in os.environ else SOME)
+def test_no_step_of_a_model_is_longer_than_was_asked_for(name, board, limit):
+    words = ("--board", board, "--io-data", vectors(name), "--perturb", "2", "--max-step", str(limit), "--json")
+    result = aidge_build("verify", int8_model(name), *words)
+    if (name, board, limit) in TOO_FINE:
+        assert result.exit_code == 2 and "whose smallest piece is one row" in result.stdout, result
+        return
+    assert result.exit_code == 0 and result.json["differing_values"] == 0, result
+    steps = result.json["steps"]
+    assert 0 < steps["longest"] <= limit == steps["max_step"]
+    assert result.json["instructions_per_inference"] <= steps["longest"] * steps["count"] / 2

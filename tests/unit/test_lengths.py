@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""What libraries say about the instructions of their kernels: read, chosen and refused."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.contract.length import UNKNOWN, Length, length_of, lengths_of, measures
+from aidge_build.contract.library import load_library
+from aidge_build.contract.spec import NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.inputs import read_folder
+from aidge_build.installed import kernel_folder
+from aidge_build.operators import builtin_operators
+from tests.models import model
+
+WEIGHTS = numpy.ones((4, 3, 2, 2), numpy.float32)
+DATA = model("y = Conv(x, w)", inputs="float[1,3,5,7] x", outputs="float[1,4,4,6] y", constants={"w": WEIGHTS})
+
+
+@pytest.fixture(scope="module")
+def seen() -> NodeView:
+    view, _ = import_onnx(DATA, "net", builtin_operators(), {}, {})
+    return NodeView.of(view, view.nodes[0])
+
+
+def test_a_layer_is_measured_by_products_elements_places_and_the_width_of_its_lines(seen):
+    assert measures(seen) == (96 * 12, 96, 105, 24, 96 * 12 / 6)
+
+
+def test_a_length_adds_up_what_each_of_these_takes_and_rounds_up(seen):
+    assert (
+        Length(fixed=10, per_mac=0.5, per_output=2, per_input=3, per_position=5, per_narrow=0.25).of(seen)
+        == 10 + 576 + 192 + 315 + 120 + 48
+    )
+    assert Length(fixed=0.2).of(seen) == 1
+
+
+def test_the_entry_that_says_most_exactly_what_it_is_for_counts(seen):
+    entries = (
+        Length(fixed=1),
+        Length(op="Conv2D", fixed=2),
+        Length(kernel="conv", fixed=3),
+        Length(kernel="conv", op="Conv2D", fixed=4),
+        Length(kernel="conv", op="Conv2D", type="float32", fixed=5),
+        Length(kernel="conv", op="Conv2D", type="int8", fixed=6),
+        Length(kernel="other", op="Conv2D", type="float32", fixed=7),
+    )
+    assert [length_of(entries[:count], "conv", seen) for count in range(1, 8)] == [1, 2, 3, 4, 5, 5, 5]
+    assert length_of(entries, "unmeasured", seen) == 2
+    assert length_of((), "conv", seen) == UNKNOWN.of(seen)
+
+
+def test_a_file_with_faults_is_refused_by_name():
+    good = b'[[length]]\nkernel = "conv"\nper_mac = 1.5\nfixed = 3\n'
+    assert lengths_of({"lengths.toml": good}, "lib") == (Length(kernel="conv", per_mac=1.5, fixed=3),)
+    assert lengths_of({}, "lib") == ()
+    for text, what in (
+        (good + b"per_row = 1\n", "unknown key 'per_row'"),
+        (good + b"per_input = -1\n", "per_input is -1"),
+        (good + b"per_input = inf\n", "per_input is inf"),
+    ):
+        with pytest.raises(AidgeError, match=what):
+            lengths_of({"lengths.toml": text}, "lib")
+
+
+@pytest.mark.parametrize("name", ["ref", "cortexm", "helium", "armv7m"])
+def test_what_the_libraries_say_is_about_kernels_that_they_have(name):
+    library = load_library(read_folder(kernel_folder() / name), name)
+    assert {entry.kernel for entry in library.lengths if entry.kernel} <= {kernel.name for kernel in library.kernels}
+    assert any(not entry.kernel for entry in library.lengths)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""A layer in pieces: its bands follow each other, and its output overlaps its input as far as they allow, by the replay."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.cascade.kernels import BandKernels
+from aidge_build.cascade.pieces import Cut, PieceMoves, cut
+from aidge_build.compile import build_program, import_model
+from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.memory.replay import Span, replay
+from aidge_build.program import Program
+from tests.models import model
+from tests.row_models import image_classifier, quantized, running_image
+
+
+def program_of(folder, data: bytes, *words: str) -> Program:
+    (folder / "net.onnx").write_bytes(data)
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    return build_program(load(parser.parse_args([str(folder / "net.onnx"), *words]), "net"))
+
+
+def chain(*layers: str, height: int = 12) -> bytes:
+    """int8 layers on images of 8 columns and 4 channels: "conv", "stride", "pool", "sigmoid"."""
+    weights = numpy.random.default_rng(1).integers(-127, 128, (4, 4, 3, 3)).astype(numpy.int8)
+    text, last = ["d_x = DequantizeLinear(x, scale, zero) d_w = DequantizeLinear(w, small, zero)"], "x"
+    kinds = {
+        "conv": "Conv<pads = [1, 1, 1, 1]>(d_{0}, d_w)",
+        "stride": "Conv<pads = [1, 1, 1, 1], strides = [2, 2]>(d_{0}, d_w)",
+        "pool": "MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]>(d_{0})",
+        "sigmoid": "Sigmoid(d_{0})",
+    }
+    for number, kind in enumerate(layers):
+        text.append(quantized(f"t{number}", kinds[kind].format(last)))
+        last = f"t{number}"
+    text.append(f"f_y = GlobalAveragePool(d_{last}) y = QuantizeLinear(f_y, scale, zero)")
+    constants = {"w": weights, "scale": numpy.float32(1 / 32), "small": numpy.float32(1 / 500), "zero": numpy.int8(0)}
+    return model(" ".join(text), inputs=f"int8[1,4,{height},8] x", outputs="int8[1,4,1,1] y", constants=constants)
+
+
+def cut_of(folder, data: bytes, kind: str, rows: int) -> tuple[Cut, tuple[str, ...]]:
+    """The first layer of this type in bands of at most so many rows, and its inputs."""
+    (folder / "net.onnx").write_bytes(data)
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    request = load(parser.parse_args([str(folder / "net.onnx"), "--board", "stm32f4"]), "net")
+    view, _ = import_model(request)
+    assignment = adapt_to_backend(view, request.libraries, request.target)
+    kernels = BandKernels(assignment, request.libraries, request.target)
+    node = next(node for node in assignment.view.nodes if node.type == kind)
+    layer = kernels.layer(node)
+    found = cut(kernels, layer, lambda one, band, sizes: band[1] - band[0] <= rows)
+    assert found is not None
+    return found, node.inputs
+
+
+@pytest.mark.parametrize(
+    "kind, layers, rows", [("Conv2D", ("conv",), 3), ("Conv2D", ("stride",), 2), ("MaxPooling2D", ("pool",), 5)]
+)
+def test_the_fewest_bands_are_taken_that_fit_and_they_are_all_rows_once(kind, layers, rows, tmp_path):
+    found, _ = cut_of(tmp_path, chain(*layers), kind, rows)
+    height = 6 if layers == ("stride",) else 12
+    bands = found.cascade.bands_of(found.cascade.nodes[0])
+    assert bands[0][0] == 0 and bands[-1][1] == height and all(one[1] == other[0] for one, other in zip(bands, bands[1:]))
+    assert len(bands) == -(-height // rows) and found.cascade.is_cut and not found.cascade.lines
+
+
+def replayed(found: Cut, inputs: tuple[str, ...], lead: int, in_place: bool = False) -> None:
+    """Replays the layer whose output begins so many bytes before its input."""
+    tensor, output = inputs[0], found.cascade.steps[0].writes.tensor
+    rows = found.cascade.steps[-1].reads[0].last
+    height = found.cascade.steps[-1].last
+    data, result = Span("arena", lead, rows * 32), Span("arena", 0, height * 32)
+    spans = {tensor: data, output: result} if not in_place else {tensor: result, output: result}
+    moves = PieceMoves(found.cascade, inputs, spans, {tensor: rows, output: height}, None)
+    replay(moves.moves, {**spans, **moves.rows}, {"arena": 4096}, moves.unwritten, [tensor], [output])
+
+
+def test_an_output_begins_as_few_bytes_before_its_input_as_bands_allow(tmp_path):
+    found, inputs = cut_of(tmp_path, chain("conv"), "Conv2D", 3)
+    ((position, lead),) = found.sharing.overlap
+    assert position == 0 and not found.sharing.in_place and 32 <= lead < 12 * 32
+    replayed(found, inputs, lead)
+    with pytest.raises(CheckFailed):
+        replayed(found, inputs, lead - 1)
+
+
+def test_a_stride_reads_on_faster_than_it_writes_and_needs_less_before(tmp_path):
+    plain, inputs = cut_of(tmp_path, chain("conv"), "Conv2D", 1)
+    stride, others = cut_of(tmp_path, chain("stride"), "Conv2D", 1)
+    assert dict(stride.sharing.overlap)[0] < dict(plain.sharing.overlap)[0]
+
+
+def test_what_is_computed_element_by_element_stays_in_place_in_bands_too(tmp_path):
+    found, inputs = cut_of(tmp_path, chain("conv", "sigmoid"), "Sigmoid", 5)
+    assert found.sharing.in_place[:1] == (0,)
+    replayed(found, inputs, 0, in_place=True)
+
+
+def test_layers_in_pieces_keep_the_memory_of_whole_ones_where_they_may_overlap(tmp_path):
+    data = chain("conv", "sigmoid", "stride", "pool")
+    whole = program_of(tmp_path, data, "--board", "stm32f4")
+    cut_up = program_of(tmp_path, data, "--board", "stm32f4", "--max-step", "6000")
+    pieces = [cascade for cascade in cut_up.cascades if cascade.is_cut]
+    assert pieces and cut_up.step_count == len(cut_up.layers) + sum(len(one.steps) - 1 for one in pieces)
+    assert whole.peak.peak_bytes <= cut_up.peak.peak_bytes <= whole.peak.peak_bytes + 200
+    assert cut_up.waiting.cursors == 2 and cut_up.waiting.size_bytes(4) == 2 * 4 + 2 * 4 + 4 and whole.waiting is None
+
+
+def test_cascades_for_memory_have_steps_that_are_short_enough(tmp_path):
+    data, words = image_classifier(height=64, width=16), ("--board", "stm32f4", "--ram-budget", "3300")
+    free, bound = (program_of(tmp_path, data, *words, *more) for more in ((), ("--max-step", "8000")))
+    rows = [max(max(one.rows_of.values()) for one in program.cascades if not one.is_cut) for program in (free, bound)]
+    assert rows[0] > rows[1] and bound.peak.peak_bytes <= 3300
+
+
+def test_a_layer_that_cannot_be_cut_finely_enough_is_refused_with_the_smallest_step_that_can_be(tmp_path):
+    with pytest.raises(AidgeError, match="no step of 500 computes it") as refused:
+        program_of(tmp_path, chain("conv"), "--board", "stm32f4", "--max-step", "500")
+    least = int(refused.value.hint.split()[1])
+    assert refused.value.code == "STEP" and 500 < least < 20_000
+    with pytest.raises(AidgeError) as again:
+        program_of(tmp_path, chain("conv"), "--board", "stm32f4", "--max-step", str(least * 9 // 10))
+    assert again.value.code == "STEP"
+
+
+def test_next_values_of_states_are_copied_in_one_step_after_all_others(tmp_path):
+    words = ("--board", "stm32f4", "--state", "n=s")
+    whole = program_of(tmp_path, running_image(), *words)
+    steps = program_of(tmp_path, running_image(), *words, "--max-step", "90000")
+    assert not whole.stores and [layer.node.name for layer in steps.stores] == [steps.layers[-1].node.name]
+    assert replace(steps.options, max_step=0) == whole.options

@@ -54,6 +54,7 @@ def build_program(request: CompileRequest) -> Program:
     macs = sum(NodeView.of(whole, node).multiply_accumulates for node in whole.nodes)
     try:
         view = _reduced(whole, request.options)
+        notices += price_of_update(whole) if request.options.replaces_weights else ()
         assignment = _in_groups(view, adapt_to_backend(view, request.libraries, request.target), request)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
         names = [one.name for one in request.libraries]
@@ -129,11 +130,23 @@ def _in_groups(view: GraphView, assignment: Assignment, request: CompileRequest)
 
 
 def _reduced(view: GraphView, options: Options) -> GraphView:
-    if options.constant_channels == "off":
+    if options.constant_channels == "off" or options.replaces_weights:
         return view
     view = checked(remove_constant_channels, view)
     show(2, "after remove_constant_channels", view)
     return view
+
+
+def price_of_update(whole: GraphView) -> tuple[str, ...]:
+    """What it costs that all channels are computed, whether the weights of today make them constant or not."""
+    reduced = checked(remove_constant_channels, whole)
+    before, after = (sum(NodeView.of(view, node).multiply_accumulates for node in view.nodes) for view in (reduced, whole))
+    if before == after:
+        return ()
+    return (
+        f"update='weights' computes channels that are constant with these weights: {after:,} multiply-accumulates instead of "
+        f"{before:,}",
+    )
 
 
 def model_sha256(request: CompileRequest) -> str:
@@ -250,6 +263,7 @@ def make_program(
         region=placed.region,
         memories=request.board.arena_regions if request.board else (),
         flash=tuple(region for region in request.board.regions if region.kind == "flash") if request.board else (),
+        made_with=request.words,
         cpu=request.cpu,
         language=language,
         order=schedule.order,

@@ -15,6 +15,7 @@ from aidge_build.adaptation.match import Target, match
 from aidge_build.boards import Board, load_board, size_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import NO_ASSEMBLY, NO_FPU, cache_line_bytes, core_features, possible_features, with_implied
+from aidge_build.emit.blob import LARGEST_VERSION
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -24,7 +25,7 @@ from aidge_build.npz import read_npz
 from aidge_build.onnx_format import read_external
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
-from aidge_build.options import MODEL, QUANTIZATION, add_options
+from aidge_build.options import MODEL, QUANTIZATION, add_options, words_of
 from aidge_build.program import Options
 from aidge_build.quantization import Quantized, Scheme, quantized
 from aidge_build.reading import read_regular
@@ -88,6 +89,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             arguments.optimize,
             table,
             board.flash_wait_states if board else 0,
+            arguments.update == "weights",
         ),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
@@ -100,14 +102,25 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             Options(**{name: getattr(arguments, name) for name in CHOICES}),
             rounding=rounding,
             cost_table=str(table or ""),
+            weights_version=_weights_version(arguments),
             ram_budget=_budget(arguments.ram_budget, arguments.memory_model),
             max_step=_max_step(arguments),
             dma_line=_dma_line(arguments, board),
             record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
+        words=tuple(words_of(arguments, MODEL.options)),
     )
     return _quantized(request, arguments)
+
+
+def _weights_version(arguments: argparse.Namespace) -> int:
+    version = arguments.weights_version
+    if version is not None and arguments.update != "weights":
+        raise AidgeError("belongs to --update weights", where="--weights-version", code="USAGE", hint="give both, or none")
+    if version is not None and not 0 <= version <= LARGEST_VERSION:
+        raise AidgeError(f"is a number from 0 to {LARGEST_VERSION}", where="--weights-version", code="USAGE", hint="1, 2, 3...")
+    return version or 0
 
 
 def _budget(text: str | None, memory_model: str) -> int:

@@ -111,6 +111,7 @@ class Namer:
 
 _BY_ROWS = ("begin", "push_input", "end", "cancel", "rows", "progress", "take")  # of models whose input comes by rows
 _HOOKS = ("before_input", "after_output")
+_WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of those that can be replaced
 _RECORD = ("record", "record_begin", "record_end", "record_sums")
 _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
 
@@ -118,14 +119,17 @@ _CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
 def public_symbols(model: str) -> tuple[str, ...]:
     """The symbols that every model of this name owns."""
     return tuple(
-        f"{model}_{word}" for word in ("run", "arena", "state", "reset", "init", *_HOOKS, *_RECORD, *_BY_ROWS, *_CASCADES)
+        f"{model}_{word}"
+        for word in ("run", "arena", "state", "reset", "init", *_WEIGHTS, *_HOOKS, *_RECORD, *_BY_ROWS, *_CASCADES)
     )
 
 
 def model_of_symbol(symbol: str) -> str:
     """The model whose public function or array, or part of an array, a symbol may be; "" of any other symbol."""
     match = re.fullmatch(
-        r"(.+)_(?:run|reset|init|begin|push_input|end|cancel|rows|record|(?:arena|state)(?:_[A-Za-z0-9_]+)?)", symbol
+        r"(.+)_(?:run|reset|init|bind|newer|bound|weights(?:_bytes)?|begin|push_input|end|cancel|rows|record"
+        r"|(?:arena|state)(?:_[A-Za-z0-9_]+)?)",
+        symbol,
     )
     return match[1] if match else ""
 

@@ -37,6 +37,8 @@ class Options:
     memory_model: str = "default"  # plain: no buffer takes over another one's bytes while it lives; cascade: layers by rows
     ram_budget: int = 0  # bytes that the arena, inputs and outputs may take; 0: as they come
     max_step: int = 0  # instructions that a step of an inference may take; 0: it runs in one piece
+    update: str = "none"  # weights: they can be replaced in the field, and no code depends on their values
+    weights_version: int = 0  # of the weights that the code is generated with
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     assembly: str = "on"  # off: C and intrinsics stand in for the assembly of kernels
     select: str = "library"  # cost: by a cost table instead of the order of libraries
@@ -45,6 +47,11 @@ class Options:
     dma_line: int = 0  # bytes of a line of the data cache, of which inputs and outputs have their own
     record: int = 0  # of so many inferences what they read and wrote is kept for dumps of RAM
     trace: bool = False  # verify only: report every layer's output through aidge_trace
+
+    @property
+    def replaces_weights(self) -> bool:
+        """Whether the constants are one block that the firmware names."""
+        return self.update == "weights"
 
 
 @dataclass(frozen=True)
@@ -147,6 +154,7 @@ class Program:
     region: str = ""  # of the arena; "" when no board is known
     memories: tuple[Region, ...] = ()  # in which arenas may lie
     flash: tuple[Region, ...] = ()  # in which constants and code may lie
+    made_with: tuple[str, ...] = ()  # the options of the command that are no paths
     cpu: str = ""  # gcc's -mcpu name, "host", or "" for any core
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is

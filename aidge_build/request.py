@@ -40,3 +40,4 @@ class CompileRequest:
     left_out: tuple[Library, ...] = ()
     float_model: bytes | None = None  # what the file holds, where `model` was quantized from it
     notices: tuple[str, ...] = ()  # of what was done before
+    words: tuple[str, ...] = ()  # the options of the command that are no paths: the request, with the same files

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sources:
-    """`files` maps a name without a folder to its bytes; `manifest` is the content of N.plan.json."""
+    """`files` maps a name without a folder to its bytes; `manifest` is the content of N.plan.json; `blob` is what N_bind takes,
+    b"" where weights cannot be replaced."""
 
     files: Mapping[str, bytes]
     manifest: dict
+    blob: bytes = b""

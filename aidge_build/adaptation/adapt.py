@@ -63,7 +63,8 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, libraries, target, (node,))
             choices[node.name] = Choice(copy.accepted[0], "copy between two formats", copy.rejected)
-    return checked_views(Assignment(adapted, choices, bytes_copied(view, chosen), proved, target.objective, target.features))
+    copied, asked = bytes_copied(view, chosen), (target.objective, target.features, target.any_weights)
+    return checked_views(Assignment(adapted, choices, copied, proved, *asked))
 
 
 def _with_own_outputs(view: GraphView) -> GraphView:

@@ -33,8 +33,8 @@ class Assignment:
     """The graph with final formats (and the copies that they need), and the choice per node name.
 
     `bytes_copied` are those of all copies between formats; `formats_proved` says that no choice of formats copies fewer.
-    `objective` and `features` are the build's: kernels see them when they say what they ask of the planner, as they do when they
-    are called, or their scratch would be that of another variant.
+    `objective`, `features` and `any_weights` are the build's: kernels see them when they say what they ask of the planner, as
+    they do when they are called, or their scratch would be that of another variant.
     """
 
     view: GraphView
@@ -43,6 +43,7 @@ class Assignment:
     formats_proved: bool = True
     objective: str = "balanced"
     features: frozenset[str] = frozenset()
+    any_weights: bool = False
 
     def format_line(self) -> str:
         """What copies between formats cost, for people."""
@@ -76,7 +77,9 @@ class Assignment:
             tensor.with_(format=formats[index]) if index in formats else tensor for index, tensor in enumerate(seen.inputs)
         )
         outputs = tuple(tensor.with_(format=form) for tensor, form in zip(seen.outputs, choice.outputs)) or seen.outputs
-        return NodeView(node, inputs, outputs, self.view, objective=self.objective, features=self.features)
+        return NodeView(
+            node, inputs, outputs, self.view, objective=self.objective, features=self.features, any_weights=self.any_weights
+        )
 
     def __str__(self) -> str:
         return "\n".join(

@@ -24,6 +24,7 @@ class Target:
     objective: str = "balanced"
     cost_table: CostTable | None = None
     flash_wait_states: int = 0
+    any_weights: bool = False  # what is generated must be the same for other weights, too
 
     @property
     def contract(self) -> str:
@@ -46,7 +47,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
     of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs.
     """
-    view = replace(view, objective=target.objective, features=target.features)
+    view = replace(view, objective=target.objective, features=target.features, any_weights=target.any_weights)
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []
     for library in libraries:

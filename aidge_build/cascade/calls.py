@@ -71,4 +71,5 @@ def _view(kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, i
         symbols=seen.symbols,
         objective=seen.objective,
         features=seen.features,
+        any_weights=seen.any_weights,
     )

@@ -74,7 +74,8 @@ class BandKernels:
 
     def view(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> NodeView:
         """The band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""
-        return replace(layer.view(*band, sizes), objective=self.target.objective, features=self.target.features)
+        asked = {name: getattr(self.target, name) for name in ("objective", "features", "any_weights")}
+        return replace(layer.view(*band, sizes), **asked)
 
     def of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
         """What one of the bands asks for, of which the largest and the smallest have these `sizes`; None where it is refused."""

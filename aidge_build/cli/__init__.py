@@ -28,6 +28,7 @@ VERBS = (
     "export",
     "verify",
     "accuracy",
+    "weights",
     "quantize",
     "frontend",
     "sensitivity",

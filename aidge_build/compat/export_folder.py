@@ -75,6 +75,13 @@ def scheduler_export(
         )
     if options.dma_line:
         raise AidgeError("main of a stand-alone folder has no lines of a cache", where="dma=on", hint="dma=hooks", code="USAGE")
+    if options.replaces_weights or options.max_step:
+        raise AidgeError(
+            "a stand-alone folder has weights of its own, and its model runs in one piece",
+            where="update=weights" if options.replaces_weights else f"max_step={options.max_step}",
+            code="USAGE",
+            hint="aidge-build compile, without scheduler_export",
+        )
     if options.ram_budget or options.memory_model == "cascade":
         raise AidgeError(
             "the memory manager places tensors as a whole: no layer is computed row by row",

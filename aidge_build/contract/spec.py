@@ -61,6 +61,7 @@ class NodeView:
     are those of all layers by the node's name. `objective` is the build's --optimize: a kernel may unroll more for "speed", and
     share code between layers for "size"; `features` are those of the core. `in_mem_info` says where each input lies (None:
     outside of the arena), once that is known. `layer` is given where the node is a band: some rows of that layer (`band`).
+    `any_weights`: the weights may be replaced in the field, and the code is to be the same for all that a kernel can help.
     """
 
     node: Node
@@ -73,6 +74,7 @@ class NodeView:
     symbols: Mapping[str, str] = field(default_factory=dict, compare=False)
     in_mem_info: tuple[MemInfo | None, ...] = ()
     layer: BandedLayer | None = None
+    any_weights: bool = False
 
     @classmethod
     def of(cls, view: GraphView, node: Node) -> NodeView:

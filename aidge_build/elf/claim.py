@@ -47,6 +47,18 @@ class ClaimedConstant:
 
 
 @dataclass(frozen=True)
+class ClaimedUpdate:
+    """That weights can be replaced: the digest that N_bind compares, the version of those in the program, the options that the
+    code was generated with, the inputs and outputs in words, and of each layer the kernel and the digest of its code."""
+
+    layout: str
+    version: int
+    made_with: tuple[str, ...]
+    ports: tuple[str, ...]
+    layers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Claim:
     """What one model promises. `from_note` is False where only the absolute symbol survived: then just the arena's bytes are
     known, unless `from_plan` names the file of a plan, which holds the claim, too.
@@ -79,6 +91,7 @@ class Claim:
     dma_line: int = 0
     hooks: tuple[str, ...] = ()
     ports: tuple[ClaimedPort, ...] = ()
+    update: ClaimedUpdate | None = None
     max_step: int = 0
     step_count: int = 0
 
@@ -116,6 +129,7 @@ _CORE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}|")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LABEL = re.compile(r"(?:input|output) \d{1,4}")
 _WORD = re.compile(r"[a-z]{1,16}")
+_LONGEST_TEXT = 400
 _DIGEST = re.compile(r"[0-9a-f]{12}|")
 
 
@@ -140,6 +154,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         layers=read.several("layers", _symbol),
         peak_bytes=read.count("peak_bytes"),
         **_of_dma(read),
+        update=_update(read.get("update")) if "update" in read.fields else None,
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),
     )
@@ -188,6 +203,19 @@ def _kept(fields: Any, is_64_bit: bool) -> ClaimedArena:
 def _of_steps(claim: _Fields, name: str) -> int:
     """A number of the steps of an inference; 0 where it runs in one piece."""
     return _Fields(claim.get("steps")).count(name) if "steps" in claim.fields else 0
+
+
+def _update(fields: Any) -> ClaimedUpdate:
+    read = _Fields(fields)
+    layers = read.several("layers", lambda layer: (_text(_Fields(layer).get("kernel")), _Fields(layer).text("code", _DIGEST)))
+    made_with, ports = (read.several(name, _text) for name in ("made_with", "ports"))
+    return ClaimedUpdate(read.text("layout", _DIGEST), read.count("version"), made_with, ports, layers)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= _LONGEST_TEXT:
+        raise ValueError(f"a text is {value!r:.40}")
+    return value
 
 
 def _constant(fields: Any) -> ClaimedConstant:

@@ -12,7 +12,9 @@ from aidge_build.emit.layers import layers_of
 from aidge_build.emit.manifest import manifest_of, manifest_text
 from aidge_build.emit.needs import needs_of
 from aidge_build.emit.ports import ports_of
+from aidge_build.emit.replaced import in_flash
 from aidge_build.emit.soundness import require_sound
+from aidge_build.emit.update import update_claim
 from aidge_build.emit.weights import weights_files
 from aidge_build.program import Program
 from aidge_build.sources import Sources
@@ -35,12 +37,16 @@ def emit(program: Program) -> Sources:
     header = header_of(program, ports, needs_of(program, kernels.texts))
     functions = [function.symbol for function in functions_of(program, ports)]
     code = code_of(program, ports, arrays, layers, kernels, header.digest)
-    claim = claim_of(program, functions, arrays, header.digest, code.digest)
+    flash = in_flash(program, arrays, header.digest, code.layout)
+    claim = claim_of(program, functions, flash, header.digest, code.digest)
+    replaces = program.options.replaces_weights
+    if replaces:
+        claim["update"] = update_claim(program, ports, layers, code.layout)
     files = {
         f"{program.name}.h": header.text.encode("ascii"),
         program.code_file: code.text.encode("utf-8"),
-        **weights_files(program, arrays, claim),
+        **weights_files(program, flash, claim),
     }
-    manifest = manifest_of(program, ports, arrays, layers, files) | {"claim": claim}
+    manifest = manifest_of(program, ports, arrays, layers, files, claim["weights_bytes"]) | {"claim": claim}
     files[f"{program.name}.plan.json"] = manifest_text(manifest)
-    return Sources(files, manifest)
+    return Sources(files, manifest, flash[0].data if replaces else b"")

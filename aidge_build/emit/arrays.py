@@ -26,6 +26,7 @@ class Array:
     symbol: str
     values: numpy.ndarray
     origin: str
+    least_alignment: int = 4  # word-wise loads of packed bytes
 
     @property
     def dtype(self) -> DType:
@@ -50,8 +51,8 @@ class Array:
 
     @property
     def alignment(self) -> int:
-        """Word-wise loads of packed bytes need 4, elements of 8 bytes need 8."""
-        return max(4, self.dtype.size_bytes)
+        """In bytes; elements of 8 bytes need 8."""
+        return max(self.least_alignment, self.dtype.size_bytes)
 
     def lines(self) -> list[str]:
         """The numbers as C text, exactly."""
@@ -69,6 +70,11 @@ class Arrays:
     of_layer: tuple[Mapping[int, Array], ...]
     of_tensor: Mapping[str, Array]
     initial_state: Array | None = None  # where it is not all zeros
+
+    @property
+    def replaceable(self) -> tuple[Array, ...]:
+        """Those that new weights change, as layers count them: all but what a state begins with."""
+        return tuple(array for array in self.all if array is not self.initial_state)
 
     @property
     def size_bytes(self) -> int:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from aidge_build.cascade.cascade import BandStep, Cascade, Rows, Shift
 from aidge_build.cascade.row_layer import row_bytes
-from aidge_build.emit.layers import LayerText, Trace
-from aidge_build.emit.places import LAYER_ARENA, RUN_ARENA
+from aidge_build.emit.layers import LayerText, Trace, bytes_parameter
+from aidge_build.emit.places import LAYER_ARENA, LAYER_WEIGHTS, RUN_ARENA, RUN_WEIGHTS
 from aidge_build.emit.ports import Port
 from aidge_build.emit.rows import progress_type
 from aidge_build.errors import AidgeError
@@ -74,6 +74,7 @@ class _Printer:
         self.outputs = _first_outputs(program)
         self.used: dict[str, Port] = {}
         self.endings: set[str] = set()  # of the arena's parts that it touches
+        self.weights: tuple[str, ...] = ()  # what N_run calls them, where layers read weights that can be replaced
         self.cursors: dict[tuple[str, int], str] = {}  # (node, position of the input, or -1)
 
     def text(self) -> CascadeText:
@@ -89,7 +90,7 @@ class _Printer:
             table.append(cases.setdefault(self._case(step, walks[place]), len(cases)))
         cursors, arrives = tuple(self.cursors.values()), bool(self.cascade.arriving)
         endings = [part.ending for part in self.program.parts if part.ending in self.endings]
-        arenas = tuple(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings)
+        memories = (*(f"{LAYER_ARENA}{ending}" for ending in endings), *((LAYER_WEIGHTS,) if self.weights else ()))
         ports = tuple(port.declaration for port in self.used.values())
         progress = f"{progress_type(self.program)} *at"
         brought = (progress, "const uint8_t *rows", "uint32_t count")
@@ -97,8 +98,8 @@ class _Printer:
         return CascadeText(
             self.symbol,
             tuple(self._comment()),
-            (*waits, *arenas, *(brought if arrives else ports)),
-            (*(f"{RUN_ARENA}{ending}" for ending in endings), *self.used),
+            (*waits, *map(bytes_parameter, memories), *(brought if arrives else ports)),
+            (*(f"{RUN_ARENA}{ending}" for ending in endings), *self.weights, *self.used),
             "uint8_t" if len(cases) <= 256 else "uint16_t",
             len(table),
             tuple(", ".join(map(str, table[at : at + _COLUMNS])) + "," for at in range(0, len(table), _COLUMNS)),
@@ -217,6 +218,9 @@ class _Printer:
 
     def _handed_on(self, name: str) -> str:
         """What N_run hands to a layer, as the cascade calls it."""
+        if name == RUN_WEIGHTS:
+            self.weights = (name,)
+            return LAYER_WEIGHTS
         if not name.startswith(RUN_ARENA):
             return name
         ending = name.removeprefix(RUN_ARENA)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from aidge_build.emit.arrays import Array, Arrays
+from aidge_build.emit.arrays import Array
 from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
 from aidge_build.emit.hooks import has_hooks, hook_symbols
@@ -21,7 +21,7 @@ CLAIM_VERSION = 5
 _CHUNK = 90
 
 
-def claim_of(program: Program, functions: Sequence[str], arrays: Arrays, header_digest: str, code_digest: str) -> dict:
+def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array], header_digest: str, code_digest: str) -> dict:
     """The content of the note. `arenas` are the arrays that hold the arena, none where the caller owns it or it has 0 bytes;
     `region` is the name and `memory` the place of the region that the planner chose, null without a board; `cpu` is "" for code
     that is for any core; `functions` are those of the header; `interface` and `code` are the digests of the header and of the
@@ -36,8 +36,8 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Arrays, header_
         "arena_bytes": program.arena.peak_bytes,
         "peak_bytes": program.peak.peak_bytes,
         "state": _state(program) if owns_state(program) else None,
-        "weights": [_constant(array) for array in arrays.all],
-        "weights_bytes": arrays.size_bytes,
+        "weights": [_constant(array) for array in arrays],
+        "weights_bytes": sum(len(array.data) for array in arrays),
         "kept": [_kept(one) for one in kept_arrays(program)],
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
         **({"dma": _dma(program)} if has_hooks(program) else {}),

@@ -14,9 +14,10 @@ from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
-from aidge_build.emit.places import RUN_ARENA, RUN_STATE
+from aidge_build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.emit.ports import Port
 from aidge_build.emit.record import record_text
+from aidge_build.emit.replaced import layout_digest, replaced_text
 from aidge_build.emit.rows import owns_progress, rows_text, told
 from aidge_build.emit.state import state_text
 from aidge_build.emit.steps import owns_steps, steps_text
@@ -59,6 +60,7 @@ class Code:
 
     text: str
     digest: str
+    layout: str  # what blocks of weights must have been made for
 
 
 def code_of(
@@ -75,7 +77,8 @@ def code_of(
     The claim travels with the constants and names the digest of the code that they are for: constants of another model whose
     arrays happen to have the same names link, and are found.
     """
-    text = _text(program, ports, arrays, layers, kernels, header_digest)
+    layout = layout_digest(_text(program, ports, arrays, layers, kernels, header_digest, ""), layers, arrays)
+    text = _text(program, ports, arrays, layers, kernels, header_digest, layout)
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
     if program.options.assembly == "off":
         return Code(text, "")  # nothing says it
@@ -87,7 +90,7 @@ def code_of(
         f"        {c_string(f'.set {symbol}, 1')});",
         "#endif",
     )
-    return Code(text + "\n".join(lines) + "\n", digest)
+    return Code(text + "\n".join(lines) + "\n", digest, layout)
 
 
 def _text(
@@ -97,12 +100,13 @@ def _text(
     layers: tuple[LayerText, ...],
     kernels: UsedKernels,
     header_digest: str,
+    layout: str,
 ) -> str:
     functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
     record = record_text(program, ports, header_digest)
     hooks = hooks_of(program, ports)
-    named = {function.symbol: function for function in functions}
     steps = run_steps(program, layers, cascades)
+    named, replaces = {function.symbol: function for function in functions}, program.options.replaces_weights
     return render_file(
         "model.c",
         name=program.name,
@@ -122,7 +126,12 @@ def _text(
         public_arenas=public_arenas(program),
         public_arrays=(*public_arenas(program), *((record,) if record else ())),
         digest=header_digest,
-        arrays=arrays.all,
+        arrays=[array for array in arrays.all if not replaces or array is arrays.initial_state],
+        replaced=replaced_text(program, arrays, header_digest, layout),
+        bind=named.get(f"{program.name}_bind"),
+        newer=named.get(f"{program.name}_newer"),
+        arriving_weights=any(cascade.arrives and RUN_WEIGHTS in cascade.passed for cascade in cascades),
+        passes_weights=_passes(RUN_WEIGHTS, (*layers, *cascades)),
         has_trace=program.options.trace,
         takes_assembly=program.options.assembly == "on",
         kernels=kernels.files,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from aidge_build.emit.bind import bind_functions
 from aidge_build.emit.function import Function
 from aidge_build.emit.ports import Port
 from aidge_build.emit.rows import arriving_port, told
@@ -14,9 +15,9 @@ STATE_ALIGNMENT = 8  # bytes: of N_state, enough for every type of element
 
 def has_instances(program: Program) -> bool:
     """Whether functions get `N_instance *self`: with what is remembered between calls and is the firmware's, as the arena is."""
-    return program.options.arena == "caller" and (
-        program.states.size_bytes > 0 or program.progress is not None or program.waiting is not None
-    )
+    waits = program.progress is not None or program.waiting is not None
+    remembers = program.states.size_bytes > 0 or waits or program.options.replaces_weights
+    return program.options.arena == "caller" and remembers
 
 
 def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, ...]:
@@ -32,6 +33,7 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
         *((reset,) if program.states.size_bytes else ()),
         *_by_rows(program, ports, self, arguments),
         *step_functions(program, ports, self, arguments),
+        *bind_functions(program, self, arguments),
     )
     return (_init(program, self, arguments), run, *others) if self else (run, *others)
 
@@ -134,5 +136,7 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
         lines.append(f"{prefix}_ORDER when an inference in steps has begun: {program.name}_end or {program.name}_cancel first.")
     if program.progress:
         lines.append(f"{prefix}_ORDER when an inference by rows has begun: {program.name}_end or {program.name}_cancel first.")
+    if program.options.replaces_weights:
+        lines.append(f"{prefix}_WEIGHTS before {program.name}_bind has taken any.")
     failure = "1 when a pointer is null or misaligned, with nothing computed" if can_fail else "there is no failure"
     return (*lines, f"Returns 0; {failure}." + (" Not reentrant." if program.options.arena == "static" else ""))

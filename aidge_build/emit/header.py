@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.emit.arrays import Array, integer
+from aidge_build.emit.blob import ALIGNMENT
 from aidge_build.emit.function import Function
 from aidge_build.emit.functions import STATE_ALIGNMENT, functions_of, has_instances
 from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.names import list_of_names
 from aidge_build.emit.ports import Port, labels_of
 from aidge_build.emit.record import record_symbol, record_text
+from aidge_build.emit.replaced import blob_symbol
 from aidge_build.emit.rows import arriving_port, progress_fields
 from aidge_build.emit.steps import step_fields
 from aidge_build.emit.template import render_file
@@ -112,6 +114,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
             *_step_macros(program),
             *_record_macros(program),
             *_dma_macros(program),
+            *_weights_macros(program),
         ],
         public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program, functions)],
         digest=digest,
@@ -122,9 +125,33 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         has_state=program.states.size_bytes > 0,
         hooks=hooks_of(program, ports),
         progress=_kept_in_instance(program, ports) if has_instances(program) else (),
-        has_codes=program.progress is not None or program.waiting is not None,
         record=record_text(program, ports, digest),
+        codes=_codes(program),
+        weights=blob_symbol(program) if program.options.replaces_weights else "",
     )
+
+
+_CODES = (
+    ("OK", 0, "done"),
+    ("POINTER", 1, "a pointer is null or misaligned"),
+    ("MORE", 2, "there is more to do"),
+    ("ORDER", 3, "not the time for that call"),
+    ("WEIGHTS", 4, "no weights, or none for this code"),
+)
+
+
+def _codes(program: Program) -> tuple[tuple[str, int, str], ...]:
+    """What functions return: name, number and meaning; none where 0 and 1 are all."""
+    if program.options.replaces_weights:
+        return _CODES
+    return _CODES[:4] if program.progress or program.waiting else ()
+
+
+def _weights_macros(program: Program) -> tuple[MacroGroup, ...]:
+    if not program.options.replaces_weights:
+        return ()
+    what = (f"Weights that {program.name}_bind takes begin at a multiple of so many bytes.",)
+    return (MacroGroup(what, ((f"{program.name.upper()}_WEIGHTS_ALIGNMENT", str(ALIGNMENT)),)),)
 
 
 def _rows_macros(program: Program, ports: tuple[Port, ...]) -> tuple[MacroGroup, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aidge_build.emit.record import record_symbol
+from aidge_build.emit.replaced import bound_symbol
 from aidge_build.emit.rows import owns_progress, progress_symbol
 from aidge_build.emit.steps import owns_steps
 from aidge_build.emit.steps import progress_symbol as steps_symbol
@@ -39,4 +40,8 @@ def kept_arrays(program: Program) -> tuple[Kept, ...]:
     if recording is not None:
         bytes_of = recording.size_bytes
         found.append(Kept("record", record_symbol(program.name), lambda _: bytes_of, lambda _: WORD))
+    if program.options.replaces_weights and program.options.arena == "static":
+        found.append(
+            Kept("bound", bound_symbol(program), lambda pointer_bytes: pointer_bytes, lambda pointer_bytes: pointer_bytes)
+        )
     return tuple(found)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.contract.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.emit.arrays import Arrays, integer
-from aidge_build.emit.places import LAYER_ARENA, LAYER_STATE, RUN_ARENA, RUN_STATE, Places
+from aidge_build.emit.places import LAYER_ARENA, LAYER_STATE, LAYER_WEIGHTS, RUN_ARENA, RUN_STATE, RUN_WEIGHTS, Places
 from aidge_build.emit.ports import Port
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
@@ -104,7 +104,8 @@ class _LayerPrinter:
         ]
         own = [(f"{LAYER_ARENA}{ending}", f"{RUN_ARENA}{ending}") for ending in endings]
         own += [(LAYER_STATE, RUN_STATE)] if any(f"&{LAYER_STATE}[" in argument for argument in arguments) else []
-        parameters = (*(f"uint8_t *{name}" for name, _ in own), *(port.declaration for port in used_ports), *by_rows)
+        own += [(LAYER_WEIGHTS, RUN_WEIGHTS)] if any(f"_constant({LAYER_WEIGHTS}, " in argument for argument in arguments) else []
+        parameters = (*(bytes_parameter(name) for name, _ in own), *(port.declaration for port in used_ports), *by_rows)
         passed = (*(name for _, name in own), *(port.parameter for port in used_ports))
         return LayerText(
             layer.symbol,
@@ -133,7 +134,7 @@ class _LayerPrinter:
             case Scratch():
                 return self._scratch()
             case Constant():
-                return self.arrays[position].symbol
+                return self.places.constant(self.arrays[position])
             case Literal():
                 return _chosen([integer(int(band.value)) for band in bands if isinstance(band, Literal)])
             case Struct():
@@ -211,7 +212,8 @@ class _LayerPrinter:
         )
         if origins:
             yield f"  ONNX    {', '.join(origins)}"
-        note = f": {comment_text(layer.call.note, 400)}" if layer.call.note else ""
+        note = layer.call.note if not self.program.options.replaces_weights else ""  # it may tell of the weights
+        note = f": {comment_text(note, 400)}" if note else ""
         yield f"  kernel  {comment_text(layer.kernel.library)} {comment_text(layer.kernel.name)}{note}"
         for tensor in layer.inputs:
             if tensor is not None and tensor.name in self.program.places:
@@ -237,6 +239,11 @@ class _LayerPrinter:
         place = self.program.places[tensor.name]
         pointer = self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA)
         return Trace(index, pointer, tensor.size_bytes // place.rows, place.rows, place.stride_bytes)
+
+
+def bytes_parameter(name: str) -> str:
+    """The declaration of a parameter that is a memory of the model."""
+    return f"{'const ' if name == LAYER_WEIGHTS else ''}uint8_t *{name}"
 
 
 def rows_read(layer: Layer) -> dict[int, Tensor]:

@@ -48,9 +48,15 @@ def _json(value: object, margin: str = "\n") -> str:
 
 
 def manifest_of(
-    program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...], files: Mapping[str, bytes]
+    program: Program,
+    ports: tuple[Port, ...],
+    arrays: Arrays,
+    layers: tuple[LayerText, ...],
+    files: Mapping[str, bytes],
+    weights_bytes: int,
 ) -> dict:
-    """The manifest. `buffers` are those of the arena as linked, `peak_buffers` those of `peak_bytes`, with io inside."""
+    """The manifest; `weights_bytes` are those of the arrays as they are printed. `buffers` are those of the arena as linked,
+    `peak_buffers` those of `peak_bytes`, with io inside."""
     places = Places(program, ports, arrays)
     return {
         "schema": SCHEMA,
@@ -70,13 +76,13 @@ def manifest_of(
             "nodes": {layer.node.name: layer.symbol for layer in program.layers},
             "tensors": {
                 **{port.tensor.name: _port_symbol(program, port) for port in ports},
-                **{name: array.symbol for name, array in arrays.of_tensor.items()},
+                **{name: array.symbol for name, array in arrays.of_tensor.items() if not program.options.replaces_weights},
             },
         },
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         "macs": program.model_macs,
         "macs_executed": sum(layer.macs for layer in program.layers),
-        "weights_bytes": arrays.size_bytes,
+        "weights_bytes": weights_bytes,
         **_memory(program),
         "cascades": [_cascade(cascade) for cascade in program.cascades if not cascade.is_cut],
         **({"steps": _steps(program, program.waiting)} if program.waiting else {}),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aidge_build.cascade.row_layer import ROW_AXIS
 from aidge_build.contract.mem_info import MemInfo
-from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.ports import Port
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
@@ -19,6 +19,7 @@ from aidge_build.program import Layer, Place, Program
 LAYER_ARENA = "arena"
 RUN_ARENA = "arena_bytes"
 LAYER_STATE, RUN_STATE = "state", "state_bytes"  # the same of the state
+LAYER_WEIGHTS, RUN_WEIGHTS = "weights", "weights_bytes"  # and of weights that can be replaced
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Places:
         self._inputs = [port for port in ports if port.is_input]
         self._outputs = [port for port in ports if not port.is_input]
         self._arrays = arrays
+        self._numbers = {array.symbol: number for number, array in enumerate(arrays.replaceable)}
         self._spots: dict[tuple[str, int], Spot] = {}
 
     def spot(self, tensor: Tensor, layer: Layer) -> Spot:
@@ -99,7 +101,7 @@ class Places:
         """The C expression of a pointer to the tensor's elements, of the tensor's type."""
         spot = self.spot(tensor, layer)
         if spot.symbol:
-            return spot.symbol
+            return self.constant(self._arrays.of_tensor[tensor.name])
         if spot.port is not None and spot.port.is_input and written:
             raise self._fault(f"tensor '{tensor.name}' is written into the firmware's input", layer)
         target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
@@ -115,11 +117,18 @@ class Places:
         start = f"(({const}uint8_t *)({const}void *){spot.port.parameter})"
         return _cast(target, f"&{start}[{spot.offset_bytes}]", tensor)
 
+    def constant(self, array: Array) -> str:
+        """The C expression of a pointer to the first element of a constant array."""
+        if not self.program.options.replaces_weights or array.symbol not in self._numbers:
+            return array.symbol
+        number = self._numbers[array.symbol]
+        return f"(const {array.dtype.c_type} *){self.program.name}_constant({LAYER_WEIGHTS}, {number}u)"
+
     def described(self, tensor: Tensor, layer: Layer) -> str:
         """The place in words, for comments and the manifest."""
         spot = self.spot(tensor, layer)
         if spot.symbol:
-            return spot.symbol
+            return "the weights" if self.program.options.replaces_weights else spot.symbol
         if spot.in_state:
             return f"state bytes {spot.offset_bytes}..{spot.offset_bytes + max(1, tensor.size_bytes) - 1}"
         if spot.in_arena:

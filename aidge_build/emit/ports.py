@@ -14,6 +14,8 @@ _OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIO
 _ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES")  # of models whose input comes by rows
 _STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEPS")  # of models that run in steps
 _RECORD_MACROS = ("RECORD_BYTES",)  # of models that keep the last inferences
+_CODES = ("OK", "POINTER", "MORE", "ORDER", "WEIGHTS")  # of models whose functions return more than 0 and 1
+_WEIGHTS_MACROS = (*_CODES, "WEIGHTS_ALIGNMENT")  # of models whose weights can be replaced
 _LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 
@@ -58,12 +60,14 @@ def ports_of(program: Program) -> tuple[Port, ...]:
     taken += ["self", "state", "state_bytes"] if program.states.size_bytes else []
     taken += ["self", "at", "rows", "count", "steps"] if program.progress else []
     taken += ["self", "at", "code", "steps"] if program.waiting else []
+    taken += ["self", "weights", "weights_bytes"] if program.options.replaces_weights else []
     parameters = Namer(taken=taken)
     reserved = [*_OTHER_MACROS, *(_LABEL_MACROS if labels_of(program) else ()), *(_ROW_MACROS if program.progress else ())]
     reserved += _STEP_MACROS if program.waiting else ()
     reserved += _RECORD_MACROS if program.recording else ()
     reserved += ["DMA_LINE"] if program.options.dma_line else []
     endings = (*MACRO_ENDINGS, *(("_DMA_BYTES",) if program.options.dma_line else ()))
+    reserved += _WEIGHTS_MACROS if program.options.replaces_weights else ()
     macros = Namer(prefix, (f"{prefix}_{word}" for word in reserved))
     sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, names in sides:

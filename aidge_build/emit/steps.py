@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from aidge_build.emit.cascades import CascadeText
 from aidge_build.emit.hooks import Hooks
 from aidge_build.emit.layers import LayerText, Trace
-from aidge_build.emit.places import RUN_ARENA, RUN_STATE
+from aidge_build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.emit.ports import Port
+from aidge_build.emit.replaced import bound_of
 from aidge_build.emit.rows import progress_type
 from aidge_build.program import Program
 
@@ -19,7 +20,7 @@ from aidge_build.program import Program
 @dataclass(frozen=True)
 class StepsText:
     """What the template needs. `fields` are the declarations of N_progress, `told` what N_begin is told, as (declaration, name);
-    `arenas` and `state` are the locals that cases use, as (name, C text); `cases` are the lines of each layer's step,
+    `locals` are those that cases use, as (declaration, C text); `cases` are the lines of each layer's step,
     `begun` the hooks that N_begin calls."""
 
     type: str
@@ -80,6 +81,7 @@ def steps_text(
     if hooks is not None:
         begun = hooks.before_input.calls
         cases[-1] = (*cases[-1], *hooks.after_output.calls)
+    known += [(RUN_WEIGHTS, bound_of(program))] if program.options.replaces_weights else []
     used = _words([line for case in cases for line in case])
     return StepsText(
         progress_type(program),
@@ -87,11 +89,15 @@ def steps_text(
         f"&{progress_symbol(program)}" if owned else "&self->progress",
         step_fields(program, ports),
         tuple((_constant_pointer(port), port.parameter) for port in given if port.parameter in used),
-        tuple((name, text) for name, text in known if name in used),
+        tuple((_declared(name), text) for name, text in known if name in used),
         tuple(cases),
         begun,
-        tuple((name, text) for name, text in known if name in _words(begun)),
+        tuple((_declared(name), text) for name, text in known if name in _words(begun)),
     )
+
+
+def _declared(name: str) -> str:
+    return f"{'const ' if name == RUN_WEIGHTS else ''}uint8_t *const {name}"
 
 
 def _words(lines: Iterable[str]) -> set[str]:

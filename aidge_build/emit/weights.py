@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.emit.arrays import Array, Arrays
+from aidge_build.emit.arrays import Array
 from aidge_build.emit.claim import c_string, claim_assembly
 from aidge_build.emit.template import render_file
 from aidge_build.naming import comment_text
@@ -25,11 +26,11 @@ class ArrayText:
     size_bytes: int
 
 
-def weights_files(program: Program, arrays: Arrays, claim: dict) -> dict[str, bytes]:
+def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dict[str, bytes]:
     """File name -> content."""
     incbin = program.options.weights == "incbin"
     texts, binary = [], bytearray()
-    for array in arrays.all:
+    for array in arrays:
         if incbin:
             binary += bytes(-len(binary) % array.alignment)
         numbers = "" if incbin else "\n".join(f"    {line}" for line in array.lines())
@@ -42,8 +43,10 @@ def weights_files(program: Program, arrays: Arrays, claim: dict) -> dict[str, by
         prefix=program.name.upper(),
         arrays=texts,
         incbin=incbin,
-        needs_math=not incbin and any(map(_needs_math, arrays.all)),
+        needs_math=not incbin and any(map(_needs_math, arrays)),
         claim=[c_string(line) for line in claim_assembly(claim)] if program.options.assembly == "on" else [],
+        replaces_weights=program.options.replaces_weights,
+        blob_bytes=len(arrays[0].data) if program.options.replaces_weights else 0,
     )
     files = {f"{program.name}_weights.c": text.encode("ascii")}
     if incbin:

@@ -34,6 +34,7 @@ class LinearConstants:
     zero_point: int
     low: int
     high: int
+    is_any: bool = False  # other weights must find the same code
 
     @property
     def multipliers(self) -> numpy.ndarray:

@@ -33,7 +33,7 @@ class Linear:
     """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator.
 
     `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit of the unit of the sums. What `requantization`
-    scales, with a factor for each channel, is `unit` times as large.
+    scales, with a factor for each channel, is `unit` times as large. `is_any`: other weights must find the same code.
     """
 
     rows: numpy.ndarray
@@ -46,6 +46,7 @@ class Linear:
     clamp: tuple[int, int]
     fractions: numpy.ndarray
     unit: int = 1  # a power of two
+    is_any: bool = False
 
     @property
     def factors(self) -> numpy.ndarray:
@@ -117,7 +118,9 @@ class LinearNode(KernelNode):
         low, high = (numbers.bias + ends.sum(axis=1) for ends in (numpy.minimum(*products), numpy.maximum(*products)))
         clamp, nothing = (numbers.low, numbers.high), numpy.zeros(len(rows), numpy.int64)
         points = numbers.zero_point, numbers.input_zero_point
-        found = Linear(rows, numbers.bias, numbers.requantization, low, high, *points, clamp, nothing)
+        found = Linear(
+            rows, numbers.bias, numbers.requantization, low, high, *points, clamp, nothing, is_any=self.view.any_weights
+        )
         is_coarse = self.inputs[1].dtype is DType.int16 and not isinstance(numbers.requantization, FixedFactors)
         return without_constants(_in_coarse_units(found) if is_coarse else found)
 
@@ -187,10 +190,10 @@ class IntegerForm:
 def integer_forms(
     linear: Linear, low: bool = True, high: bool = True, is_tuned: bool = True, scale: int = 256
 ) -> Iterator[IntegerForm]:
-    """One candidate for each shift; `is_tuned` as in `low_form`, `scale` as in `high_form`."""
+    """One candidate for each shift, where weights stay as they are; `is_tuned` as in `low_form`, `scale` as in `high_form`."""
     stairs, free = linear.staircase(), linear.free_of_clamp
     nothing = numpy.zeros(len(free), numpy.int64)
-    for shift in SHIFTS:
+    for shift in shifts_of(linear):
         lows = low_form(stairs, shift, is_tuned) if low else LowForm(nothing, nothing, nothing)
         highs = high_form(stairs, shift + HIGH_SHIFT, scale) if high else HighForm(nothing, nothing)
         yield IntegerForm(
@@ -200,13 +203,18 @@ def integer_forms(
         )
 
 
+def shifts_of(linear: Linear) -> tuple[int, ...]:
+    """Those that a form is searched for: which of them proves most depends on the weights."""
+    return SHIFTS[:1] if linear.is_any else SHIFTS
+
+
 def word_forms(linear: Linear, is_packed: bool) -> Iterator[IntegerForm]:
     """One candidate for each shift of what goes to halves of words, which hold y + ABOVE before it is limited to int8: `low`, at
     shift 0, for accumulators that go to the lower halves, `high` for the others, with 8 fraction bits if `is_packed`, or as they
     are. Only channels in which nothing leaves 16 bits."""
     stairs, free = linear.staircase(), linear.free_of_clamp
     lower = _in_halves(linear, low_form(stairs, 0), 0, free)
-    for shift in SHIFTS:
+    for shift in shifts_of(linear):
         upper: LowForm | HighForm = low_form(stairs, shift)
         if is_packed:
             upper = high_form(stairs, shift + HIGH_SHIFT, added=ABOVE)
@@ -227,7 +235,7 @@ def _in_halves(linear: Linear, form: LowForm | HighForm, shift: int, free: numpy
 def fine_form(linear: Linear) -> IntegerForm:
     """For the sums of `in_fine_units`, which carry fraction bits in every channel: the best form without constants."""
     stairs, count, free = linear.staircase(), len(linear.rows), linear.free_of_clamp
-    highs = [(shift, high_form(stairs, shift, linear.unit)) for shift in (shift + HIGH_SHIFT for shift in SHIFTS)]
+    highs = [(shift, high_form(stairs, shift, linear.unit)) for shift in (shift + HIGH_SHIFT for shift in shifts_of(linear))]
     shift, high = max(highs, key=lambda found: int((found[1].multipliers > 0).sum()))
     multipliers = numpy.where(free, high.multipliers, 0)
     extras = high.offsets - numpy.where(multipliers > 0, linear.fractions, 0)  # the bias holds the fraction already

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The one table of options, and what is written from it: arguments of the verbs, names in SCons and CMake, the page."""
 
-from aidge_build.options.arguments import add_options
+from aidge_build.options.arguments import add_options, with_given, words_of
 from aidge_build.options.table import (
     ACCURACY,
     BOARD_PATH,
@@ -31,4 +31,6 @@ __all__ = [
     "Option",
     "add_options",
     "options_named",
+    "with_given",
+    "words_of",
 ]

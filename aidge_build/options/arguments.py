@@ -42,3 +42,25 @@ def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> N
 def _help(option: Option) -> str:
     default = f" (default: {option.default})" if option.default else ""
     return option.meaning + (" (repeat)" if option.repeated else default)
+
+
+_PATHS = ("file", "folders", "checkouts")
+
+
+def words_of(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
+    """The words of a command line that mean the same, without options that are at their default and without paths."""
+    found = []
+    for option in options:
+        value = getattr(arguments, option.argument, None)
+        if option.kind not in _PATHS and value not in (option.default or None, None, []):
+            found += [f"--{option.name}={one}" for one in (value if isinstance(value, list) else [value])]
+    return found
+
+
+def with_given(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> argparse.Namespace:
+    """`arguments`, and what `remembered` says where they are at their default."""
+    values = vars(arguments).copy()
+    for option in options:
+        if values[option.argument] in (option.default or None, None, []):
+            values[option.argument] = getattr(remembered, option.argument)
+    return argparse.Namespace(**values)

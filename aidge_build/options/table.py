@@ -242,6 +242,14 @@ MODEL = Group(
             metavar="N",
         ),
         Option(
+            "update",
+            "weights: new weights can be put into firmware in the field, by N_bind; no code depends on their values "
+            "(docs/c-api.md)",
+            values=("none", "weights"),
+            default="none",
+        ),
+        Option("weights-version", "with --update weights: of these; a higher one is newer", "number", metavar="N"),
+        Option(
             "constant-channels",
             "off: channels that always have the same value are kept as the model has them",
             values=("on", "off"),

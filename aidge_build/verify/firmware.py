@@ -180,12 +180,21 @@ def _harness(program: Program, trace: bool, given_states: bool = False) -> str:
         instance=f"{program.name}_init(&instance, {arena}{', state.bytes' if program.states.size_bytes else ''})"
         if instance
         else "",
+        bind=_bind(program),
         state_bytes=program.states.size_bytes if instance else 0,
         arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
         arena_alignment=program.arena_alignment,
         copies_in=copies_in,
         copies_out=copies_out,
     )
+
+
+def _bind(program: Program) -> str:
+    """The call that takes the weights of the program itself; "" where they stay as they are."""
+    if not program.options.replaces_weights:
+        return ""
+    name, instance = program.name, "&instance, " if has_instances(program) else ""
+    return f"{name}_bind({instance}{name}_weights, {name}_weights_bytes)"
 
 
 def _c(tensor: Tensor) -> dict:

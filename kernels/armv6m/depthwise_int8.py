@@ -50,7 +50,7 @@ class DepthwiseInt8(LinearNode):
         fast, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, False)
         texts = [text]
         sums = ""
-        if kinds.kinds.any():
+        if kinds.kinds.any() or linear.is_any:
             sums, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
             texts.append(text)
         function, text = layer(fast, sums)

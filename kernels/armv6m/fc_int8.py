@@ -21,6 +21,7 @@ from .fc import TOGETHER, texts
 from .fc_layout import HALF, UNITS, Layout, blocks_of, layout
 from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, head, kinds_of
 
+ANY_OUTLIERS = 8  # weights, one of which may be kept apart, where others may come
 MOST_ROWS = 4  # six pixels cost as much as one
 MOST_COLUMN_BYTES = 4096  # of rows that are computed as pixels
 MOST_INDEX = 32767  # of an output or a tap in a list of halfwords
@@ -76,10 +77,12 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
-    found = layout(linear.rows, node.view.objective)
+    found = layout(linear.rows, node.view.objective, linear.is_any)
     numbers, kinds = _numbers(linear, found)
-    marks = numpy.flatnonzero(kinds.kinds)
+    marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
     outliers = _outliers(linear.rows, found)
+    if linear.is_any:  # room for those of other weights: a weight of 0 is none
+        outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - len(outliers))), (0, 0)))
     singles = outputs - found.paired
     others = tuple(kind for kind, wanted in (("outliers", len(outliers)), ("marks", len(marks))) if wanted)
     function, functions = texts(found.units, found.turn_units, singles > 0, others)

@@ -86,10 +86,11 @@ def too_large(rows: numpy.ndarray, units: int) -> numpy.ndarray:
     return found.reshape(rows.shape)
 
 
-def layout(rows: numpy.ndarray, objective: str) -> Layout:
-    """The cheapest layout of weights [outputs, features]; instructions, and the text that it needs, which `objective` weighs."""
+def layout(rows: numpy.ndarray, objective: str, is_any: bool = False) -> Layout:
+    """The cheapest layout of weights [outputs, features]; instructions, and the text that it needs, which `objective` weighs.
+    `is_any`: the one that suits most weights, which has short chunks alone."""
     candidates = []
-    for last in range(len(UNITS)):
+    for last in range(1 if is_any else len(UNITS)):
         blocks, taps = blocks_of(rows.shape[1], UNITS[last])
         whole = filled(rows, blocks * taps)
         outliers = {units: too_large(whole, units) for units in UNITS[: last + 1]}

@@ -14,6 +14,7 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.kernel_kit.byte_weights import offsets_of
 from aidge_build.kernel_kit.linear_int8 import Linear
 
+ANY_CHUNK = 128  # taps whose sums fit with most weights
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
 GENERAL = -1  # in place of a width: no narrow form is proved
 GENERAL_KIND = 255  # in place of a number of corrections
@@ -76,9 +77,10 @@ def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
     is_proved = bool(
         (form.proved & (reach < 1 << 31) & (form.widths < 1 << WIDTH_BITS)).all()
     ) and corrections <= MOST_CORRECTIONS * len(rows)
-    if is_proved and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
+    if is_proved and not linear.is_any and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
         return _stream(linear, form, rows, added, offsets, Form.single, turn_words, whole, groups)
-    chunks = next(count for count in range(1, whole // step + 1) if _chunk_fits(rows, count, step))
+    fewest = -(-whole // max(step, ANY_CHUNK)) if linear.is_any else 1
+    chunks = next(count for count in range(fewest, whole // step + 1) if _chunk_fits(rows, count, step))
     taps = -(-whole // (chunks * step)) * step
     if is_proved:
         return _stream(linear, form, rows, added, offsets, Form.chunked, turn_words, taps, groups)
@@ -96,7 +98,7 @@ def _stream(
     chunk_taps: int,
     groups: int,
 ) -> Stream:
-    has_corrections = kind is not Form.sums and any(form.corrections)
+    has_corrections = kind is not Form.sums and (linear.is_any or any(form.corrections))
     counts = numpy.array(list(map(len, form.corrections))) * has_corrections
     numbers = numpy.stack([offsets, form.widths + (counts << WIDTH_BITS), form.constants, form.multipliers], axis=1)
     if kind is Form.sums:

@@ -35,11 +35,12 @@ class Form:
     proved: int
     fine_bits: int
     has_offsets: bool  # whether the weights are bytes but for an offset of each channel
+    is_any: bool  # whether other weights, of which fewer lines are proved, must find the same text
 
     @property
     def is_proved(self) -> bool:
         """Whether every channel has a line."""
-        return self.proved == len(self.channels)
+        return self.proved == len(self.channels) and not self.is_any
 
     @property
     def variant(self) -> str:
@@ -69,9 +70,9 @@ def are_exact(linear: Linear) -> numpy.ndarray:
 
 def form_of(linear: Linear) -> Form:
     """The line that is proved for most channels."""
-    stairs, free = linear.staircase(), bool(linear.free_of_clamp.all())
+    stairs, free = linear.staircase(), not linear.is_clamped if linear.is_any else bool(linear.free_of_clamp.all())
     best, shift = line(stairs, SHIFTS[0]), SHIFTS[0]
-    for other in SHIFTS[1:]:
+    for other in () if linear.is_any else SHIFTS[1:]:
         if (best.multipliers > 0).all():
             break
         found = line(stairs, other)
@@ -81,7 +82,7 @@ def form_of(linear: Linear) -> Form:
     fine_bits = linear.unit.bit_length() - 1 if linear.fractions[~is_proved].any() else 0
     others = _float_words(linear.in_fine_units() if fine_bits else linear)
     words = numpy.where(is_proved[:, None], _line_words(linear, best), others)
-    return Form(words, shift, not free, int(is_proved.sum()), fine_bits, bool(offsets_of(linear.rows).any()))
+    return Form(words, shift, not free, int(is_proved.sum()), fine_bits, bool(offsets_of(linear.rows).any()), linear.is_any)
 
 
 def head(linear: Linear, form: Form) -> numpy.ndarray:

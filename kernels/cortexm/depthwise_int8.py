@@ -78,10 +78,13 @@ class DepthwiseInt8(LinearNode):
         layer, linear = self.layer(self.view), self.linear(taps_last_channels(self.inputs[1].data))
         fpu = has_fpu(self.view)
         integers, is_fixed = integers_of(linear, fpu), linear.fixed_form() is not None
-        if is_fixed and int(integers.is_proved.sum()) < len(linear.rows) // 2:  # a text for both is the longer one
+        if (
+            is_fixed and not linear.is_any and int(integers.is_proved.sum()) < len(linear.rows) // 2
+        ):  # a text for both is the longer one
             integers = integers.without()
         is_proved, proved = integers.is_proved, int(integers.is_proved.sum())
-        in_float, has_fixed = fpu and not is_fixed, is_fixed and proved < len(linear.rows)
+        has_others = proved < len(linear.rows) or linear.is_any
+        in_float, has_fixed = fpu and not is_fixed, is_fixed and has_others
         is_doubled = has_fixed and not layer.is_narrow and int(numpy.abs(linear.rows).max(initial=0)) < 1 << 14
         scales = channel_scales(linear, integers, in_float, is_doubled)
         layer = replace(
@@ -92,14 +95,18 @@ class DepthwiseInt8(LinearNode):
         )
         stream = pack(linear, layer, integers, in_float)
         largest = scales * linear.largest + scales - 1
-        is_near = is_fixed or bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
+        is_near = (
+            is_fixed
+            or not linear.is_any
+            and bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
+        )
         function, functions = texts(
             layer,
             Form(
                 integers.shift,
                 integers.limits,
-                has_integers=proved > 0,
-                has_floats=proved < len(linear.rows),
+                has_integers=proved > 0 or linear.is_any,
+                has_floats=has_others,
                 together=in_text(self.together, self.view),
                 has_fpu=fpu,
                 is_near=is_near,

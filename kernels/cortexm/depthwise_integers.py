@@ -44,7 +44,7 @@ class Integers:
 def integers_of(linear: Linear, has_fpu: bool) -> Integers:
     """The form that proves most. Limits that no saturation has wait in registers of the FPU."""
     limits, free = limits_of(linear.clamp), linear.free_of_clamp
-    has_ends = limits.is_more and has_fpu and bool(free.mean() < MOST_FREE)
+    has_ends = limits.is_more and has_fpu and bool(free.mean() < MOST_FREE) and not linear.is_any
     if has_ends or not limits.is_more:
         linear = replace(linear, clamp=INT8)
     scale = weights_scale(linear)
@@ -55,7 +55,7 @@ def integers_of(linear: Linear, has_fpu: bool) -> Integers:
     )
     found = Integers(form.shift, form.high.multipliers > 0, form.high.multipliers, form.high.offsets, limits, has_ends)
     is_whole = linear.unit == 1 and not linear.fractions.any()
-    if found.is_proved.all() or not is_whole or (limits.is_more and not (has_ends or free.all())):
+    if linear.is_any or found.is_proved.all() or not is_whole or (limits.is_more and not (has_ends or free.all())):
         return found
     even = even_form(linear.requantization, linear.zero_point, linear.largest, scale)
     if even is None or even.shift < HIGH_SHIFT:

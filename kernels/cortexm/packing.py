@@ -180,9 +180,10 @@ def pack_blocks(
     linear = linear if limits.is_more else unlimited
     groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike)
     if has_fpu and not (by_tap or is_alike or is_even) and _are_rounded_small(linear).all():
-        may_end = limits.is_more and free < MOST_FREE
+        may_end = limits.is_more and free < MOST_FREE and not linear.is_any
         words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
+        gain = TEXT_WORTH * len(starts) * (not limits.is_more) if linear.is_any else gain
         if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack or (words.fixed and not is_row)):
             groups, has_ends = words, may_end
     has_fractions = not all(groups.takes_fractions(first, has_fpu) for first in starts)
@@ -198,6 +199,8 @@ def pack_blocks(
     ]
     proofs = {first: groups.is_proved(first) for first in starts}
     is_mixed, numbers = len(set(proofs.values())) > 1, []
+    if linear.is_any:  # which groups are proved depends on the weights, and the stream says it
+        is_mixed = is_even = True
     stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
     for block in blocks:
         numbers += head
@@ -217,12 +220,15 @@ def pack_blocks(
         sum(proofs.values()),
         EVEN if is_even else STATED if stated else INTEGER if proofs[0] else ROUNDED,
         has_fpu,
-        bool(groups.fixed) or _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
+        bool(groups.fixed)
+        or not linear.is_any
+        and _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
         has_fractions,
         fraction_bits,
         has_fpu
         and not groups.fixed
         and not all(proofs.values())
+        and not linear.is_any
         and linear.zero_point % 2 == 0
         and bool(_are_rounded_small(linear).all()),
         groups.fixed,

@@ -76,6 +76,9 @@ def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, F
         return form, None
     fused = fused_numbers(numbers, bits)
     pairs = fused.is_proved.reshape(-1, 2).all(axis=1)
+    if numbers.is_any:  # how many are proved depends on the weights
+        is_worth = form.adds and plan.saved_by_fusing * len(pairs) > LEAST_SAVED
+        return (replace(form, fused=True, mixed=True), fused) if is_worth else (form, None)
     if pairs.all():
         return replace(form, fused=True, fixed=None), fused
     if form.adds and plan.saved_by_fusing * pairs.sum() > LEAST_SAVED:

@@ -85,4 +85,4 @@ BYTES_APART = Predicate("weights that are int8 plus an offset for each output", 
 def numbers_of(node: KernelNode, rows: numpy.ndarray) -> tuple[LinearConstants, int]:
     """The numbers of a layer with these weights [outputs, taps], of which `weights` are shifted; and by how many bits."""
     numbers = linear_constants(node.operator, node.inputs, node.outputs[0], rows)
-    return replace(numbers, weights=shifted(rows)), bits_of(rows)
+    return replace(numbers, weights=shifted(rows), is_any=node.view.any_weights), bits_of(rows)

@@ -24,9 +24,10 @@ def fusing(
     if tiles < fewest and not fixed:
         return {}, None
     fused = fused_numbers(numbers, bits)
-    if fused.is_proved.all():
+    proved = len(fused.is_proved) if numbers.is_any else fused.is_proved.sum()  # how many are depends on the weights
+    if fused.is_proved.all() and not numbers.is_any:
         return {"fused": True, "fixed": None}, fused
-    if adds and 4 * tiles * fused.is_proved.sum() > LEAST_SAVED:
+    if adds and 4 * tiles * proved > LEAST_SAVED:
         return {"fused": True, "mixed": True}, fused
     return {}, None
 

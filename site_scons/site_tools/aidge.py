@@ -74,6 +74,8 @@ OPTIONS = {
     "memory_model": ("--memory-model", "word", ("default", "plain", "cascade")),
     "ram_budget": ("--ram-budget", "word", ()),
     "max_step": ("--max-step", "number", ()),
+    "update": ("--update", "word", ("none", "weights")),
+    "weights_version": ("--weights-version", "number", ()),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
     "assembly": ("--assembly", "word", ("on", "off")),
     "quantize": ("--quantize", "file", ()),

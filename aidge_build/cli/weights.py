@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""The verb `weights`: new weights for firmware that is in the field already, and the proof that they suit."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.compile import compile
+from aidge_build.elf.claim import Claim, ClaimedUpdate
+from aidge_build.elf.claims import read_claims
+from aidge_build.elf.findings import ERROR
+from aidge_build.elf.identity_proof import check_identity
+from aidge_build.elf.image import Image, read_image
+from aidge_build.emit.blob import read_blob
+from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.options import MODEL, with_given
+from aidge_build.output import write_files
+from aidge_build.request import CompileRequest
+from aidge_build.sources import Sources
+
+SUMMARY = "make new weights for firmware that is in the field, and prove that they suit"
+_HINT = "generate the model with --update weights"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model_arguments(parser)
+    parser.add_argument("--against", required=True, metavar="ELF", help="the firmware, which says with which options it was made")
+    parser.add_argument("--out", required=True, metavar="FILE", help="where the block that N_bind takes is written")
+    parser.add_argument("--name", help="the model in the firmware, where several can get new weights")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    image = read_image(Path(arguments.against))
+    claim, update = _claimed(image, arguments.name)
+    for finding in check_identity(image, claim):
+        if finding.severity == ERROR:
+            raise CheckFailed(finding.text, where=arguments.against, code=finding.code)
+    request = load(_merged(arguments, update), claim.model)
+    sources = compile(request)
+    _require_suits(request, sources, claim, update)
+    head = read_blob(sources.blob, arguments.out)
+    write_files({Path(arguments.out): sources.blob})
+    where = Path(arguments.against).name
+    line = (
+        f"{arguments.out}: weights of {claim.model} for {where}, version {head.version:,}, {head.size_bytes:,} B: the code "
+        f"of all {len(update.layers)} layers is that of the firmware"
+    )
+    return Outcome([line], {"model": claim.model, "version": head.version, "size_bytes": head.size_bytes, "layout": head.layout})
+
+
+def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
+    found = [(claim, claim.update) for claim in read_claims(image) if claim.update is not None and name in (None, claim.model)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(claim.model for claim, _ in found)
+        raise AidgeError(f"has several models that can get new weights: {names}", where=image.path, code="USAGE", hint="--name")
+    model = f"no model {name}" if name else "no model"
+    raise AidgeError(f"has {model} whose weights can be replaced", where=image.path, code="WEIGHTS", hint=_HINT)
+
+
+def _merged(arguments: argparse.Namespace, update: ClaimedUpdate) -> argparse.Namespace:
+    """The options of the firmware where the command says nothing else; a version that is not given is the next one."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_model_arguments(parser)
+    try:
+        remembered = parser.parse_args([arguments.model, *update.made_with])
+    except (argparse.ArgumentError, SystemExit) as error:
+        raise AidgeError(
+            "was generated with options that this version does not know",
+            where=arguments.against,
+            tried=update.made_with,
+            code="WEIGHTS",
+            hint="use the version of aidge-build that made it",
+        ) from error
+    remembered.weights_version = update.version + 1
+    return with_given(arguments, remembered, MODEL.options)
+
+
+def _require_suits(request: CompileRequest, sources: Sources, claim: Claim, update: ClaimedUpdate) -> None:
+    """The same code reads both: what kernels proved about the old weights they have proved about the new ones."""
+    new = sources.manifest["claim"]["update"]
+    if new["layout"] == update.layout and sources.manifest["claim"]["interface"] == claim.interface:
+        return
+    raise CheckFailed(_difference(sources, update, claim), where=request.file_name, code="WEIGHTS", hint=_advice(update))
+
+
+def _difference(sources: Sources, update: ClaimedUpdate, claim: Claim) -> str:
+    new, layers = sources.manifest["claim"]["update"], sources.manifest["layers"]
+    for before, after in zip(update.ports, new["ports"], strict=False):
+        if before != after:
+            return f"the firmware has {before}; the new model has {after}"
+    if len(layers) != len(update.layers):
+        return f"the firmware computes {len(update.layers)} layers, the new model needs {len(layers)}"
+    for layer, made, (kernel, code) in zip(layers, new["layers"], update.layers, strict=True):
+        if made["kernel"] != kernel:
+            refused = next((one["reason"] for one in layer["rejected"] if kernel.endswith(f" {one['kernel']}")), "")
+            return f"layer {layer['name']} has the kernel {kernel} in the firmware, these weights need {made['kernel']}" + (
+                f": {refused}" if refused else ""
+            )
+        if made["code"] != code:
+            note = f" ({layer['note']})" if layer["note"] else ""
+            return f"layer {layer['name']}: these weights need other code of {kernel}{note}"
+    tool = sources.manifest["claim"]["tool"]
+    if claim.interface != sources.manifest["claim"]["interface"]:
+        return "the names, shapes or options of the interface differ"
+    return f"all layers are the same, but the code around them is not that of version {tool} of aidge-build"
+
+
+def _advice(update: ClaimedUpdate) -> str:
+    options = " ".join(update.made_with)
+    return f"the firmware was generated with `{options}`; what differs needs new firmware, too"

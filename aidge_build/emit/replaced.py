@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Weights that are replaced in the field: what N_bind compares, and how layers find their constants."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.emit.arrays import Array, Arrays
+from aidge_build.emit.blob import ALIGNMENT, CRC_BYTE, FORMAT, HEAD_BYTES, MAGIC, digest_words, make_blob
+from aidge_build.emit.layers import LayerText
+from aidge_build.naming import DIGEST_DIGITS
+from aidge_build.program import Program
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ReplacedText:
+    """What the template needs: numbers of the head of a block (emit/blob.py), and `bound`, C text: where N_bind stores the
+    pointer."""
+
+    magic: int
+    format: int
+    interface: tuple[int, int]
+    layout: tuple[int, int]
+    count: int
+    bound: str
+    alignment: int = ALIGNMENT
+    head_bytes: int = HEAD_BYTES
+    crc_byte: int = CRC_BYTE
+
+    @property
+    def least_bytes(self) -> int:
+        """A block is not shorter than its head and its table."""
+        return self.head_bytes + 4 * self.count
+
+
+def replaced_text(program: Program, arrays: Arrays, interface: str, layout: str) -> ReplacedText | None:
+    """None for a model whose weights stay as they are."""
+    if not program.options.replaces_weights:
+        return None
+    numbers = (digest_words(interface), digest_words(layout), len(arrays.replaceable))
+    return ReplacedText(MAGIC, FORMAT, *numbers, bound_of(program))
+
+
+def bound_of(program: Program) -> str:
+    """Where N_bind stores the pointer, as C text."""
+    return "self->weights" if program.options.arena == "caller" else bound_symbol(program)
+
+
+def bound_symbol(program: Program) -> str:
+    """The C name of the pointer to the weights in use, where the model owns its memory."""
+    return f"{program.name}_bound"
+
+
+def blob_symbol(program: Program) -> str:
+    """The C name of the weights that the code was generated with."""
+    return f"{program.name}_weights"
+
+
+def layout_digest(text: str, layers: Sequence[LayerText], arrays: Arrays) -> str:
+    """The digest of the code of N.c without its comments and the names of layers, which may follow those in the file of a model,
+    and of what a state begins with, which stays.
+
+    Equal code reads equal constants in equal order: whatever a kernel proved about the weights, it chose this code for both.
+    """
+    plain = _COMMENT.sub("", text)
+    number = {layer.symbol: f"layer_{position}" for position, layer in enumerate(layers)}
+    plain = re.sub(r"[A-Za-z_]\w*", lambda word: number.get(word[0], word[0]), plain)
+    start = arrays.initial_state.sha256 if arrays.initial_state else ""
+    return hashlib.sha256(re.sub(r"\s+", " ", plain + start).encode()).hexdigest()[:DIGEST_DIGITS]
+
+
+def in_flash(program: Program, arrays: Arrays, interface: str, layout: str) -> tuple[Array, ...]:
+    """The arrays that N_weights.c defines: each constant, or one block that holds those that can be replaced."""
+    if not program.options.replaces_weights:
+        return arrays.all
+    blob = make_blob(arrays.replaceable, interface, layout, program.options.weights_version)
+    whole = Array(blob_symbol(program), numpy.frombuffer(blob, numpy.uint8), "all weights, checked by their user", ALIGNMENT)
+    return (whole, *([arrays.initial_state] if arrays.initial_state else []))

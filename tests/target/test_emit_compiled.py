@@ -16,7 +16,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from aidge_build.emit import emit
-from aidge_build.emit.arrays import Array, Arrays
+from aidge_build.emit.arrays import Array
 from aidge_build.emit.claim import CLAIM_VERSION, claim_of
 from aidge_build.emit.weights import weights_files
 from aidge_build.graph.dtype import DType
@@ -269,9 +269,8 @@ def test_the_digest_of_an_array_of_any_type_is_that_of_its_compiled_bytes(tmp_pa
         values = EVERY_TYPE.get(kind.name) or [*kind.range, 5]
         arrays.append(Array(f"toy_{kind.name}", numpy.array([*values, 0], kind.numpy), kind.name))
     arrays.append(Array("toy_nothing", numpy.zeros(0, numpy.int32), "no elements"))
-    whole = Arrays(tuple(arrays), (), {})
-    claim = claim_of(program, [], whole, "", "")
-    write_sources(Sources(weights_files(program, whole, claim), {}), tmp_path)
+    claim = claim_of(program, [], arrays, "", "")
+    write_sources(Sources(weights_files(program, arrays, claim), {}), tmp_path)
     succeed([compiler, *(ARM if "arm" in compiler else []), "-O2", "-c", "toy_weights.c"], tmp_path)
     with open(tmp_path / "toy_weights.o", "rb") as stream:
         found = linked_digests(ELFFile(stream), "toy_")

@@ -25,12 +25,12 @@ def noted(*claims: dict | bytes, version: int = VERSION) -> SimpleNamespace:
     """A program with these notes, and nothing else."""
     texts = [claim if isinstance(claim, bytes) else json.dumps(claim).encode() for claim in claims]
     notes = tuple(version.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text for text in texts)
-    return SimpleNamespace(machine="ARM", notes=notes, symbols=(), path="app.elf")
+    return SimpleNamespace(machine="ARM", has_64_bits=False, notes=notes, symbols=(), path="app.elf")
 
 
 def test_what_is_emitted_is_read_again():
     program = chain(region="SRAM1")
-    fields = claim_of(program, ["toy_run"], arrays_of(program), "0123456789ab", "ba9876543210")
+    fields = claim_of(program, ["toy_run"], arrays_of(program).all, "0123456789ab", "ba9876543210")
     (claim,) = read_claims(noted(fields))
     assert (claim.interface, claim.code, claim.cpu, claim.is_contradicted) == ("0123456789ab", "ba9876543210", "", False)
     assert claim.weights == ("toy_first_weights", "toy_first_bias") and claim.weights_bytes == 30
@@ -110,7 +110,7 @@ def test_what_waits_for_rows_has_the_size_of_the_programs_pointers():
         assert (kept.symbol, kept.size_bytes, kept.alignment, kept.word) == ("kws_rows", size, 4, "rows")
         assert read.buffers == ("kws_arena", "kws_rows")
     for machine, size in (("ARM", 12), ("X86_64", 24), ("AARCH64", 24)):
-        image = SimpleNamespace(**{**vars(noted(claim)), "machine": machine})
+        image = SimpleNamespace(**{**vars(noted(claim)), "machine": machine, "has_64_bits": machine != "ARM"})
         assert read_claims(image)[0].kept[0].size_bytes == size
     assert claim_from(CLAIM).kept == ()
     wrong = [5, None, {}, progress(symbol="kws_arena"), progress(symbol="a b"), progress(size_bytes=-1)]

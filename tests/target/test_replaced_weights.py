@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Firmware in the field gets new weights: N_bind takes what suits and refuses all else, and the verb `weights` makes it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import numpy
+import onnx
+import pytest
+
+from aidge_build.bench.other_weights import with_other_weights
+from aidge_build.boards import load_board
+from aidge_build.emulate import run_program
+from aidge_build.toolchain import build_program
+from tests.command import aidge_build
+from tests.programs import EXAMPLE_MODELS, needs_cross_compiler
+from tests.retrained import retrained
+
+DIGITS = EXAMPLE_MODELS["digits.onnx"]
+SETS = 20 if "AIDGE_STRESS" in os.environ else 2
+OK, POINTER, ORDER, WEIGHTS = 0, 1, 3, 4
+SLOT = 64 << 10
+
+MAIN = """#include "net.h"
+#include "semihosting.h"
+
+static union { uint64_t alignment; uint8_t bytes[SLOT]; } slot;
+static int8_t input[NET_INPUT_SIZE], output[NET_OUTPUT_SIZE];
+
+int main(void)
+{
+    int file = semihosting_open("weights.bin", SEMIHOSTING_READ), to = semihosting_open("output.bin", SEMIHOSTING_WRITE);
+    int32_t left = semihosting_length(file);
+    (void)semihosting_read(file, slot.bytes, (uint32_t)left);
+    if (net_run(input, output) != NET_WEIGHTS || net_bind(slot.bytes, sizeof slot.bytes) != NET_OK)
+        return 10;
+    file = semihosting_open("input.bin", SEMIHOSTING_READ);
+    for (left = semihosting_length(file); left > 0; left -= (int32_t)sizeof input) {
+        if (semihosting_read(file, input, sizeof input) != 0u || net_run(input, output) != NET_OK)
+            return 11;
+        (void)semihosting_write(to, output, sizeof output);
+    }
+    return 0;
+}
+"""
+
+
+def compiled(folder: Path, *words, model: Path = DIGITS) -> None:
+    made = aidge_build("compile", model, "--name", "net", "--out", folder, "--update", "weights", *words)
+    assert made.exit_code == 0, made.stderr
+
+
+def on_this_machine(folder: Path, *words) -> ctypes.CDLL:
+    """The generated code as a shared library."""
+    compiled(folder, "--cpu", "host", *words)
+    files = [folder / "net.c", folder / "net_weights.c"]
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", folder / "net.so", *files], check=True)
+    library = ctypes.CDLL(str(folder / "net.so"))
+    library.net_newer.restype = ctypes.c_void_p
+    return library
+
+
+class Slot:
+    """Bytes at an address that is a multiple of 8."""
+
+    def __init__(self, data: bytes, size: int = SLOT):
+        self._memory = ctypes.create_string_buffer(size + 8)
+        self.address = -(-ctypes.addressof(self._memory) // 8) * 8
+        self.write(data)
+
+    def write(self, data: bytes, start: int = 0) -> None:
+        ctypes.memmove(self.address + start, data, len(data))
+
+    @property
+    def pointer(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.address)
+
+
+def own_weights(library: ctypes.CDLL) -> bytes:
+    size = ctypes.c_uint32.in_dll(library, "net_weights_bytes").value
+    return bytes((ctypes.c_uint8 * size).in_dll(library, "net_weights"))
+
+
+def answer(library: ctypes.CDLL, code: int = OK) -> bytes:
+    scores, image = ctypes.create_string_buffer(10), bytes(range(64))
+    assert library.net_run(image, scores) == code
+    return scores.raw
+
+
+def test_damaged_truncated_and_foreign_weights_are_refused_and_nothing_is_computed(tmp_path):
+    library, draw = on_this_machine(tmp_path), random.Random(1)
+    good = own_weights(library)
+    assert answer(library, WEIGHTS) == bytes(10)
+    for number in range(1000):
+        data = bytearray(good)
+        match number % 4:
+            case 0:
+                data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+            case 1:
+                place = draw.randrange(len(data) - 40)
+                data[place : place + 32] = draw.randbytes(32)
+            case 2:
+                del data[draw.randrange(len(data)) :]
+            case 3:
+                data = bytearray(draw.randbytes(draw.randrange(1, len(good))))
+        size = SLOT if number % 3 else len(data)
+        assert library.net_bind(Slot(bytes(data)).pointer, size) == WEIGHTS, number
+        assert answer(library, WEIGHTS) == bytes(10)
+    slot = Slot(good)
+    for pointer, code in ((None, POINTER), (ctypes.c_void_p(slot.address + 4), POINTER), (slot.pointer, OK)):
+        assert library.net_bind(pointer, len(good)) == code
+    assert library.net_bind(slot.pointer, len(good) - 1) == WEIGHTS  # those in use stay
+    assert answer(library) != bytes(10)
+
+
+def test_weights_of_other_code_or_of_an_older_version_are_refused(tmp_path):
+    library, slots = on_this_machine(tmp_path / "new", "--weights-version", "5"), []
+    for name, words, code in (
+        ("other", ("--lib", "ref", "--io", "arena", "--weights-version", "6"), WEIGHTS),
+        ("older", ("--weights-version", "4"), OK),
+        ("newer", ("--weights-version", "6"), OK),
+    ):
+        slots.append(Slot(own_weights(on_this_machine(tmp_path / name, *words))))
+        assert library.net_bind(slots[-1].pointer, SLOT) == code, name
+    assert library.net_bind(ctypes.c_void_p(ctypes.addressof(ctypes.c_uint8.in_dll(library, "net_weights"))), SLOT) == WEIGHTS
+    assert library.net_bind(slots[-1].pointer, SLOT) == OK
+
+
+def test_a_power_cut_at_any_block_of_a_write_leaves_weights_that_are_bound(tmp_path):
+    library = on_this_machine(tmp_path / "old", "--weights-version", "1")
+    old = own_weights(library)
+    new = own_weights(on_this_machine(tmp_path / "new", "--weights-version", "2"))
+    slots = Slot(old), Slot(b"\xff" * SLOT)
+    newer = lambda: library.net_newer(slots[0].pointer, slots[1].pointer, SLOT)  # noqa: E731
+    for written in range(0, len(new) + 256, 256):
+        assert newer() == (slots[1].address if written >= len(new) else slots[0].address), written
+        slots[1].write(new[written : written + 256], written)
+    assert newer() == slots[1].address
+    slots[0].write(bytes(256))
+    assert newer() == slots[1].address
+    slots[1].write(b"\0", len(new) - 1 if new[-1] else len(new) - 5)
+    assert newer() in (None, slots[1].address)
+    slots[1].write(bytes(4))
+    assert newer() is None
+
+
+def test_an_inference_that_goes_on_keeps_its_weights(tmp_path):
+    library = on_this_machine(tmp_path, "--max-step", "100000")
+    slot = Slot(own_weights(library))
+    image, scores = bytes(64), ctypes.create_string_buffer(10)
+    assert library.net_begin(image, scores) == WEIGHTS
+    assert library.net_bind(slot.pointer, SLOT) == OK and library.net_begin(image, scores) == OK
+    assert library.net_bind(slot.pointer, SLOT) == ORDER
+    library.net_cancel()
+    assert library.net_bind(slot.pointer, SLOT) == OK
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("board_name", ["rp2040", "mps2-an386", "mps3-an547"])
+def test_one_program_computes_what_each_set_of_weights_means(board_name, tmp_path):
+    compiled(tmp_path, "--board", board_name)
+    (tmp_path / "main.c").write_text(MAIN.replace("SLOT", str(SLOT)))
+    board = load_board(board_name)
+    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
+    elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
+    program = elf.read_bytes()
+    assert aidge_build("check", elf, "--board", board_name).exit_code == 0
+    images = numpy.random.default_rng(4).integers(-128, 128, (4, 1, 1, 8, 8)).astype(numpy.int8)
+    (tmp_path / "input.bin").write_bytes(images.tobytes())
+    for seed in range(SETS):
+        model = tmp_path / f"set{seed}.onnx"
+        model.write_bytes((retrained if seed % 2 == 0 else with_other_weights)(DIGITS.read_bytes(), seed))
+        made = aidge_build("weights", model, "--against", elf, "--out", tmp_path / "weights.bin")
+        assert made.exit_code == 0 and "version 1, " in made.stdout, made
+        assert run_program(elf, board, work_folder=tmp_path, count=False).exit_code == 0
+        got = numpy.frombuffer((tmp_path / "output.bin").read_bytes(), numpy.int8).reshape(4, 10)
+        assert numpy.array_equal(got, numpy_scores(model, images))
+    assert elf.read_bytes() == program
+
+
+def numpy_scores(model: Path, images: numpy.ndarray) -> numpy.ndarray:
+    """What the numpy backend computes of a network that has never seen `--update`."""
+    from aidge_build.onnx_backend import prepare
+
+    prepared = prepare(onnx.load(model))
+    return numpy.stack([numpy.asarray(prepared.run([image])[0]).reshape(10) for image in images])
+
+
+@needs_cross_compiler
+def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
+    compiled(tmp_path, "--board", "mps2-an386")
+    main = tmp_path / "main.c"
+    main.write_text('#include "net.h"\nint main(void) { return net_bind(net_weights, net_weights_bytes); }\n')
+    board = load_board("mps2-an386")
+    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
+    elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
+    wide = onnx.load(DIGITS)
+    for tensor in wide.graph.initializer:
+        if tensor.name == "conv2_weights":  # two of them no longer share a halfword
+            values = onnx.numpy_helper.to_array(tensor).copy()
+            values[:4] = -128
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
+    onnx.save(wide, tmp_path / "wide.onnx")
+    out = tmp_path / "new.bin"
+    refused = aidge_build("weights", tmp_path / "wide.onnx", "--against", elf, "--out", out)
+    assert refused.exit_code == 1 and not out.exists()
+    assert "layer conv2" in refused.stderr and "need other code of cortexm" in refused.stderr, refused.stderr
+    other = onnx.load(DIGITS)
+    for tensor in other.graph.initializer:
+        if tensor.name == "image_scale":
+            tensor.CopyFrom(onnx.numpy_helper.from_array(numpy.float32(0.3), tensor.name))
+    onnx.save(other, tmp_path / "other.onnx")
+    refused = aidge_build("weights", tmp_path / "other.onnx", "--against", elf, "--out", out)
+    assert refused.exit_code == 1 and "scale 0.300000012" in refused.stderr

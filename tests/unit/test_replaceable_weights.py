@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Weights that can be replaced: no code depends on their values, and a block of them is whole, or refused. No compiler."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy
+import onnx
+import pytest
+
+from aidge_build.bench.other_weights import with_other_weights
+from aidge_build.compile import compile, price_of_update
+from aidge_build.emit.arrays import Array
+from aidge_build.emit.blob import HEAD_BYTES, make_blob, read_blob
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.sources import Sources
+from tests.command import aidge_build
+from tests.programs import EXAMPLE_MODELS
+from tests.quantized_graphs import QuantizedGraph
+from tests.retrained import retrained
+
+DIGITS = EXAMPLE_MODELS["digits.onnx"]
+ARRAYS = (Array("a", numpy.arange(5, dtype=numpy.int8), ""), Array("b", numpy.arange(3, dtype=numpy.int64), ""))
+
+
+def replaceable(path: Path, board: str, *words: str) -> Sources:
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    return compile(load(parser.parse_args([str(path), "--board", board, "--update", "weights", *words]), "net"))
+
+
+def test_a_block_holds_each_array_at_a_multiple_of_its_alignment():
+    data = make_blob(ARRAYS, "0123456789ab", "ba9876543210", 7)
+    words = numpy.frombuffer(data[: len(data) // 4 * 4], "<u4")
+    first, second = words[HEAD_BYTES // 4 :][:2]
+    assert second % 8 == 0 and data[first : first + 5] == ARRAYS[0].data and data[second : second + 24] == ARRAYS[1].data
+    head = read_blob(data + b"behind it", "F.bin")
+    assert (head.size_bytes, head.version, head.interface, head.layout) == (len(data), 7, "0123456789ab", "ba9876543210")
+
+
+def test_a_block_with_any_other_byte_or_length_is_refused():
+    data = make_blob(ARRAYS, "0123456789ab", "ba9876543210", 7)
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        with pytest.raises(AidgeError) as caught:
+            read_blob(bytes(damaged), "F.bin")
+        assert caught.value.code == "WEIGHTS", place
+    for length in range(len(data)):
+        with pytest.raises(AidgeError):
+            read_blob(data[:length], "F.bin")
+
+
+@pytest.mark.parametrize("board", ["rp2040", "mps2-an385", "mps2-an386", "mps3-an547"])
+def test_the_code_is_the_same_for_other_weights_and_other_scales(board, tmp_path):
+    wanted, others = replaceable(DIGITS, board), tmp_path / "other.onnx"
+    for seed, change in ((1, retrained), (2, retrained), (3, with_other_weights)):
+        others.write_bytes(change(DIGITS.read_bytes(), seed))
+        found = replaceable(others, board)
+        assert found.files["net.c"] == wanted.files["net.c"] and found.files["net.h"] == wanted.files["net.h"]
+        assert found.blob != wanted.blob
+    stays = load_without(DIGITS, board)
+    assert stays.files["net.c"] != wanted.files["net.c"] and not stays.blob
+
+
+def load_without(path: Path, board: str) -> Sources:
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    return compile(load(parser.parse_args([str(path), "--board", board]), "net"))
+
+
+def test_names_of_nodes_and_tensors_are_no_part_of_what_weights_are_made_for(tmp_path):
+    renamed = onnx.load(DIGITS)
+    for node in renamed.graph.node:
+        node.name = f"another {node.name}"
+    onnx.save(renamed, tmp_path / "renamed.onnx")
+    before, after = replaceable(DIGITS, "mps2-an386"), replaceable(tmp_path / "renamed.onnx", "mps2-an386")
+    assert before.files["net.c"] != after.files["net.c"]
+    assert before.blob == after.blob
+
+
+def test_another_library_is_another_layout():
+    fast, portable = replaceable(DIGITS, "mps2-an386"), replaceable(DIGITS, "mps2-an386", "--lib", "ref")
+    assert fast.manifest["claim"]["update"]["layout"] != portable.manifest["claim"]["update"]["layout"]
+    assert fast.manifest["claim"]["update"]["ports"] == portable.manifest["claim"]["update"]["ports"]
+
+
+def test_a_version_belongs_to_weights_that_can_be_replaced_and_fits_a_word(tmp_path):
+    for words, reason in (
+        (("--weights-version", "3"), "--weights-version: belongs to --update weights"),
+        (("--update", "weights", "--weights-version", str(1 << 32)), "--weights-version: is a number from 0 to 4294967295"),
+    ):
+        refused = aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "rp2040", *words)
+        assert refused.exit_code == 2 and reason in refused.stderr
+    assert read_blob(replaceable(DIGITS, "rp2040", "--weights-version", "3").blob, "").version == 3
+
+
+def test_the_price_of_channels_that_are_constant_today_is_said():
+    kinds = numpy.zeros(12, int)
+    kinds[[1, 3, 6, 11]] = 1
+    net = QuantizedGraph((1, 3, 5, 4))
+    (notice,) = price_of_update(net.view(net.convolution(net.convolution("x", 12, 3, pad=1, dead=kinds), 5)))
+    assert notice.startswith(
+        "update='weights' computes channels that are constant with these weights: 7,680 multiply-accumulates"
+    )
+    assert not price_of_update(net.view(net.convolution("x", 5)))

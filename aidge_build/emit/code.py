@@ -77,11 +77,13 @@ def code_of(
     The claim travels with the constants and names the digest of the code that they are for: constants of another model whose
     arrays happen to have the same names link, and are found.
     """
-    layout = layout_digest(_text(program, ports, arrays, layers, kernels, header_digest, ""), layers, arrays)
-    text = _text(program, ports, arrays, layers, kernels, header_digest, layout)
+    layout, text = "", _text(program, ports, arrays, layers, kernels, header_digest, "")
+    if program.options.replaces_weights:  # N_bind compares it: the text is printed again, with it
+        layout = layout_digest(text, layers, arrays)
+        text = _text(program, ports, arrays, layers, kernels, header_digest, layout)
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
     if program.options.assembly == "off":
-        return Code(text, "")  # nothing says it
+        return Code(text, "", layout)  # nothing says it
     symbol = code_symbol(program.name, digest)
     lines = (
         "/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */",

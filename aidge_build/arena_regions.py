@@ -27,13 +27,19 @@ class NoRoom(AidgeError):
 
 
 def regions_of(
-    arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None, state_bytes: int
+    arena: MemoryPlan,
+    schedule: Schedule,
+    view: GraphView,
+    board: Board | None,
+    state_bytes: int,
+    constants_in: Sequence[tuple[str, int]] = (),
 ) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
     """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts;
     and whether no arrangement over several has a lower access cost."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
         return arena, "", (), False
-    rooms = [_room(region, board, state_bytes) for region in board.arena_regions]
+    kept = dict(constants_in)
+    rooms = [_room(region, board, state_bytes, kept.get(region.name, 0)) for region in board.arena_regions]
     for room in rooms:
         if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
             return arena, room.region, (), False
@@ -53,9 +59,11 @@ def regions_of(
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
 
 
-def _room(region: Region, board: Board, state_bytes: int) -> Room:
-    """What of the region an arena may take: not what the board keeps free, nor the state, which lies with the program's data."""
+def _room(region: Region, board: Board, state_bytes: int, constant_bytes: int) -> Room:
+    """What of the region an arena may take: not what the board keeps free, nor the state, which lies with the program's data, nor
+    what constants may take."""
     kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
+    kept_free += constant_bytes
     kept_free += state_bytes if "data" in region.roles else 0
     return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
 

@@ -262,6 +262,7 @@ def make_program(
         model_macs=sum(layer.macs for layer in layers) if model_macs is None else model_macs,
         region=placed.region,
         memories=request.board.arena_regions if request.board else (),
+        regions=request.board.regions if request.board else (),
         flash=tuple(region for region in request.board.regions if region.kind == "flash") if request.board else (),
         made_with=request.words,
         cpu=request.cpu,

@@ -13,6 +13,7 @@ from aidge_build.adaptation.adapt import NoKernel
 from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target, match
 from aidge_build.boards import Board, load_board, size_of
+from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import NO_ASSEMBLY, NO_FPU, cache_line_bytes, core_features, possible_features, with_implied
 from aidge_build.emit.blob import LARGEST_VERSION
@@ -106,6 +107,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             ram_budget=_budget(arguments.ram_budget, arguments.memory_model),
             max_step=_max_step(arguments),
             dma_line=_dma_line(arguments, board),
+            constants_in=rooms_of(arguments.constants_in, board, arguments),
             record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),

@@ -340,7 +340,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         kept_bytes = states.bytes_of(options.arena) + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
         recording = Recording.of(view, states, options.record)
         kept_bytes += recording.size_bytes if recording else 0
-        arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes)
+        arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes, options.constants_in)
     return Placed(
         arena,
         buffers,

@@ -44,6 +44,7 @@ class Options:
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
     dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written; on: with lines, too
+    constants_in: tuple[tuple[str, int], ...] = ()  # memories for the constants of some layers, and how many bytes of each
     dma_line: int = 0  # bytes of a line of the data cache, of which inputs and outputs have their own
     record: int = 0  # of so many inferences what they read and wrote is kept for dumps of RAM
     trace: bool = False  # verify only: report every layer's output through aidge_trace
@@ -155,6 +156,7 @@ class Program:
     memories: tuple[Region, ...] = ()  # in which arenas may lie
     flash: tuple[Region, ...] = ()  # in which constants and code may lie
     made_with: tuple[str, ...] = ()  # the options of the command that are no paths
+    regions: tuple[Region, ...] = ()  # all memories of the board
     cpu: str = ""  # gcc's -mcpu name, "host", or "" for any core
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is

@@ -88,6 +88,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
         f"scratch {data['scratch_bytes']:,} B",
     ]
+    for memory in manifest.get("constants_in", ()):
+        lines.append(
+            f"constants in {memory['region']}: {memory['size_bytes']:,} of {memory['room_bytes']:,} B, "
+            f"of {', '.join(memory['layers']) or 'no layer'}"
+        )
     if program.recording:
         data["record"] = manifest["record"]
         lines.append(f"record of the last {program.recording.slots:,} inferences {program.recording.size_bytes:,} B")

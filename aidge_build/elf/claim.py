@@ -38,12 +38,16 @@ class ClaimedPort:
 
 @dataclass(frozen=True)
 class ClaimedConstant:
-    """An array of weights or of other constants: its symbol, bytes and alignment, and the SHA-256 of its bytes."""
+    """An array of weights or of other constants: its symbol, bytes and alignment, and the SHA-256 of its bytes.
+
+    `region` is the memory that it was given alone, "" where it lies with the others, `memory` (origin, bytes) of that."""
 
     symbol: str
     size_bytes: int
     alignment: int
     sha256: str
+    region: str = ""
+    memory: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -220,7 +224,14 @@ def _text(value: Any) -> str:
 
 def _constant(fields: Any) -> ClaimedConstant:
     read = _Fields(fields)
-    return ClaimedConstant(read.text("symbol", _SYMBOL), read.count("size_bytes"), read.alignment(), read.text("sha256", _SHA256))
+    found = ClaimedConstant(
+        read.text("symbol", _SYMBOL), read.count("size_bytes"), read.alignment(), read.text("sha256", _SHA256)
+    )
+    if "region" not in read.fields:
+        return found
+    memory = _Fields(read.get("memory"))
+    place = memory.count("origin"), memory.count("length_bytes")
+    return replace(found, region=read.text("region", _SYMBOL), memory=place)
 
 
 def _symbol(value: Any) -> str:

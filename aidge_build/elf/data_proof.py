@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from aidge_build.boards import Region
 from aidge_build.elf.agreed import Agreed
@@ -71,10 +72,26 @@ def _check(
         nobody = f"nobody fills {section.name}" if section and not section.content else "no section holds them"
         yield Finding("MEM03", ERROR, f"{label} are not stored: {nobody}", "the linker script must not call .rodata NOLOAD")
         return
+    if constant.memory is not None:
+        yield from _check_memory(label, constant.region, constant.memory, symbol)
+        agreed = replace(agreed, weights_in=agreed.weights_in | {constant.region})
     yield from _check_place(label, section, symbol, regions, agreed)
     yield from _check_occupants(image, label, section, symbol)
     if not excess and _sha256(content) != constant.sha256:
         yield Finding("MEM14", ERROR, f"{label} of model {claim.model} are not what was generated: {_difference(claim, content)}")
+
+
+def _check_memory(label: str, region: str, memory: tuple[int, int], symbol: Symbol) -> Iterator[Finding]:
+    """Those that were given a memory of their own lie there."""
+    origin, end = memory[0], memory[0] + memory[1]
+    if not (origin <= symbol.address and symbol.address + symbol.size_bytes <= end):
+        yield Finding(
+            "MEM02",
+            ERROR,
+            f"{label} lie at 0x{symbol.address:08x}, the plan says {region} (0x{origin:08x} to 0x{end - 1:08x})",
+            f"the linker script needs, before .rodata: .aidge_constants_{region} : "
+            f"{{ *(.rodata.aidge_{region} .rodata.aidge_{region}.*) }} > {region}, with AT > flash where it is RAM",
+        )
 
 
 def _difference(claim: Claim, content: bytes) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy
 
+from aidge_build.constant_regions import places_of_constants
 from aidge_build.contract.call import Constant, Input
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
@@ -21,12 +22,14 @@ _COLUMNS = 116
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """A constant array in flash. `values` is flat; `origin` says where it comes from, unescaped."""
+    """A constant array in flash. `values` is flat; `origin` says where it comes from, unescaped; `region` is
+    the memory that it was given instead of lying with the others."""
 
     symbol: str
     values: numpy.ndarray
     origin: str
     least_alignment: int = 4  # word-wise loads of packed bytes
+    region: str = ""
 
     @property
     def dtype(self) -> DType:
@@ -113,7 +116,19 @@ def arrays_of(program: Program) -> Arrays:
     if program.states.needs_start:
         start = Array(namer.take("initial_state"), program.initial_state_bytes(), "the state before the first inference")
         found.append(start)
-    return Arrays(tuple(found), tuple(of_layer), tensors, start)
+    return Arrays(_placed(program, found, of_layer), tuple(of_layer), tensors, start)
+
+
+def _placed(program: Program, found: Sequence[Array], of_layer: Sequence[Mapping[int, Array]]) -> tuple[Array, ...]:
+    """The arrays with the memories that --constants-in gives them."""
+    if not program.options.constants_in:
+        return tuple(found)
+    owner_of: dict[str, int] = {}
+    for number, read in enumerate(of_layer):
+        for array in read.values():
+            owner_of.setdefault(array.symbol, number)
+    places = places_of_constants(program, {array.symbol: len(array.data) for array in found}, owner_of)
+    return tuple(replace(array, region=places.get(array.symbol, "")) for array in found)
 
 
 def _is_constant(program: Program, layer: Layer, argument: Input) -> bool:

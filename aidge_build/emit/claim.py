@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from aidge_build.constant_regions import memory_of
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
@@ -36,7 +37,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         "arena_bytes": program.arena.peak_bytes,
         "peak_bytes": program.peak.peak_bytes,
         "state": _state(program) if owns_state(program) else None,
-        "weights": [_constant(array) for array in arrays],
+        "weights": [_constant(program, array) for array in arrays],
         "weights_bytes": sum(len(array.data) for array in arrays),
         "kept": [_kept(one) for one in kept_arrays(program)],
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
@@ -47,8 +48,11 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
     }
 
 
-def _constant(array: Array) -> dict:
+def _constant(program: Program, array: Array) -> dict:
+    memory = memory_of(program, array.region)
+    place = {"origin": memory.origin, "length_bytes": memory.length_bytes} if memory else None
     return {
+        **({"region": array.region, "memory": place} if place else {}),
         "symbol": array.symbol,
         "size_bytes": len(array.data),
         "alignment": array.alignment,

@@ -83,6 +83,7 @@ def manifest_of(
         "macs": program.model_macs,
         "macs_executed": sum(layer.macs for layer in program.layers),
         "weights_bytes": weights_bytes,
+        **({"constants_in": _constants_in(program, arrays)} if program.options.constants_in else {}),
         **_memory(program),
         "cascades": [_cascade(cascade) for cascade in program.cascades if not cascade.is_cut],
         **({"steps": _steps(program, program.waiting)} if program.waiting else {}),
@@ -102,6 +103,20 @@ def _steps(program: Program, waiting: Waiting) -> dict:
             if cascade.is_cut
         ],
     }
+
+
+def _constants_in(program: Program, arrays: Arrays) -> list[dict]:
+    """What --constants-in brought into each memory: of which layers, the fastest memory first."""
+    found = []
+    for name, room in program.options.constants_in:
+        inside = {array.symbol: len(array.data) for array in arrays.all if array.region == name}
+        layers = [
+            layer.node.name
+            for layer, read in zip(program.layers, arrays.of_layer, strict=True)
+            if any(array.symbol in inside for array in read.values())
+        ]
+        found.append({"region": name, "room_bytes": room, "size_bytes": sum(inside.values()), "layers": layers})
+    return found
 
 
 def _cascade(cascade: Cascade) -> dict:

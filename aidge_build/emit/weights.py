@@ -43,6 +43,12 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
         prefix=program.name.upper(),
         arrays=texts,
         incbin=incbin,
+        sections=any(array.region for array in arrays),
+        copied=[
+            region.name
+            for region in program.regions
+            if region.kind == "ram" and any(array.region == region.name for array in arrays)
+        ],
         needs_math=not incbin and any(map(_needs_math, arrays)),
         claim=[c_string(line) for line in claim_assembly(claim)] if program.options.assembly == "on" else [],
         replaces_weights=program.options.replaces_weights,

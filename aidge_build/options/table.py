@@ -182,6 +182,12 @@ MODEL = Group(
         ),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
         Option(
+            "constants-in",
+            "a memory for the constants of the layers that read theirs most often, and the bytes that they may take of it",
+            "pairs",
+            metavar="MEMORY=BYTES",
+        ),
+        Option(
             "bind",
             "a number for a symbolic dimension, or the value of an input that never changes",
             "pairs",

@@ -61,6 +61,7 @@ OPTIONS = {
     "dma": ("--dma", "word", ("off", "hooks", "on")),
     "record": ("--record", "word", ()),
     "weights": ("--weights", "word", ("c", "incbin")),
+    "constants_in": ("--constants-in", "pairs", ()),
     "bind": ("--bind", "pairs", ()),
     "state": ("--state", "pairs", ()),
     "signature": ("--signature", "word", ()),

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Which layers' constants lie in a faster memory than the others: those that are read most often for each of their bytes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+
+from aidge_build.boards import Board, Region, size_of
+from aidge_build.errors import AidgeError
+from aidge_build.program import Layer, Program
+
+ALIGNMENT = 8  # bytes: what an array may leave unused before it
+
+
+def rooms_of(texts: Sequence[str], board: Board | None, arguments: argparse.Namespace) -> tuple[tuple[str, int], ...]:
+    """The memories of --constants-in and the bytes that constants may take of each, the fastest first; AidgeError (USAGE) for
+    words that mean none."""
+    rooms: dict[str, int] = {}
+    for text in texts:
+        name, _, size = text.partition("=")
+        found = size_of(size)
+        if not found or name in rooms:
+            raise _error(f"wants MEMORY=BYTES, each memory once, got {text!r}", "--constants-in ITCM=32K")
+        rooms[name] = found
+    if not rooms:
+        return ()
+    if board is None:
+        raise _error("only a board has memories of known costs", "--board")
+    if arguments.weights != "c":
+        raise _error("an included binary lies in one memory", "--weights c")
+    if arguments.update != "none":
+        raise _error("weights that can be replaced are one block, in one memory", "without --update")
+    if arguments.assembly != "on":
+        raise _error("what start-up code copies is said in assembly", "--assembly on")
+    regions = {region.name: region for region in board.regions}
+    for name, size_bytes in rooms.items():
+        fault = _fault(regions.get(name), size_bytes)
+        if fault:
+            others = (one for one in regions if not _fault(regions[one], 1))
+            raise _error(f"{name} of board {board.name} {fault}", f"memories for constants: {', '.join(others)}")
+    return tuple(sorted(rooms.items(), key=lambda room: regions[room[0]].access_cost))
+
+
+def _fault(region: Region | None, size_bytes: int) -> str:
+    """Why no constants go there; "" where they may."""
+    if region is None:
+        return "is no memory"
+    if "stack" in region.roles:
+        return "holds the stack"
+    if region.origin == 0 and "vectors" not in region.roles:
+        return "begins at address 0, which no pointer to a constant may have"
+    if size_bytes > region.length_bytes:
+        return f"has {region.length_bytes:,} B, not {size_bytes:,}"
+    return ""
+
+
+def places_of_constants(program: Program, bytes_of: Mapping[str, int], owner_of: Mapping[str, int]) -> dict[str, str]:
+    """Array -> memory, for those that leave the others. `bytes_of` are the sizes of the arrays, `owner_of` the layer that reads
+    an array first.
+
+    A layer's constants stay together. The layer with the most reads for each byte comes first, into the fastest memory that has
+    room for all of it; a layer without room is passed over.
+    """
+    sizes: dict[int, int] = {}
+    for name, layer in owner_of.items():
+        sizes[layer] = sizes.get(layer, 0) + -(-bytes_of[name] // ALIGNMENT) * ALIGNMENT
+    by_use = sorted(sizes, key=lambda layer: (-reads_of(program.layers[layer]) / sizes[layer], layer))
+    left, chosen = dict(program.options.constants_in), dict[int, str]()
+    for layer in by_use:
+        memory = next((name for name, room in left.items() if sizes[layer] <= room), None)
+        if memory is not None:
+            chosen[layer] = memory
+            left[memory] -= sizes[layer]
+    return {name: chosen[layer] for name, layer in owner_of.items() if layer in chosen}
+
+
+def reads_of(layer: Layer) -> int:
+    """About how often the layer reads a constant: one for each product, or where it has none for each element that it writes."""
+    return layer.macs or sum(tensor.elements for tensor in layer.outputs)
+
+
+def memory_of(program: Program, name: str) -> Region | None:
+    """The board's memory of this name."""
+    return next((region for region in program.regions if region.name == name), None)
+
+
+def _error(what: str, hint: str) -> AidgeError:
+    return AidgeError(what, where="--constants-in", hint=hint, code="USAGE")

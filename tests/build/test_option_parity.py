@@ -23,6 +23,7 @@ SAMPLES = {
     "file": "some.file",
     "folders": ["one", "two"],
     "checkouts": {"glue": "one"},
+    "number": "5000",
 }
 
 

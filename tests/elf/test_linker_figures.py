@@ -68,8 +68,8 @@ def build(program: str, board: Board, folder, flags: tuple[str, ...]):
 def test_the_figures_are_those_of_the_linker_and_of_the_image(tmp_path, monkeypatch, program, name, flags, boot_loader):
     printed = []
 
-    def run(self, driver, arguments, where):
-        printed.append(subprocess.run([driver, *arguments], capture_output=True, text=True, check=True).stdout)
+    def run(self, command, where):
+        printed.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
     monkeypatch.setattr(Compiler, "run", run)
     board = load_board(name) if not boot_loader else behind(load_board(name), boot_loader, tmp_path)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
 import numpy
@@ -21,6 +22,8 @@ from tests.row_networks import SIDE, chain
 
 pytestmark = needs_cross_compiler
 FRAMES = 3
+LARGE, SMALL = {}, {"sets": 4, "ways": 2}  # 16 KB and 256 B
+WAYS = [("caller", LARGE), ("caller", SMALL), ("arena", LARGE), ("arena", SMALL)]
 MAIN = """
 #include "net.h"
 #define DMA ((volatile uint32_t *)0x40000000u)
@@ -122,8 +125,7 @@ def ran(elf: Path, **cache: int) -> tuple[int, list[bytes], CachedMachine]:
     return machine.run(), machine.taken, machine
 
 
-@pytest.mark.parametrize("cache", [{}, {"sets": 4, "ways": 2}], ids=["16 KB", "256 B"])
-@pytest.mark.parametrize("io", ["caller", "arena"])
+@pytest.mark.parametrize(("io", "cache"), WAYS if "AIDGE_STRESS" in os.environ else WAYS[1:3], ids=str)
 def test_with_the_hooks_the_core_sees_what_the_dma_wrote_and_the_dma_what_the_core_did(io, cache, tmp_path):
     elf = linked(tmp_path, io, "HOOKS", *(["IN_ARENA"] if io == "arena" else []))
     code, taken, machine = ran(elf, **cache)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.programs import ROOT, needs_cross_compiler
 from tests.stateful import MODELS, Stateful
 
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+STRESS = "AIDGE_STRESS" in os.environ
 STRICT = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", "-fsanitize=address,undefined"]
 # Runs the inputs of a file and writes what a crash dump would hold: N_record between other bytes.
 MAIN = """
@@ -65,25 +67,18 @@ def ran(folder: Path, stateful: Stateful, count: int, *words: str) -> None:
 
 def on_host(folder: Path, stateful: Stateful, *words) -> Result:
     return aidge_build(
-        "verify", folder / "net.onnx", "--board", "host", *stateful.words(), "--replay", folder / "ram.bin", "--layers", *words
+        "verify", folder / "net.onnx", "--board", "host", *stateful.words(), "--replay", folder / "ram.bin", *words
     )
 
 
-@pytest.mark.parametrize("name", ["a delay line of three", "two states that change places", "a running sum in place"])
+@pytest.mark.parametrize("name", [*MODELS] if STRESS else ["a delay line of three"])
 def test_each_inference_begins_with_the_state_that_it_had_in_the_firmware(name, tmp_path):
     ran(tmp_path, MODELS[name], 7, "--record", "3")
-    result = on_host(tmp_path, MODELS[name], "--record", "3", "--json")
+    result = on_host(tmp_path, MODELS[name], "--record", "3", "--layers", "--json")
     assert result.exit_code == 0, result
     data = result.json
     assert data["replay"]["inferences"] == [{"number": number, "ended": True} for number in (5, 6, 7)]
     assert data["replay"]["departures"] == [] and data["vectors"] == 3 and data["differing_values"] == 0
-
-
-def test_fewer_inferences_than_the_record_holds(tmp_path):
-    stateful = MODELS["a delay line of three"]
-    ran(tmp_path, stateful, 2, "--record", "5")
-    result = on_host(tmp_path, stateful, "--record", "5")
-    assert result.exit_code == 0 and "replayed: inferences 1 to 2, as recorded" in result.stdout, result
 
 
 def test_the_dump_of_other_options_of_another_name_or_without_a_record_is_refused_in_a_line(tmp_path):
@@ -93,7 +88,6 @@ def test_the_dump_of_other_options_of_another_name_or_without_a_record_is_refuse
     assert other.exit_code == 2 and "the record is of the header" in other.stderr and other.stderr.count("\n") == 1, other
     named = on_host(tmp_path, stateful, "--record", "3", "--name", "kws")
     assert named.exit_code == 2 and "the record is of the header" in named.stderr, named
-    assert on_host(tmp_path, stateful, "--record", "3", "--name", "net").exit_code == 0
     without = on_host(tmp_path, stateful)
     assert without.exit_code == 2 and "--record is none of them" in without.stderr, without
     (tmp_path / "ram.bin").write_bytes(bytes(1000))
@@ -176,11 +170,12 @@ def test_a_core_that_stopped_within_an_inference_leaves_its_input_and_those_befo
     elf, board = firmware(tmp_path)
     dump = ram_after(elf, board, "digits_conv3", 5)
     (tmp_path / "ram.bin").write_bytes(dump)
-    command = ["verify", DIGITS, "--board", board.name, "--record", "4", "--layers", "--replay", tmp_path / "ram.bin"]
-    result = aidge_build(*command)
-    assert result.exit_code == 0 and "inferences 2 to 5, as recorded\ninference 5 had not ended\n" in result.stdout, result
     base = hex(board.region("data").origin)
-    assert aidge_build(*command, "--elf", elf, "--dump-base", base).stdout == result.stdout
+    command = ["verify", DIGITS, "--board", board.name, "--record", "4", "--replay", tmp_path / "ram.bin"]
+    result = aidge_build(*command, "--elf", elf, "--dump-base", base, *(["--layers"] if STRESS else []))
+    assert result.exit_code == 0 and "inferences 2 to 5, as recorded\ninference 5 had not ended\n" in result.stdout, result
+    assert "record of the last 4 inferences: 444 B of RAM, " in result.stdout
+    assert ", record 444 B = plan" in aidge_build("check", elf, "--board", board.name).stdout
     elsewhere = aidge_build(*command, "--elf", elf, "--dump-base", "0x1FFFFFFC")
     assert elsewhere.exit_code == 2 and "no record begins there" in elsewhere.stderr, elsewhere
 
@@ -191,20 +186,20 @@ def test_a_core_that_stopped_within_an_inference_leaves_its_input_and_those_befo
     assert damaged.exit_code == 2 and "is damaged" in damaged.stderr and damaged.stderr.count("\n") == 1, damaged
 
 
-@needs_cross_compiler
-def test_the_check_proves_the_record_and_verify_prints_what_it_costs(tmp_path):
-    elf, board = firmware(tmp_path)
-    checked = aidge_build("check", elf, "--board", board.name)
-    assert checked.exit_code == 0 and ", record 444 B = plan" in checked.stdout, checked
-    (tmp_path / "more").mkdir()
-    assert aidge_build("compile", DIGITS, "--out", tmp_path / "more", "--board", board.name, "--record", "5").exit_code == 0
-    assert json.loads((tmp_path / "more" / "digits.plan.json").read_text())["record"] == {
+def test_the_plan_has_the_bytes_of_the_record(tmp_path):
+    assert aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "mps2-an386", "--record", "5").exit_code == 0
+    assert json.loads((tmp_path / "digits.plan.json").read_text())["record"] == {
         "slots": 5,
         "slot_bytes": 100,
         "size_bytes": 544,
     }
+
+
+@needs_cross_compiler
+@pytest.mark.skipif(not STRESS, reason="AIDGE_STRESS: two more programs")
+def test_verify_counts_what_a_record_costs(tmp_path):
     numpy.savez(tmp_path / "io.npz", x=numpy.random.default_rng(1).integers(-128, 128, (2, 1, 1, 8, 8)).astype(numpy.int8))
-    words = ["verify", DIGITS, "--io-data", tmp_path / "io.npz", "--board", board.name, "--json"]
+    words = ["verify", DIGITS, "--io-data", tmp_path / "io.npz", "--board", "mps2-an386", "--json"]
     plain, recorded = aidge_build(*words).json, aidge_build(*words, "--record", "4").json
     more = recorded["instructions_per_inference"] - plain["instructions_per_inference"]
     assert recorded["record"]["size_bytes"] == 444 and abs(more - recorded["record"]["instructions"]) <= 10
@@ -224,5 +219,4 @@ def test_what_the_firmware_computed_is_compared_with_what_is_computed_here(tmp_p
     result = on_host(tmp_path, stateful, "--record", "3")
     assert result.exit_code == 1 and "inference 2 gave other values in the firmware: output 'y', 1 of 4" in result.stdout, result
     assert "0 of 12 values differ from the numpy backend" in result.stdout
-    seen = on_host(tmp_path, stateful, "--record", "3", "--json").json["replay"]["departures"]
-    assert [(one["inference"], one["name"]) for one in seen] == [(2, "y")]
+    assert result.stdout.count("gave other values") == 1

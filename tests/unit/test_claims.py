@@ -234,3 +234,13 @@ def test_what_dma_may_touch_is_read_from_a_claim_that_says_something_of_it():
 def test_what_a_claim_says_of_dma_is_looked_at(wrong):
     with pytest.raises(ValueError):
         claim_from({**CLAIM, "dma": wrong})
+
+
+def test_a_memory_of_its_own_is_read_from_what_a_claim_says_of_an_array():
+    assert (claim_from(CLAIM).constants[0].region, claim_from(CLAIM).constants[0].memory) == ("", None)
+    placed = {**CLAIM["weights"][0], "region": "DTCM", "memory": {"origin": 0x20000000, "length_bytes": 65536}}
+    found = claim_from({**CLAIM, "weights": [placed]}).constants[0]
+    assert (found.region, found.memory, found.size_bytes) == ("DTCM", (0x20000000, 65536), 64)
+    for wrong in ({"region": "D TCM"}, {"memory": None}, {"memory": {"origin": 5}}, {"region": None}):
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "weights": [{**placed, **wrong}]})

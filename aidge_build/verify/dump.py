@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ def read_dump(data: bytes, recording: Recording, digest: str, where: str, at: in
 
     AidgeError (DUMP) for a file without a record of this model, with several, or with one that is damaged.
     """
-    places = list(_places(data)) if at is None else [at]
+    places = [match.start() for match in re.finditer(MAGIC, data)] if at is None else [at]
     if not places:
         raise AidgeError(
             f"holds no record: {MAGIC.decode()} is not among its {len(data):,} B",
@@ -77,14 +78,8 @@ def read_dump(data: bytes, recording: Recording, digest: str, where: str, at: in
         raise AidgeError(
             shown, where=where, code="DUMP", hint="the dump must be whole, and of a firmware with this model and these options"
         )
-    return found[0]
-
-
-def _places(data: bytes) -> Iterator[int]:
-    place = data.find(MAGIC)
-    while place >= 0:
-        yield place
-        place = data.find(MAGIC, place + 1)
+    (record,) = found
+    return record
 
 
 def _record(data: bytes, place: int, recording: Recording, digest: str) -> tuple[Kept, ...]:
@@ -122,7 +117,7 @@ def _slot(data: bytes, recording: Recording, position: int) -> Kept | None:
         raise _Damaged(f"slot {position} is damaged: inference {number} is in state 0x{state:08x}")
     middle = WORD * (SLOT_HEAD + recording.read_words)
     read, written = data[WORD * SLOT_HEAD : middle], data[middle:]
-    for content, what, sums in ((read, "read", head[2:4]), (written, "wrote", head[4:6])):
+    for content, what, sums in ((read, "read", head[2:4]), (written, "wrote", head[4:])):
         if (what == "read" or state == ENDED) and sums_of(content) != tuple(sums):
             raise _Damaged(f"slot {position} is damaged: it does not hold what inference {number} {what}")
     before, *inputs = _parts(read, (recording.state, *recording.inputs))

@@ -70,6 +70,8 @@ def test_two_arrays_of_dma_do_not_share_a_line_either_and_many_are_counted():
     program = image(FRAME, *(variable(f"v{number}", 0x20000048 + 4 * number, 4) for number in range(6)))
     (said,) = found(program, "frame")
     assert "with v0 (4 B" in said and said.endswith("v2 (4 B at 0x20000050) and 3 more")
+    (said,) = found(image(FRAME, *(variable(f"v{number}", 0x20000048 + 4 * number, 4) for number in range(3))), "frame")
+    assert said.endswith("v2 (4 B at 0x20000050)")
     both = found(image(FRAME, variable("scores", 0x20000048, 8)), "frame", "scores")
     assert [text.split(" shares")[0] for text in both] == ["error DMA01: array frame (40 B)", "error DMA01: array scores (8 B)"]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from dataclasses import replace
@@ -104,30 +105,35 @@ def test_the_layers_with_the_most_reads_for_each_byte_come_first_and_stay_whole(
     assert {both[name] for name in both if owner[name] == order[1]} == {"SRAM2"}
 
 
+PLAIN = argparse.Namespace(weights="c", update="none", assembly="on")
+
+
 def test_memories_are_taken_in_the_order_of_their_costs_and_arenas_leave_room():
-    assert rooms_of(["SRAM2=1K", "DTCM=4096"], F7, "c") == (("DTCM", 4096), ("SRAM2", 1024))
-    assert rooms_of([], None, "incbin") == ()
+    assert rooms_of(["SRAM2=1K", "DTCM=4096"], F7, PLAIN) == (("DTCM", 4096), ("SRAM2", 1024))
+    assert rooms_of([], None, PLAIN) == ()
     assert digits(()).region == "DTCM" and digits((("DTCM", 62 << 10),)).region == "DTCM"
     assert digits((("DTCM", 63 << 10),)).region == "SRAM1"
 
 
 @pytest.mark.parametrize(
-    ("texts", "board", "weights", "reason"),
+    ("texts", "board", "others", "reason"),
     [
-        (["DTCM"], F7, "c", "wants MEMORY=BYTES"),
-        (["DTCM=0"], F7, "c", "wants MEMORY=BYTES"),
-        (["DTCM=4K", "DTCM=1K"], F7, "c", "each memory once"),
-        (["DTCM=4K"], None, "c", "only a board"),
-        (["DTCM=4K"], F7, "incbin", "included binary"),
-        (["CCM=4K"], F7, "c", "CCM of board stm32f7 is no memory. Hint: memories for constants: FLASH, DTCM, SRAM2"),
-        (["SRAM1=4K"], F7, "c", "holds the stack"),
-        (["ITCM=4K"], F7, "c", "begins at address 0"),
-        (["DTCM=65537"], F7, "c", "has 65,536 B, not 65,537"),
+        (["DTCM"], F7, {}, "wants MEMORY=BYTES"),
+        (["DTCM=0"], F7, {}, "wants MEMORY=BYTES"),
+        (["DTCM=4K", "DTCM=1K"], F7, {}, "each memory once"),
+        (["DTCM=4K"], None, {}, "only a board"),
+        (["DTCM=4K"], F7, {"weights": "incbin"}, "included binary"),
+        (["DTCM=4K"], F7, {"update": "weights"}, "one block"),
+        (["DTCM=4K"], F7, {"assembly": "off"}, "said in assembly"),
+        (["CCM=4K"], F7, {}, "CCM of board stm32f7 is no memory. Hint: memories for constants: FLASH, DTCM, SRAM2"),
+        (["SRAM1=4K"], F7, {}, "holds the stack"),
+        (["ITCM=4K"], F7, {}, "begins at address 0"),
+        (["DTCM=65537"], F7, {}, "has 65,536 B, not 65,537"),
     ],
 )
-def test_what_is_no_memory_for_constants_is_refused(texts, board, weights, reason):
+def test_what_is_no_memory_for_constants_is_refused(texts, board, others, reason):
     with pytest.raises(AidgeError) as caught:
-        rooms_of(texts, board, weights)
+        rooms_of(texts, board, argparse.Namespace(**{**vars(PLAIN), **others}))
     assert reason in str(caught.value)
 
 

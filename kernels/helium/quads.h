@@ -19,12 +19,19 @@ typedef struct {
     int32_t absent, below;
 } aidge_helium_quads_rows;
 
-/* Row `first` of the input (maybe negative) and those below it; all pointers are those of rows that there are. */
+/* Row `first` of the input (maybe negative) and those below it, `lines` in all; pointers to rows that are absent are those of another
+ * one. */
 static inline void aidge_helium_quads_see(aidge_helium_quads_rows *rows, const int8_t *x, int32_t first, int32_t in_height,
                                           int32_t lines, int32_t dilation, int32_t row_bytes)
 {
     int32_t line;
     rows->absent = 0;
+    if ((first >= 0) && (first + (lines - 1) * dilation < in_height)) {
+        for (line = 0; line < 4; line++) {
+            rows->lines[line] = x + (first + (line < lines ? line : 0) * dilation) * row_bytes;
+        }
+        return;
+    }
     for (line = 0; line < 4; line++) {
         const int32_t row = first + line * dilation;
         const int is_there = (row >= 0) && (row < in_height);

@@ -15,7 +15,7 @@ import numpy
 
 from aidge_build.kernel_kit.linear import LinearConstants
 
-from .assembly import BYTE_REACH, WORD_REACH
+from .assembly import BYTE_REACH, WORD_REACH, pays_for_text
 from .fused_stream import fused_stream, fusing
 from .geometry import Geometry
 from .planes import LARGEST_OFFSET, channel_stream
@@ -24,7 +24,8 @@ from .rounding import Fixed, FusedForm, way_of
 LINES = 4  # rows that are turned together, columns of a patch
 LANES = 16
 FEW_LANES = 4  # channels of a block of which four columns are a vector
-LARGEST_SCRATCH = 1024  # bytes of blocks of 16 channels; more take blocks of 4
+LARGEST_SCRATCH = 1792  # bytes of blocks of 16 channels; more take blocks of 4
+SAVED_PER_SCRATCH = 32  # less than one in so many instructions is not worth larger blocks
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,17 @@ class Quads:
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Quads | None:
-        """The form with the fewest instructions among those of little scratch; None where none fits."""
+        """The form with nearly the fewest instructions among those of little scratch; None where none fits."""
         blocks = [LANES, FEW_LANES] if shape.channels > LANES else [shape.channels, FEW_LANES]
         forms = [form for form in (cls(shape, clamps, block) for block in dict.fromkeys(blocks)) if form.fits]
         small = [form for form in forms if form.bytes <= LARGEST_SCRATCH]
         if not small:
             return min(forms, key=lambda form: form.bytes, default=None)
-        return min(small, key=lambda form: form.instructions)
+        quickest = min(small, key=lambda form: form.instructions)
+        near = [
+            form for form in small if SAVED_PER_SCRATCH * (form.instructions - quickest.instructions) <= quickest.instructions
+        ]
+        return min(near, key=lambda form: form.bytes)
 
     @property
     def fits(self) -> bool:
@@ -140,6 +145,13 @@ class Quads:
         return -(-self.shape.channels // self.block)
 
     @property
+    def pays_twice(self) -> bool:
+        """Whether lines have so many whole tiles that two in a turn of their loop pay for their text."""
+        whole = self.shape.out_width // self.tile
+        saved = self.shape.times * self.groups * self.shape.channels * whole // 2
+        return whole > 0 and whole % 2 == 0 and pays_for_text(saved, self.instructions_of_tile(self.tile))
+
+    @property
     def name(self) -> str:
         ways = f"{'_clamped' * self.clamps}{way_of(self)}{f'_finer_{self.bits}' if self.bits else ''}"
         return f"aidge_helium_quads_{self.block}_{self.shape.name}{ways}"
@@ -209,7 +221,7 @@ class Quads:
         """Offsets, as halfwords: of the columns of a patch, of the columns of a vector, of stores, of stores of one row alone."""
         shape = self.shape
         taps = [min(tap, shape.kernel_width - 1) * shape.dilation_width * self.column_bytes for tap in range(LINES)]
-        columns = [column * shape.channels for column in range(LINES)]
+        columns = [(column * shape.channels - self.vector_step) & 0xFFFF for column in range(LINES)]  # loads move on before
         stores = [(row * shape.out_width + column) * shape.channels for row, column in self.lanes]
         return [*taps, *columns, *stores, *(column * shape.channels for _, column in self.lanes)]
 

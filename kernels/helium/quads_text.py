@@ -14,7 +14,7 @@ OF_BANDS = "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch, int
 COLUMNS, STORES = 8, 16  # bytes of the places behind those of a patch
 ABSENT, BELOW = 16, 20  # bytes of aidge_helium_quads_rows
 # Of the frame; emit_levels finds the lowest and the highest level at 16.
-ROWS, TURNED, BASE, PLACES, LOWEST, LEFT, STREAM, OFFSET, STORED, FRAME_BYTES = 0, 4, 8, 12, 16, 24, 28, 32, 36, 40
+ROWS, TURNED, BASE, PLACES, LOWEST, DONE, STREAM, STORED, FRAME_BYTES = 0, 4, 8, 12, 16, 24, 28, 32, 40
 POINTERS = ("r0", "r2", "r4", "r6")  # of the rows; then sums
 WINDOWS = ("r10", "r11")
 
@@ -45,23 +45,22 @@ class _Printer:
         emit.add("r12", "r2", HEAD_BYTES)
         emit.add("r10", "r12", form.numbers_bytes * self.shape.channels + LINES)
         emit(*(["sub r11, r10, r6"] if form.outputs > 1 else []))
-        if form.blocks > 1 or form.is_few:
-            emit(f"movw r4, #{self.shape.channels}", f"str r4, [sp, #{LEFT}]")
-            emit(
-                f"movw r4, #{form.vector_step * form.is_few}", "negs r4, r4", f"str r4, [sp, #{OFFSET}]", why="loads move before"
-            )
+        if form.blocks > 1:
+            emit("movs r4, #0", f"str r4, [sp, #{DONE}]")
         emit.label(1)
         self._turn()
         self._absent()
         self._addresses()
         emit.label(3)
         self._channel()
+        channels = self.shape.channels
         passed = self.shape.out_width // form.tile * form.tile * self.shape.channels
         emit.add("r5", "r5", 1 - passed)
         emit("vsub.i32 q2, q2, r1", "subs r3, #1", "bne 3b")
         if form.blocks > 1:
-            emit(f"ldr r0, [sp, #{OFFSET}]", f"adds r0, #{form.block}", f"str r0, [sp, #{OFFSET}]")
-            emit(f"ldr r0, [sp, #{LEFT}]", f"subs r0, #{form.block}", f"str r0, [sp, #{LEFT}]", "bgt 1b")
+            emit(f"ldr r0, [sp, #{DONE}]", f"adds r0, #{form.block}", f"str r0, [sp, #{DONE}]")
+            emit(*([] if channels < 256 else [f"movw r1, #{channels}"]))
+            emit(f"cmp r0, {'r1' if channels > 255 else f'#{channels}'}", "blt 1b")
         emit.leave(FRAME_BYTES)
         return emit.lines
 
@@ -70,25 +69,30 @@ class _Printer:
         emit, form = self.emit, self.form
         used = POINTERS[: form.lines]
         if form.gap:
-            emit(f"ldr r3, [sp, #{LEFT}]", f"cmp r3, #{form.block}", "it ge", f"movge r3, #{form.block}", why="channels")
+            emit(f"ldr r0, [sp, #{DONE}]", f"movw r3, #{self.shape.channels}", "subs r3, r3, r0", why="channels that are left")
+            emit(f"cmp r3, #{form.block}", "it ge", f"movge r3, #{form.block}", why="of this block")
             emit(f"rsb r8, r3, #{form.block}", why="those that the block before has had")
         else:
             emit(f"movs r3, #{form.block}", why="channels")
         emit(f"ldr r0, [sp, #{ROWS}]", "ldm r0, {r0, r2, r4, r6}")
-        if form.blocks > 1 or form.is_few:
-            emit(f"ldr r1, [sp, #{OFFSET}]", *(["sub r1, r1, r8"] if form.gap else []))
+        if form.blocks > 1:
+            emit(f"ldr r1, [sp, #{DONE}]", *(["sub r1, r1, r8"] if form.gap else []))
             emit(*(f"add {pointer}, r1" for pointer in used))
         if form.is_few:
-            emit(f"ldr r1, [sp, #{PLACES}]", f"vldrh.u32 q0, [r1, #{COLUMNS}]")
+            emit(f"ldr r1, [sp, #{PLACES}]", f"vldrh.s32 q0, [r1, #{COLUMNS}]")
             emit(*(f"vadd.i32 q{4 + line}, q0, {pointer}" for line, pointer in enumerate(used)))
         emit(f"ldr r1, [sp, #{TURNED}]")
         whole, rest = form.runs
-        if whole > 1:
-            emit(f"movw lr, #{whole}", "dls lr, lr")
+        together = min(1 + whole // 3, 3 if whole % 3 == 0 else 2)  # of a turn, without too many more
+        if whole > together:
+            emit(f"movw lr, #{whole // together}", "dls lr, lr")
             emit.label(2)
-        self._vector()
-        if whole > 1:
+        for _ in range(together):
+            self._vector()
+        if whole > together:
             emit("le lr, 2b")
+        for _ in range(whole % together):
+            self._vector()
         if rest:
             self._back(used, (FEW_LANES if form.is_few else LANES) - rest)
             self._vector()
@@ -158,14 +162,16 @@ class _Printer:
             emit.label(7)
 
     def _tiles(self) -> None:
-        emit, whole = self.emit, self.shape.out_width // self.form.tile
+        emit, form, whole = self.emit, self.form, self.shape.out_width // self.form.tile
         if whole:
-            if whole > 1:
-                emit(f"movw r0, #{whole}", "dls lr, r0")
+            together = 2 if form.pays_twice else 1
+            if whole > together:
+                emit(f"movw r0, #{whole // together}", "dls lr, r0")
                 emit.label(8)
-            self._tile(self.form.tile)
-            emit.add("r5", "r5", self.form.tile * self.shape.channels)
-            if whole > 1:
+            for _ in range(together):
+                self._tile(form.tile)
+                emit.add("r5", "r5", form.tile * self.shape.channels)
+            if whole > together:
                 emit("le lr, 8b")
         if self.rest:
             self._tile(self.rest)
@@ -228,8 +234,11 @@ def bands_texts(form: Quads) -> tuple[str, tuple[str, ...]]:
         if count
     ]
     first, row_bytes = f"row * {shape.stride_height} - top", shape.in_width * shape.channels
-    see = f"x, {first}, in_height, {form.lines}, {shape.dilation_height}, {row_bytes}"
-    below = f"out_height - row > 1 ? {shape.stride_height} : 0" if form.outputs > 1 else "0"
+    below, lines = "0", f"{form.lines}"
+    if form.outputs > 1:
+        below = f"out_height - row > 1 ? {shape.stride_height} : 0"
+        lines = f"out_height - row > 1 ? {form.lines} : {shape.kernel_height}"
+    see = f"x, {first}, in_height, {lines}, {shape.dilation_height}, {row_bytes}"
     body = [
         *places_lines(form.places),
         "int8_t *const columns = (int8_t *)scratch;",

@@ -48,7 +48,7 @@ BLOCKS_OF_4 = [
     (8, (6, 48), (3, 3), 1, 1, (1, 1), (2,)),
     (24, (5, 37), (3, 3), 1, 1, (1, 1), (1, 2)),
     (16, (7, 42), (3, 3), 2, 1, (1, 1), (1,)),
-    (124, (5, 17), (3, 3), 1, 1, (1, 1), (2,)),
+    (124, (5, 29), (3, 3), 1, 1, (1, 1), (2,)),
 ]
 
 
@@ -126,7 +126,13 @@ def test_channels_of_a_block_follow_from_its_scratch(edges, block):
     for entry, rows in layers(edges):
         for number in rows:
             form, scratch = forced(entry, number)
-            assert form.block == block and scratch == 4 * block * form.shape.reached_width <= 1024
+            assert form.block == block and scratch == 4 * block * form.shape.reached_width <= 1792
+
+
+def test_a_large_block_pays_for_its_scratch():
+    """Two blocks of four channels of 48 pixels are one in fifty instructions more than one of eight, for half the scratch."""
+    eight, thirty_two = (first_accepted(1, (1, *edge)) for edge in (BLOCKS_OF_4[0][:-1], (32, (8, 24), (3, 3), 1, 1, (1, 1))))
+    assert forced(eight, 2)[1] == 4 * 4 * 50 and forced(thirty_two, 2)[1] == 4 * 16 * 26
 
 
 def test_scratch_does_not_grow_with_the_rows_of_a_band():

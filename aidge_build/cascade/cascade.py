@@ -86,8 +86,8 @@ class Stock:
 class Cascade:
     """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of those in `carrying` keeps its
     bytes. `stocks` are those of whole tensors, for each layer; `beyond` estimates instructions beyond those of
-    whole layers. `permits` is what the kernel of a single layer whose tensors are all whole allows for each band, which no other
-    cascade has."""
+    whole layers; layers `ahead` begin with a row more than is needed first. `permits` is what the kernel of a single layer whose
+    tensors are all whole allows for each band, which no other cascade has."""
 
     nodes: tuple[str, ...]
     rows_of: Mapping[str, int]
@@ -96,6 +96,7 @@ class Cascade:
     carrying: frozenset[str] = frozenset()
     stocks: Mapping[str, Mapping[str, Stock]] = field(default_factory=dict)  # tensor -> layer
     beyond: float = 0.0
+    ahead: frozenset[str] = frozenset()
     permits: Mapping[tuple[int, int], Demands] = field(default_factory=dict)
 
     @property

@@ -128,7 +128,7 @@ class Question:
         """Bytes that are live in each step of the cascade."""
         return live_bytes(with_cascades(self.alone, (run,)))[run.first : run.last]
 
-    def run(self, first: int, rows: Mapping[str, int]) -> Run | None:
+    def run(self, first: int, rows: Mapping[str, int], ahead: frozenset[str] = frozenset()) -> Run | None:
         """The cascade of the layers in `rows`, which begin at the step `first`, if there is one that its kernels accept."""
         steps = self.alone.steps[first : first + len(rows)]
         layers = [layer for layer in map(self.graph.kernels.layer, steps) if layer is not None]
@@ -136,7 +136,7 @@ class Question:
         inside = {node.name for node in steps}
         outer = frozenset(layer.output.name for layer in layers if not self.readers.get(layer.output.name, set()) <= inside)
         rowed: list[RowLayer | Arrival] = [*layers] if arrival is None else [arrival, *layers]
-        cascade = unroll(rowed, self.graph.whole | outer, rows) if self.graph.allows(layers) else None
+        cascade = unroll(rowed, self.graph.whole | outer, rows, ahead) if self.graph.allows(layers) else None
         if cascade is None or not is_aligned(cascade, layers) or arrival is not None and not cascade.arriving:
             return None
         if not self.keeps(cascade, layers):

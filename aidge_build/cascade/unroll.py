@@ -8,7 +8,7 @@ where the first band of the next layer makes it, so that what a band reads was w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aidge_build.cascade.arrival import Arrival
 from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows, Shift, Stock
@@ -18,18 +18,21 @@ MOST_STEPS = 20_000
 Rowed = RowLayer | Arrival
 
 
-def unroll(layers: Sequence[Rowed], whole: frozenset[str], rows: Mapping[str, int]) -> Cascade | None:
+def unroll(
+    layers: Sequence[Rowed], whole: frozenset[str], rows: Mapping[str, int], ahead: frozenset[str] = frozenset()
+) -> Cascade | None:
     """The cascade of these layers in bands of so many `rows` each, or as few more as a layer needs; None where there is none.
+    Those `ahead` begin with a row more than the layers that read them need first.
     Tensors in `whole` are kept as they are: others read them. An `Arrival` is the first of the layers: its bands are what the
     layers that read it ask for next."""
     inner = _inner(layers, whole)
     readers = {name: [layer for layer in layers if _reads(layer, name)] for name in inner}
-    bands = _bands(layers, readers, rows)
+    bands = _bands(layers, readers, rows, ahead)
     if bands is None or sum(map(len, bands.values())) > MOST_STEPS:
         return None
     walk = _Walk(layers, inner, readers, bands)
     walk.all()
-    return walk.cascade()
+    return replace(walk.cascade(), ahead=ahead)
 
 
 def _inner(layers: Sequence[Rowed], whole: frozenset[str]) -> dict[str, Rowed]:
@@ -47,7 +50,7 @@ def _reads(layer: Rowed, tensor: str) -> bool:
 
 
 def _bands(
-    layers: Sequence[Rowed], readers: Mapping[str, Sequence[Rowed]], rows: Mapping[str, int]
+    layers: Sequence[Rowed], readers: Mapping[str, Sequence[Rowed]], rows: Mapping[str, int], ahead: frozenset[str]
 ) -> dict[str, tuple[tuple[int, int], ...]] | None:
     """The bands of each layer; None where a layer cannot be cut there."""
     found: dict[str, tuple[tuple[int, int], ...]] = {}
@@ -61,6 +64,7 @@ def _bands(
             if layer.output.name not in first:
                 return None  # all of a tensor that is not complete before the end
             needed = max(needed, first[layer.output.name][1])
+        needed += layer.name in ahead
         for start in dict.fromkeys((needed % size or size, size)):
             edges = [0, *range(min(start, layer.height), layer.height, size), layer.height]
             cut = tuple(zip(edges, edges[1:], strict=False))

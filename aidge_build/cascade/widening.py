@@ -8,6 +8,7 @@ from aidge_build.cascade.search import Found, Question
 
 WIDENINGS = 5
 MOST_TRIALS = 300  # of wider bands
+MOST_AHEAD = 4  # layers that begin with a row more, and plans that are tried for each
 
 
 def widened(found: Found, question: Question, limit_bytes: int) -> Found:
@@ -24,7 +25,7 @@ def widened(found: Found, question: Question, limit_bytes: int) -> Found:
         if allowed == limit_bytes:
             break
         fits = allowed
-    return best
+    return _with_layers_ahead(best, question, limit_bytes)
 
 
 def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
@@ -35,7 +36,7 @@ def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
         heights.setdefault(run.cascade.bands_of(name)[-1][1], []).append(name)
     groups = [*([name] for name in rows), *heights.values()]
     for _ in range(MOST_TRIALS // len(groups)):
-        trials = [question.run(run.first, rows | {name: 2 * rows[name] for name in group}) for group in groups]
+        trials = [question.run(run.first, rows | {name: 2 * rows[name] for name in group}, run.cascade.ahead) for group in groups]
         able = [each for each in trials if each is not None and max(question.live_inside(each)) <= limit_bytes]
         best = min(able, key=lambda each: each.cascade.beyond, default=run)
         if best.cascade.beyond >= run.cascade.beyond:
@@ -43,3 +44,25 @@ def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
         run = best
         rows = {name: run.cascade.rows_of[name] for name in rows}
     return run
+
+
+def _with_layers_ahead(best: Found, question: Question, limit_bytes: int) -> Found:
+    """The plan with layers that begin with a row more than is needed first, where their kernels say that it saves instructions:
+    many compute rows in pairs, and a window needs an odd number of rows first."""
+    for _ in range(MOST_AHEAD):
+        trials = [
+            (trial.cascade.beyond - run.cascade.beyond, place, trial)
+            for place, run in enumerate(best.runs)
+            for name in run.cascade.nodes
+            if run.demands[name].instructions and name not in run.cascade.ahead
+            for trial in [question.run(run.first, run.cascade.rows_of, run.cascade.ahead | {name})]
+            if trial is not None and trial.cascade.beyond < run.cascade.beyond and max(question.live_inside(trial)) <= limit_bytes
+        ]
+        for _, place, trial in sorted(trials, key=lambda each: each[:2])[:MOST_AHEAD]:
+            found = question.planned([*best.runs[:place], trial, *best.runs[place + 1 :]])
+            if found.peak.peak_bytes <= limit_bytes:
+                best = found
+                break
+        else:
+            break
+    return best

@@ -126,6 +126,23 @@ def test_the_steps_compute_every_row_once_from_rows_that_are_there(seed, rows):
     assert numpy.array_equal(machine.memory[last], machine.values[last])
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_layer_that_is_ahead_begins_with_a_row_more_and_nothing_else_changes(seed):
+    layers, usual, machine = cascaded(seed, 2)
+    grown = 0
+    for layer in layers[:-1]:
+        found = unroll(layers, frozenset({layers[-1].output.name}), dict.fromkeys(usual.nodes, 2), frozenset({layer.name}))
+        assert found is not None and found.ahead == {layer.name}
+        if layer.name in {name for name in usual.nodes if layer.output.name in usual.lines}:
+            (_, before), (_, after) = usual.bands_of(layer.name)[0], found.bands_of(layer.name)[0]
+            grown += (after - before) % 2 == 1
+        follower = Machine(layers, found, machine.values)
+        follower.run()
+        assert follower.computed == {one.output.name: one.height for one in layers}
+        assert numpy.array_equal(follower.memory[layers[-1].output.name], machine.values[layers[-1].output.name])
+    assert grown
+
+
 def replayed(layers: list[RowLayer], cascade: Cascade) -> None:
     """Replays the steps with every tensor at a place of its own, one behind the other."""
     spans, reached = {}, 0

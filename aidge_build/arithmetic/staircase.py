@@ -130,6 +130,12 @@ def floor_cells(keys: numpy.ndarray, scale: float) -> numpy.ndarray:
     return numpy.clip(products, -(2.0**31), 2.0**31 - 1).astype(numpy.int64)
 
 
+def truncated_cells(keys: numpy.ndarray, bits: int) -> numpy.ndarray:
+    """Cells by the whole part of x * 2^bits, limited to int32. Scales of `floor_scale` hold all steps here, too."""
+    products = numpy.trunc(number_of(keys).astype(numpy.float64) * 2.0**bits)
+    return numpy.clip(products, -(2.0**31), 2.0**31 - 1).astype(numpy.int64)
+
+
 def floor_scale(keys: numpy.ndarray, count: int) -> float:
     """The scale of the narrowest cells of which `count`, 3 at least, hold all of these steps, and which float32 counts."""
     largest = max(float(numpy.abs(number_of(keys[[0, -1]])).max()), 2.0**-126)

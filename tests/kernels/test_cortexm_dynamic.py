@@ -8,9 +8,10 @@ import shutil
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, case, run
+from cortexm_harness import BOARD, PORTABLE, accepted, case, run
 from dynamic_cases import dynamic_layers
 from random_tensors import Randomness
+from staircase_cases import staircases
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
@@ -19,11 +20,17 @@ from aidge_build.operators.quantize import QuantizeLinear
 
 def candidates():
     yield from dynamic_layers(case)
+    yield from accepted(list(staircases(case)))
     for seed, count in enumerate((1, 4, 31)):
         random = Randomness(seed)
         numbers = constant("s", numpy.array(0.05, numpy.float32)), constant("z", numpy.array(-3 * seed, numpy.int8))
         values = random.float32(2, count) * 5
         yield case(QuantizeLinear(0, DType.int8), [random.real(2, count), *numbers], [values])
+
+
+def test_most_functions_by_their_steps_are_taken():
+    names = [entry.call.function for entry in accepted(list(staircases(case)))]
+    assert len(names) >= 6 and all("_staircase_" in name for name in names)
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy
 import pytest
 
@@ -17,6 +19,7 @@ from aidge_build.arithmetic.staircase import (
     pattern_cells,
     pattern_shift,
     steps_of,
+    truncated_cells,
 )
 
 F = numpy.float32
@@ -44,6 +47,12 @@ FUNCTIONS = {
 }
 
 
+@functools.cache
+def found_steps(name):
+    with numpy.errstate(all="ignore"):
+        return steps_of(FUNCTIONS[name])
+
+
 def test_keys_are_the_order_of_numbers():
     numbers = F([-numpy.inf, -3.4028235e38, -1, -1e-45, -0.0, 0, 1e-45, 1, 3.4028235e38, numpy.inf])
     keys = keys_of(numbers)
@@ -55,7 +64,7 @@ def test_keys_are_the_order_of_numbers():
 def test_steps_are_the_first_numbers_with_another_result(name):
     function = FUNCTIONS[name]
     with numpy.errstate(all="ignore"):
-        keys, results = steps_of(function)
+        keys, results = found_steps(name)
         assert (numpy.diff(keys) > 0).all() and (numpy.diff(results) != 0).all() and len(results) == len(keys) + 1
         assert (function(number_of(keys)) == results[1:]).all() and (function(number_of(keys - 1)) == results[:-1]).all()
         random = numpy.random.default_rng(3)
@@ -93,12 +102,15 @@ def places(keys, cells, cell_of, numbers):
 
 @pytest.mark.parametrize("count", [4, 512])
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("kind", ["pattern", "floor"])
+@pytest.mark.parametrize("kind", ["pattern", "floor", "truncated"])
 def test_cells_lead_to_the_step_of_every_number(name, count, kind):
-    with numpy.errstate(all="ignore"):
-        keys, _ = steps_of(FUNCTIONS[name])
+    keys, _ = found_steps(name)
     shift, scale = pattern_shift(keys, count), floor_scale(keys, count)
-    ways = {"pattern": lambda found: pattern_cells(found, shift), "floor": lambda found: floor_cells(found, scale)}
+    ways = {
+        "pattern": lambda found: pattern_cells(found, shift),
+        "floor": lambda found: floor_cells(found, scale),
+        "truncated": lambda found: truncated_cells(found, int(numpy.log2(scale))),
+    }
     cells = Cells.of(keys, ways[kind], count)
     assert len(cells.firsts) == count and cells.firsts[0] == 0
     random = numpy.random.default_rng(count)
@@ -113,7 +125,7 @@ def test_cells_lead_to_the_step_of_every_number(name, count, kind):
 
 
 def test_cells_are_the_narrowest_that_suffice():
-    keys, _ = steps_of(FUNCTIONS["linear"])
+    keys, _ = found_steps("linear")
     ends = keys[[0, -1]]
     for count in (4, 64, 512):
         shift, scale = pattern_shift(keys, count), floor_scale(keys, count)

@@ -25,7 +25,7 @@ _OCTAVE = 1 << 23
 
 def keys_of(numbers: numpy.ndarray) -> numpy.ndarray:
     """The key of each float32, int64; those of NaN lie beyond those of the infinities."""
-    patterns = numpy.ascontiguousarray(numbers, numpy.float32).view(numpy.int32).astype(numpy.int64)
+    patterns = numpy.asarray(numbers, numpy.float32).view(numpy.int32).astype(numpy.int64)
     return numpy.where(patterns < 0, patterns ^ _BELOW_SIGN, patterns)
 
 

@@ -58,6 +58,7 @@ def test_keys_are_the_order_of_numbers():
     keys = keys_of(numbers)
     assert (numpy.diff(keys) > 0).all() and (number_of(keys) == numbers).all()
     assert keys[1] == -1 - LARGEST_KEY and keys[-2] == LARGEST_KEY and keys[4] == -1 and keys[5] == 0
+    assert keys_of(F(-0.0)).shape == () and keys_of(numbers[::2]).tolist() == keys[::2].tolist()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -85,6 +85,7 @@ ROOMS = (
         "recipes",
         (
             "tests/unit/test_recipes*.py",
+            "tests/unit/test_split_outputs.py",
             "tests/unit/test_graph_check.py",
             "tests/exactness/test_tflite_random.py",
             "tests/unit/test_clip_stored.py",

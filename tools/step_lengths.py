@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""Measures what kernels/<library>/lengths.toml says of the instructions that a call of each kernel takes at most.
+
+    python -m tools.step_lengths measure FILE.jsonl BOARD MAX_STEP MODEL...
+    python -m tools.step_lengths fit FILE.jsonl...
+
+`measure` builds each model in steps, counts them exactly on the emulated board, and appends a line for each layer: what it
+measures, and the longest of its steps. Layers that cannot be cut as finely are measured as they are. `fit` finds for each kernel
+the smallest numbers that lie above all that was measured (a linear program), and writes the tables. Models, boards and steps of
+many kinds make better tables; which of them are kept aside to judge by is for whoever calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import numpy
+
+from aidge_build import placement, stepping
+from aidge_build.boards import load_board
+from aidge_build.cascade.row_layer import RowLayer
+from aidge_build.compile import build_program
+from aidge_build.contract.length import LENGTHS, measures
+from aidge_build.contract.spec import NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.installed import kernel_folder
+from aidge_build.program import Layer, Program
+from aidge_build.verify.firmware import execute
+from aidge_build.verify.vectors import random_vectors
+
+FIELDS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow")
+MANY_SHAPES, SOME_SHAPES, POOLED_BELOW = 8, 3, 12
+MARGINS = (1.15, 1.35, 2.0)  # where many shapes were measured, some, and hardly any
+LEAST, MOST_FIXED, OF_N_STEP = 150, 1500, 60
+LARGE = 2000  # instructions from which on a length is mostly not `fixed`
+UNKNOWN = {"cortexm": (1000, 4, 60, 12), "helium": (1000, 3, 40, 8), "armv7m": (1000, 5, 60, 12), "armv6m": (1000, 8, 100, 20)}
+Row = dict
+
+
+def leave_whole_what_cannot_be_cut() -> None:
+    """From now on such layers are long steps instead of errors."""
+    cut_layers, length = stepping.in_pieces, stepping._length
+
+    def patient(assignment, demands, reuse, outside, best, kernels, limit):
+        def bounded(assignment, limit, node):
+            found = length(assignment, limit, node)
+            return found if found <= limit.max_step or stepping._cut(assignment, kernels, limit, node) else 0
+
+        stepping._length = bounded
+        try:
+            return cut_layers(assignment, demands, reuse, outside, best, kernels, limit)
+        finally:
+            stepping._length = length
+
+    placement.in_pieces = patient  # where `plan_memory` finds it
+
+
+def of_layer(program: Program, layer: Layer) -> list[float]:
+    """The measures of the layer's largest step."""
+    seen = NodeView.of(program.view, layer.node)
+    cascade = next((one for one in program.cascades if layer.node.name in one.nodes), None)
+    rows = None if cascade is None else RowLayer.of(seen)
+    if cascade is None or rows is None:
+        return list(measures(seen))
+    bands = cascade.bands_of(layer.node.name)
+    sizes = [last - first for first, last in bands]
+    found = [measures(rows.view(*band, (max(sizes), min(sizes)))) for band in bands]
+    return [max(column) for column in zip(*found)]
+
+
+def measured(model: str, board: str, max_step: int) -> list[Row]:
+    """A row for each layer of the model that was counted."""
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    program = build_program(load(parser.parse_args([model, "--board", board, "--max-step", str(max_step)]), "model"))
+    with tempfile.TemporaryDirectory() as folder:
+        result = execute(program, load_board(board), random_vectors(program.view, 1, seed=0), Path(folder)).result
+    rows = []
+    for layer, count in zip(program.layers, result.layers, strict=True):
+        tensors = [*(tensor for tensor in layer.inputs if tensor is not None), *layer.outputs]
+        row = {"library": layer.kernel.library, "kernel": layer.kernel.name, "op": layer.node.type}
+        row |= {"type": layer.outputs[0].dtype.name, "dims": [list(tensor.dims) for tensor in tensors]}
+        row |= {"has_fpu": "fpu" in load_board(board).features, "measures": of_layer(program, layer)}
+        rows += [{**row, "instructions": count.longest_step}] if count.longest_step else []
+    return rows
+
+
+def fitted(rows: list[Row]) -> numpy.ndarray:
+    """The numbers of FIELDS that lie above all rows, and above few of them by much."""
+    from scipy.optimize import linprog
+
+    shapes = len({json.dumps(row["dims"]) for row in rows})
+    margin = MARGINS[0 if shapes >= MANY_SHAPES else 1 if shapes >= SOME_SHAPES else 2]
+    factors = numpy.array([[1, *row["measures"]] for row in rows], float)
+    counts = numpy.array([max(1, row["instructions"] - OF_N_STEP) for row in rows], float)
+    lows, large = [float(LEAST), 0.0, 0.0, 0.0, 0.0, 0.0], counts > LARGE
+    for columns, share in (((1,), 0.6), ((2, 3), 0.3)):  # what grows with the layer has a price of its own
+        known = [column for column in columns if large.any() and (factors[large, column] > 0).all()]
+        for column in known:
+            lows[column] = share * (counts[large] / factors[large, column]).min()
+        if known:
+            break
+    for most in (MOST_FIXED, None):
+        bounds = [(lows[0], most), *((low, None) for low in lows[1:])]
+        found = linprog((factors / counts[:, None]).sum(0), A_ub=-factors, b_ub=-margin * counts, bounds=bounds, method="highs")
+        if found.success:
+            break
+    return found.x
+
+
+def tables(rows: list[Row]) -> dict[str, str]:
+    """The text of lengths.toml of each library."""
+    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["has_fpu"] or row["type"] != "float32":  # `stepping` says what floats take without an FPU
+            groups[row["library"], row["kernel"], row["op"], row["type"]].append(row)
+    texts: dict[str, list[str]] = {}
+    for (library, kernel, op, type_name), own in sorted(groups.items()):
+        if len({json.dumps(row["dims"]) for row in own}) < POOLED_BELOW:
+            own = [
+                row for key, some in groups.items() if (key[0], key[1], key[3]) == (library, kernel, type_name) for row in some
+            ]
+        text = texts.setdefault(library, _head(library))
+        text += ["", "[[length]]", f'kernel = "{kernel}"', f'op = "{op}"', f'type = "{type_name}"']
+        for name, number in zip(FIELDS, fitted(own)):
+            rounded = math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
+            text += [f"{name} = {rounded}"] if rounded else []
+    return {library: "\n".join(text) + "\n" for library, text in texts.items()}
+
+
+def _head(library: str) -> list[str]:
+    numbers = zip(FIELDS, UNKNOWN.get(library, (1000, 12, 250, 20)))
+    return [
+        "# SPDX-License-Identifier: MIT",
+        "# Instructions that a call takes at most, fitted from above to measured layers and pieces: tools/step_lengths.py.",
+        "# The first entry is for kernels that nobody measured.",
+        "",
+        "[[length]]",
+        *(f"{name} = {number}" for name, number in numbers),
+    ]
+
+
+def main(words: list[str]) -> int:
+    """Measures or fits; the exit code."""
+    verb, *names = words
+    if verb == "fit":
+        rows = [json.loads(line) for name in names for line in Path(name).read_text().splitlines()]
+        for library, text in tables(rows).items():
+            (kernel_folder() / library / LENGTHS).write_text(text)
+        return 0
+    target, board, max_step, *models = names
+    leave_whole_what_cannot_be_cut()
+    with Path(target).open("a") as file:
+        for model in models:
+            try:
+                file.writelines(json.dumps(row) + "\n" for row in measured(model, board, int(max_step)))
+            except AidgeError as error:
+                print(error, file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

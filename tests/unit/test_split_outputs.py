@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy
 import pytest
 
@@ -69,6 +71,7 @@ CASES = {
 }
 
 
+@functools.cache
 def view_of(case: str):
     text, inputs, outputs, *_ = CASES[case]
     used = {
@@ -81,7 +84,7 @@ def view_of(case: str):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("most", [4, 3, 1])
+@pytest.mark.parametrize("most", [4, 1])
 def test_groups_give_the_bits_of_the_layer(case, most):
     *_, kind, channels = CASES[case]
     view = view_of(case)

@@ -122,7 +122,12 @@ def describe_change(old: dict, new: dict) -> tuple[str, ...]:
     if old.get("files", {}).get(code) in (None, new["files"][code]) or _topology(old) != _topology(new):
         return ()
     lines = []
-    for before, after in zip(old["layers"], new["layers"], strict=True):
+    pairs = list(zip(old["layers"], new["layers"], strict=True))
+    if any(before.get("channels_removed") != after["channels_removed"] for before, after in pairs):
+        count = sum(before.get("code_sha256") != after["code_sha256"] for before, after in pairs)
+        layers = "1 layer" if count == 1 else f"{count} layers"
+        return (f"code of {layers} changed with the weights (constant channels); update='weights' avoids that",)
+    for before, after in pairs:
         reason = _reason(before, after)
         if reason:
             lines.append(f"{code} changed: layer {after['name'][:LONGEST_NAME]}: {reason}")

@@ -22,7 +22,6 @@ from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
 
 SUMMARY = "make new weights for firmware that is in the field, and prove that they suit"
-_HINT = "generate the model with --update weights"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +36,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     claim, update = _claimed(image, arguments.name)
     for finding in check_identity(image, claim):
         if finding.severity == ERROR:
-            raise CheckFailed(finding.text, where=arguments.against, code=finding.code)
+            raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint)
     request = load(_merged(arguments, update), claim.model)
     sources = compile(request)
     _require_suits(request, sources, claim, update)
@@ -57,9 +56,16 @@ def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
         return found[0]
     if found:
         names = ", ".join(claim.model for claim, _ in found)
-        raise AidgeError(f"has several models that can get new weights: {names}", where=image.path, code="USAGE", hint="--name")
+        raise AidgeError(
+            f"has several models that can get new weights: {names}", where=image.path, code="USAGE", hint="--name says which"
+        )
     model = f"no model {name}" if name else "no model"
-    raise AidgeError(f"has {model} whose weights can be replaced", where=image.path, code="WEIGHTS", hint=_HINT)
+    raise AidgeError(
+        f"has {model} whose weights can be replaced",
+        where=image.path,
+        code="WEIGHTS",
+        hint="generate the model with --update weights",
+    )
 
 
 def _merged(arguments: argparse.Namespace, update: ClaimedUpdate) -> argparse.Namespace:
@@ -85,7 +91,12 @@ def _require_suits(request: CompileRequest, sources: Sources, claim: Claim, upda
     new = sources.manifest["claim"]["update"]
     if new["layout"] == update.layout and sources.manifest["claim"]["interface"] == claim.interface:
         return
-    raise CheckFailed(_difference(sources, update, claim), where=request.file_name, code="WEIGHTS", hint=_advice(update))
+    raise CheckFailed(
+        _difference(sources, update, claim),
+        where=request.file_name,
+        code="WEIGHTS",
+        hint=f"{_options(update)}; what differs needs new firmware, too",
+    )
 
 
 def _difference(sources: Sources, update: ClaimedUpdate, claim: Claim) -> str:
@@ -110,6 +121,5 @@ def _difference(sources: Sources, update: ClaimedUpdate, claim: Claim) -> str:
     return f"all layers are the same, but the code around them is not that of version {tool} of aidge-build"
 
 
-def _advice(update: ClaimedUpdate) -> str:
-    options = " ".join(update.made_with)
-    return f"the firmware was generated with `{options}`; what differs needs new firmware, too"
+def _options(update: ClaimedUpdate) -> str:
+    return f"the firmware was generated with `{' '.join(update.made_with)}`"

@@ -24,7 +24,6 @@ SAMPLES = {
     "file": "some.file",
     "folders": ["one", "two"],
     "checkouts": {"glue": "one"},
-    "number": "5000",
 }
 
 

@@ -40,4 +40,4 @@ def test_no_step_of_a_model_is_longer_than_was_asked_for(name, board, limit):
     assert result.exit_code == 0 and result.json["differing_values"] == 0, result
     steps = result.json["steps"]
     assert 0 < steps["longest"] <= limit == steps["max_step"]
-    assert result.json["instructions_per_inference"] * int(count) < steps["longest"] * steps["count"]
+    assert result.json["instructions_per_inference"] < steps["longest"] * steps["count"]

@@ -115,6 +115,14 @@ def test_a_changed_kernel_names_both():
     assert describe_change(*changed_layer(kernel="fast")) == ("toy.c changed: layer first: kernel changed (scale_s8 -> fast)",)
 
 
+def test_channels_that_new_weights_make_constant_are_one_line_that_says_how_to_avoid_it():
+    advice = "changed with the weights (constant channels); update='weights' avoids that"
+    old, new = changed_layer(channels_removed={"inputs": 0, "outputs": 3})
+    assert describe_change(old, new) == (f"code of 1 layer {advice}",)
+    new["layers"][1] |= {"code_sha256": "other", "channels_removed": {"inputs": 3, "outputs": 0}}
+    assert describe_change(old, new) == (f"code of 2 layers {advice}",)
+
+
 def test_a_changed_shape_is_said():
     old, new = emit(chain()).manifest, emit(chain(count=8)).manifest
     assert describe_change(old, new) == tuple(f"toy.c changed: layer {name}: shape changed" for name in ("first", "second"))

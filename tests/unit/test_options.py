@@ -24,7 +24,7 @@ from tests.command import aidge_build
 
 ROOT = Path(__file__).resolve().parents[2]
 # Of what code depends on: `verify` sets the one, `load` reads the others.
-NOT_CHOSEN = {"trace", "cost_table", "ram_budget", "max_step", "record", "dma_line", "constants_in"}
+NOT_CHOSEN = {"trace", "cost_table", "ram_budget", "max_step", "record", "dma_line", "constants_in", "weights_version"}
 
 
 @pytest.mark.parametrize("name", written_texts(ROOT))
@@ -113,8 +113,10 @@ def test_no_verb_repeats_an_option_of_the_table_by_hand():
         words = {argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)}
         if words & names:
             own[verb] = words & names
-    # The board of a linked program or of a new project is not the one that a model is generated for; `run` feeds files.
+    # The board of a linked program or of a new project is not the one that a model is generated for; `run` feeds files, and
+    # `bench` and `options` write their pages anew.
     others = {verb: {"--board"} for verb in ("flash", "new", "link_script", "conformance")}
+    others |= {verb: {"--update"} for verb in ("bench", "options")}
     assert own == {"run": {"--board", "--input"}, **others}
 
 

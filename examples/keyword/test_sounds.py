@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sounds import LABELS, SAMPLES, clips
 
-COUNT = 25
+COUNT = 10
 
 
 def main() -> None:

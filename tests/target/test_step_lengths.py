@@ -22,17 +22,8 @@ TOO_FINE = {("ic_resnet8", "stm32f4", 20_000)}  # one row of four channels of it
 @needs_qemu
 @pytest.mark.parametrize("name, board, limit", ALL if "AIDGE_STRESS" in os.environ else SOME)
 def test_no_step_of_a_model_is_longer_than_was_asked_for(name, board, limit):
-    words = (
-        "--board",
-        board,
-        "--io-data",
-        vectors(name),
-        "--perturb",
-        "2" if "AIDGE_STRESS" in os.environ else "1",
-        "--max-step",
-        str(limit),
-        "--json",
-    )
+    count = "2" if "AIDGE_STRESS" in os.environ else "1"
+    words = ("--board", board, "--io-data", vectors(name), "--perturb", count, "--max-step", str(limit), "--json")
     result = aidge_build("verify", int8_model(name), *words)
     if (name, board, limit) in TOO_FINE:
         assert result.exit_code == 2 and "whose smallest piece is one row" in result.stdout, result

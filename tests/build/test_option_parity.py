@@ -18,7 +18,6 @@ from tests.build.conftest import STUB, Project
 
 OPTIONS = tuple(option for option in MODEL.options if option.name != "board")  # the core is named instead
 SAMPLES = {
-    "number": "7",
     "list": ["a", "b"],
     "pairs": {"n": "1", "m": "2"},
     "file": "some.file",

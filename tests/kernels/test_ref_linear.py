@@ -7,6 +7,7 @@ import math
 
 import numpy
 import pytest
+from dynamic_cases import dynamic_layers
 from harness import case, differing, far, run
 from random_tensors import Randomness, halfword_weights
 
@@ -16,6 +17,13 @@ from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.window import Window
+
+
+def test_sums_of_bytes_that_become_floats_equal_the_meaning():
+    cases = list(dynamic_layers(case))
+    assert len({entry.call.function for entry in cases if "_plain" in entry.call.function}) >= 2
+    assert differing(cases, run(cases)) == []
+
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
 EDGES = [

@@ -13,6 +13,14 @@ AIDGE_KIT_INLINE float aidge_ref_rounded_float(float value)
     return kept;
 }
 
+/* The result without a clamp; numbers: factor, which the scale is in, and bias of each output channel. */
+AIDGE_KIT_INLINE float aidge_ref_known_value(int32_t sum, const float *numbers, float scale, const float *bounds)
+{
+    (void)scale;
+    (void)bounds;
+    return aidge_ref_rounded_float((float)sum * numbers[0]) + numbers[1];
+}
+
 /* {lowest, highest} of the result; numbers: factor and bias of each output channel. */
 AIDGE_KIT_INLINE float aidge_ref_dynamic_value(int32_t sum, const float *numbers, float scale, const float *bounds)
 {

@@ -13,7 +13,7 @@ from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, DFormat, Im
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.dynamic import REAL_RESULTS, data_arguments
 from aidge_build.kernel_kit.window2d import rows_as_image, window2d
-from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, WEIGHTS
+from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS
 
 from ..shared.packing import blocked, taps_last_channels
 
@@ -53,9 +53,15 @@ class DynamicLayer(KernelNode):
 
     def numbers(self) -> numpy.ndarray:
         """Factor and bias of each output channel."""
-        factors = self.inputs[FACTORS].data
+        factors, scale = self.inputs[FACTORS].data, self.inputs[SCALE].data
+        factors = scale * factors if self.is_plain else factors
         bias = self.inputs[BIAS].data if len(self.inputs) > BIAS and self.inputs[BIAS] is not None else numpy.zeros_like(factors)
         return numpy.stack([factors, bias], axis=1).astype(numpy.float32)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the scale is known and nothing is clamped: without an FPU each multiplication and comparison is a function."""
+        return self.inputs[SCALE].is_constant and self.bounds().tolist() == [-math.inf, math.inf]
 
     def bounds(self) -> numpy.ndarray:
         return numpy.array([self.operator.minimum, self.operator.maximum], numpy.float32)
@@ -68,8 +74,9 @@ class DynamicLayer(KernelNode):
     def text(self, kind: str, body: str) -> tuple[str, str]:
         """Name and text of the loop for these types."""
         data, weights = self.inputs[DATA].dtype, self.inputs[WEIGHTS].dtype
-        name = f"aidge_ref_dynamic_{kind}_{data.name}_{weights.name}"
-        return name, body.format(name=name, x=data.c_type, w=weights.c_type)
+        name = f"aidge_ref_dynamic_{kind}_{data.name}_{weights.name}{'_plain' * self.is_plain}"
+        text = body.format(name=name, x=data.c_type, w=weights.c_type)
+        return name, text.replace("aidge_ref_dynamic_value(", "aidge_ref_known_value(") if self.is_plain else text
 
 
 _HEAD = """static void {name}(const {x} *input, const {x} *zero_point, const float *scale, float *output,

@@ -108,20 +108,25 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_rounded_u32(uint32_t value)
     return excess > 0 ? aidge_kit_shift_half_even(value, excess) << excess : value;
 }
 
-/* The same for any value; most fit 32 bits. */
+/* The same below 2^54: what goes fits 32 bits. */
 AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_rounded(int64_t value)
 {
-    uint64_t magnitude = (uint64_t)(value < 0 ? -value : value);
-    if (magnitude < 0xFFFFFF00u) {
-        magnitude = aidge_kit_rounded_u32((uint32_t)magnitude);
-    } else {
-        const int32_t excess = aidge_kit_bits_u64(magnitude) - 24;
-        const uint64_t quotient = aidge_kit_shift_right(magnitude, excess);
-        const uint64_t rest = magnitude - aidge_kit_shift_left(quotient, excess);
-        const uint64_t up = (uint64_t)(2u * rest + (quotient & 1u) > aidge_kit_shift_left(1u, excess));
-        magnitude = aidge_kit_shift_left(quotient + up, excess);
+    const uint64_t magnitude = (uint64_t)(value < 0 ? -value : value);
+    const uint32_t high = (uint32_t)(magnitude >> 32);
+    const uint32_t low = (uint32_t)magnitude;
+    const int32_t excess = high != 0u ? aidge_kit_bits(high) + 8 : aidge_kit_bits(low) - 24;
+    uint32_t kept;
+    uint64_t rounded;
+    if (excess <= 0) {
+        return value;
     }
-    return value < 0 ? -(int64_t)magnitude : (int64_t)magnitude;
+    kept = low >> excess;
+    if (high != 0u) {
+        kept |= high << (32 - excess);
+    }
+    kept += (uint32_t)(((low << (32 - excess)) | (kept & 1u)) > 0x80000000u);
+    rounded = ((uint64_t)(kept >> (32 - excess)) << 32) | (kept << excess);
+    return value < 0 ? -(int64_t)rounded : (int64_t)rounded;
 }
 
 static inline aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)

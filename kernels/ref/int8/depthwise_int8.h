@@ -7,29 +7,10 @@
 /* The taps of one output pixel that lie inside the image; steps in bytes. */
 typedef struct {
     int32_t channels, rows, columns;
-    int32_t source, first_tap;     /* in the image; channels before the first tap's weights */
     int32_t row_step, column_step; /* in the input */
     int32_t weight_row_step;
     int complete; /* whether no tap is outside: the bias then holds the zero point's part */
 } aidge_ref_depthwise_patch_int8;
-
-/* What differs from pixel to pixel. Out of line: what it computes with is not needed any more. */
-AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_see(aidge_ref_depthwise_patch_int8 *patch, const aidge_kit_window2d *shape,
-                                                     int32_t y, int32_t x)
-{
-    const int32_t top = y * shape->stride_height - shape->pad_top;
-    const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
-    const int32_t end_y = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height);
-    const int32_t left = x * shape->stride_width - shape->pad_left;
-    const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
-    const int32_t end_x = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
-    patch->source = ((top + first_y * shape->dilation_height) * shape->in_width + left + first_x * shape->dilation_width)
-                    * shape->in_channels;
-    patch->first_tap = (first_y * shape->kernel_width + first_x) * shape->in_channels;
-    patch->rows = end_y - first_y;
-    patch->columns = end_x > first_x ? end_x - first_x : 0;
-    patch->complete = (patch->rows == shape->kernel_height) && (patch->columns == shape->kernel_width);
-}
 
 /* sums[j] += sum over the taps of (x[j] - zero_point) * w[j] for 4 channels j; zero_point is a literal 0 where it can be. */
 AIDGE_KIT_INLINE void aidge_ref_depthwise4_int8(const int8_t *x_row, const int8_t *w_row, int32_t zero_point, int32_t *sums,
@@ -152,16 +133,27 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t
     patch.weight_row_step = shape->kernel_width * channels;
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
+            const int32_t top = y * shape->stride_height - shape->pad_top;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            patch.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
             for (x = 0; x < shape->out_width; x++) {
-                const int32_t *biases = bias;
-                aidge_ref_depthwise_int8_see(&patch, shape, y, x);
-                biases += patch.complete ? channels : 0;
-                if (wide != 0) {
-                    aidge_ref_depthwise_int8_pixel_wide(input + patch.source, output, weights + 2 * patch.first_tap, biases,
-                                                        multipliers, levels, multiplier_step, &patch);
-                } else {
-                    aidge_ref_depthwise_int8_pixel(input + patch.source, output, weights + patch.first_tap, biases,
-                                                   multipliers, levels, multiplier_step, &patch);
+                const int32_t left = x * shape->stride_width - shape->pad_left;
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+                const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
+                                       + (left + first_x * shape->dilation_width) * channels;
+                patch.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                patch.columns = patch.columns > 0 ? patch.columns : 0;
+                patch.complete = (patch.rows == shape->kernel_height) && (patch.columns == shape->kernel_width);
+                {
+                    const int8_t *const taps = weights + (((first_y * shape->kernel_width + first_x) * channels) << wide);
+                    const int32_t *const biases = bias + (patch.complete ? channels : 0);
+                    if (wide != 0) {
+                        aidge_ref_depthwise_int8_pixel_wide(source, output, taps, biases, multipliers, levels, multiplier_step,
+                                                            &patch);
+                    } else {
+                        aidge_ref_depthwise_int8_pixel(source, output, taps, biases, multipliers, levels, multiplier_step,
+                                                       &patch);
+                    }
                 }
                 output += channels;
             }

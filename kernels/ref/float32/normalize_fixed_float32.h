@@ -23,7 +23,7 @@ typedef struct {
     int32_t factor, up, left, right;
 } aidge_ref_fixed_row;
 
-AIDGE_KIT_INLINE uint32_t aidge_ref_pattern(const float *number)
+AIDGE_KIT_INLINE uint32_t aidge_ref_pattern_at(const float *number)
 {
     const float value = *number;
     uint32_t pattern;
@@ -36,7 +36,7 @@ AIDGE_KIT_NOINLINE int64_t aidge_ref_fixed_values(const float *row, int32_t *fix
 {
     int64_t sum = 0;
     for (; length > 0; length--) {
-        const uint32_t pattern = aidge_ref_pattern(row++);
+        const uint32_t pattern = aidge_ref_pattern_at(row++);
         const int32_t shift = exponent + 3 - (int32_t)((pattern << 1) >> 24);
         int32_t value = shift > 31 ? 0 : (int32_t)(((pattern << 8) | 0x80000000u) >> shift);
         value = (pattern >> 31) != 0u ? -value : value;
@@ -89,7 +89,7 @@ AIDGE_KIT_NOINLINE aidge_ref_fixed_row aidge_ref_fixed_statistics(int32_t *fixed
     inverse = aidge_ref_scaled((int32_t)aidge_kit_shift_right((uint64_t)squares, excess),
                                excess + 2 * (shape->square_shift + unit));
     inverse = 1.0f / sqrtf(inverse / (float)shape->length + epsilon);
-    pattern = aidge_ref_pattern(&inverse);
+    pattern = aidge_ref_pattern_at(&inverse);
     row.factor = (int32_t)(((pattern & 0x7FFFFFu) | 0x800000u) << 7);
     row.up = 30 - aidge_kit_bits(sizes);
     shift = shape->value_bits + 32 + unit - row.up + (int32_t)(pattern >> 23) - 157;
@@ -143,7 +143,7 @@ static void aidge_ref_normalize_fixed_float32(const float *input, const float *s
         uint32_t largest = 0;
         int32_t exponent;
         for (place = 0; place < shape->length; place++) {
-            uint32_t size = aidge_ref_pattern(input + place) << 1;
+            uint32_t size = aidge_ref_pattern_at(input + place) << 1;
             AIDGE_KIT_ONE_BY_ONE(size);
             largest = size > largest ? size : largest;
         }

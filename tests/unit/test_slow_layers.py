@@ -18,22 +18,23 @@ CONVOLUTION = "y = Conv(x, w)"
 WEIGHTS = {"w": numpy.ones((4, 3, 2, 2), F)}
 
 
-def notices(board: str, nodes: str, inputs: str, outputs: str, constants=None) -> list[str]:
-    made = model(nodes, inputs=inputs, outputs=outputs, constants=constants)
-    return [line for line in program_of(made, "net.onnx", load_board(board)).notices if "multiply-accumulate" in line]
+def notices(board: str, nodes: str, inputs: str, outputs: str, constants=None, libs=()) -> list[str]:
+    made, on = model(nodes, inputs=inputs, outputs=outputs, constants=constants), load_board(board)
+    on = replace(on, libs=libs or on.libs)
+    return [line for line in program_of(made, "net.onnx", on).notices if "multiply-accumulate" in line]
 
 
 def test_all_slow_layers_are_one_line_with_their_kernel_and_the_reason():
-    (line,) = notices("mps2-an386", PRODUCT, "float[1,4,8] x", "float[1,4,4] y")
+    (line,) = notices("mps2-an386", PRODUCT, "float[1,4,8] x", "float[1,4,4] y", libs=("armv6m", "ref"))
     assert line.startswith(
         "2 layers take more than 6 instructions per multiply-accumulate: MatMul_1, MatMul_3 (ref gemm_float32: "
     )
-    assert "cortexm matmul_int8: input 0 is float32, wants int8" in line
+    assert "armv6m matmul_int8: " in line
 
 
 def test_many_layers_of_one_kind_are_counted():
     chain = " ".join(f"a{n + 1} = MatMul(a{n}, a{n})" for n in range(7))
-    (line,) = notices("mps2-an386", f"a0 = Identity(x) {chain} y = Relu(a7)", "float[4,4] x", "float[4,4] y")
+    (line,) = notices("mps2-an386", f"a0 = Identity(x) {chain} y = Relu(a7)", "float[4,4] x", "float[4,4] y", libs=("ref",))
     assert line.startswith("7 layers take") and " and 3 more (ref gemm_float32" in line
 
 

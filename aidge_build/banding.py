@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.kernels import BandKernels
-from aidge_build.cascade.row_layer import RowLayer, has_rows
+from aidge_build.cascade.row_layer import RowLayer
 from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, front
 from aidge_build.cascade.widening import widened
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
-from aidge_build.graph.view import GraphView, Node
+from aidge_build.graph.view import Node
 from aidge_build.program import Options
+from aidge_build.row_ports import input_by_rows, no_rows, output_by_rows
 from aidge_build.schedule.schedule import Reuse, Schedule, make_schedule
 
 WIDENED = 2  # of the plans that fit, those with the fewest instructions, whose bands are made wider
@@ -30,8 +31,8 @@ class Plans:
 
     @property
     def by_rows(self) -> bool:
-        """Whether the input comes row by row: then no plan but these is one."""
-        return bool(self.question.graph.arriving)
+        """Whether the input comes or the output leaves row by row: then no plan but these is one."""
+        return self.question.graph.by_rows
 
     def found(self) -> tuple[Found, ...]:
         """All of them. Bands that a kernel was found to compute in different ways are in none."""
@@ -45,7 +46,7 @@ class Plans:
         while True:
             least = min(self._all(others), key=lambda plan: (plan.peak.peak_bytes, plan.cost), default=None)
             if least is None:
-                raise _no_rows(self.question)
+                raise no_rows(self.question)
             best = widened(least, self.question, least.peak.peak_bytes)
             if self.question.agree(best):
                 return best
@@ -68,7 +69,7 @@ class Plans:
         while True:
             plans = front([widened(plan, self.question, plan.peak.peak_bytes) for plan in self._all(others)])
             if not plans:
-                raise _no_rows(self.question)
+                raise no_rows(self.question)
             if all([self.question.agree(plan) for plan in plans]):
                 return plans
 
@@ -106,39 +107,8 @@ def banded(
         return make_schedule(assignment, asked, reuse, io_outside=options.io == "caller", known=base.schedule.order)
 
     alone = rescheduled(frozenset(node.name for node in base.schedule.steps))
-    arriving = alone.buffer_of[input_by_rows(assignment.view)] if options.input == "rows" else ""
-    question = Question(Graph.of(assignment.view, alone.buffer_of, kernels, arriving), alone, rescheduled, effort)
+    view = assignment.view
+    arriving = alone.buffer_of[input_by_rows(view)] if options.input == "rows" else ""
+    departing = alone.buffer_of[output_by_rows(view)] if options.output == "rows" else ""
+    question = Question(Graph.of(view, alone.buffer_of, kernels, arriving, departing), alone, rescheduled, effort)
     return Plans(base, replace(question, keeps=keeps) if keeps else question)
-
-
-def input_by_rows(view: GraphView) -> str:
-    """The input that comes row by row; AidgeError ROWS where it is not one."""
-    if len(view.given) != 1:
-        raise _refused(f"the model has {len(view.given)} inputs, and rows come of one alone")
-    return view.given[0]
-
-
-def _no_rows(question: Question) -> AidgeError:
-    """Why no plan takes the input row by row."""
-    graph, steps = question.graph, question.alone.steps
-    view = graph.kernels.assignment.view
-    names = sorted(name for name in question.readers if graph.buffer_of.get(name) == graph.arriving)
-    where = f"input '{view.given[0]}'"
-    if not names:
-        return _refused("no layer reads it", where)
-    if len(names) > 1:
-        return _refused(f"layers read it in {len(names)} shapes: {', '.join(map(repr, names))}", where)
-    tensor = view.tensor(names[0])
-    if not has_rows(tensor):
-        return _refused(f"its rows do not lie one behind the other: dims {list(tensor.dims)}, stored as {tensor.storage}", where)
-    reader = next(node for node in steps if names[0] in node.inputs)
-    if reader is not steps[0]:
-        return _refused(f"{steps[0].where()} runs before {reader.where()}, which reads it first", where)
-    for node in steps:
-        if names[0] in node.inputs and graph.kernels.layer(node) is None:
-            return _refused(f"{node.where()} ({node.type}) is computed from all of it, not by rows", where)
-    return _refused(f"no cascade that begins with {reader.where()} takes it: dims {list(tensor.dims)}", where)
-
-
-def _refused(what: str, where: str = "") -> AidgeError:
-    return AidgeError(what, where=where or "--input rows", code="ROWS", hint="--input whole hands it over in one piece")

@@ -108,7 +108,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             max_step=_max_step(arguments),
             dma_line=_dma_line(arguments, board),
             constants_in=rooms_of(arguments.constants_in, board, arguments),
-            record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step),
+            record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(words_of(arguments, MODEL.options)),
@@ -157,13 +157,15 @@ def _max_step(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.max_step < 1:
         raise AidgeError(f"a step of {arguments.max_step} instructions computes nothing", where="--max-step", code="USAGE")
-    if arguments.input == "rows":
-        raise AidgeError(
-            "--max-step bounds the steps of an inference, and with --input rows N_push computes all that its rows allow",
-            where="--max-step",
-            code="USAGE",
-            hint="push few rows at a time, or take --input whole",
-        )
+    for side, function, verb in (("input", "N_push", "push"), ("output", "N_pull", "pull")):
+        if getattr(arguments, side) == "rows":
+            raise AidgeError(
+                f"--max-step bounds the steps of an inference, and with --{side} rows {function} computes all that its rows "
+                "allow",
+                where="--max-step",
+                code="USAGE",
+                hint=f"{verb} few rows at a time, or take --{side} whole",
+            )
     return arguments.max_step
 
 

@@ -109,7 +109,7 @@ class Namer:
         return shortened_identifier(words, self._room)
 
 
-_BY_ROWS = ("begin", "push_input", "end", "cancel", "rows", "progress", "take")  # of models whose input comes by rows
+_BY_ROWS = ("begin", "push_input", "pull_output", "end", "cancel", "rows", "progress", "take", "give")  # by rows
 _HOOKS = ("before_input", "after_output")
 _WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of those that can be replaced
 _RECORD = ("record", "record_begin", "record_end", "record_sums")
@@ -127,7 +127,7 @@ def public_symbols(model: str) -> tuple[str, ...]:
 def model_of_symbol(symbol: str) -> str:
     """The model whose public function or array, or part of an array, a symbol may be; "" of any other symbol."""
     match = re.fullmatch(
-        r"(.+)_(?:run|reset|init|bind|newer|bound|weights(?:_bytes)?|begin|push_input|end|cancel|rows|record"
+        r"(.+)_(?:run|reset|init|bind|newer|bound|weights(?:_bytes)?|begin|push_input|pull_output|end|cancel|rows|record"
         r"|(?:arena|state)(?:_[A-Za-z0-9_]+)?)",
         symbol,
     )

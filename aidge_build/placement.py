@@ -13,7 +13,7 @@ from aidge_build.banding import Plans, banded
 from aidge_build.boards import Board
 from aidge_build.cascade.cascade import Line
 from aidge_build.cascade.kernels import BandKernels
-from aidge_build.cascade.moves import RowMoves
+from aidge_build.cascade.moves import LEFT, RowMoves
 from aidge_build.cascade.pieces import PieceMoves
 from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.row_layer import ROW_AXIS
@@ -80,7 +80,7 @@ def plan_memory(
         reuse: Reuse = "plain" if options.memory_model == "plain" else "shared"
         return in_pieces(assignment, demands, reuse, options.io == "caller", found, kernels, limit)
 
-    if options.memory_model == "cascade" or options.ram_budget or options.input == "rows":
+    if options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output):
         plans = banded(assignment, demands, options, whole, kernels, keeps=keeps)
         best = short(_chosen(plans, joined, assignment.view, options, board))
         placed = place(best.schedule, best.peak, assignment.view, options, board)
@@ -113,7 +113,7 @@ def _whole_tensors(
     """The best plans of tensors as a whole: with all concatenations and splits, from which cascades are made, and without those
     that need not run."""
     _refuse_giants(assignment.view, board)
-    if not options.max_step:  # an inference that is left between two steps has changed no state
+    if not options.max_step and options.output != "rows":  # an inference that is left half-way has changed no state
         assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
@@ -260,8 +260,8 @@ def _replay(
     states: StateMemory,
 ) -> None:
     moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
-    lines, arriving = lines_of(schedule), schedule.arriving
-    io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} - {arriving} if outside else set()
+    lines, by_rows = lines_of(schedule), schedule.by_rows
+    io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} - by_rows if outside else set()
     heights = {name: tensor.dims[ROW_AXIS] for name, tensor in moving.items() if tensor.rank > ROW_AXIS}
     spans = {}
     for name, tensor in moving.items():
@@ -271,7 +271,7 @@ def _replay(
         else:
             memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
         size = lines[name].size_bytes if name in lines else tensor.size_bytes
-        if buffer == arriving and name not in lines:
+        if buffer in by_rows and name not in lines:
             continue  # another name of what is never there as a whole
         spans[name] = Span(memory, start + part.offset_bytes, size, part.rows, part.stride_bytes)
         if name in planes:
@@ -292,6 +292,7 @@ def _replay(
                 rows = RowMoves(cascade, {each.name: each for each in schedule.steps}, spans, heights, _scratch(schedule, arena))
                 moves += rows.moves
                 spans, unwritten = {**spans, **rows.rows}, {**unwritten, **rows.unwritten}
+                memories |= {LEFT: rows.left_bytes} if rows.left_bytes else {}
             continue
         wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
         read = [index for index, name in enumerate(node.inputs) if name in moving]
@@ -306,8 +307,10 @@ def _replay(
                 tuple((positions[index], lead) for index, lead in wanted.overlap if index in positions),
             )
         )
-    inputs = [name for name in view.inputs if schedule.buffer_of[name] != arriving]
-    replay(moves, spans, memories, unwritten, inputs, view.outputs)
+    inputs, outputs = (
+        [name for name in names if schedule.buffer_of[name] not in by_rows] for names in (view.inputs, view.outputs)
+    )
+    replay(moves, spans, memories, unwritten, inputs, [*outputs, *([LEFT] if schedule.departing else [])])
 
 
 def _scratch(schedule: Schedule, arena: MemoryPlan) -> dict[str, Span]:
@@ -334,9 +337,8 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     region, split, proved = "", tuple[ArenaPart, ...](), False
     states = StateMemory.of(view)
     if options.arena == "static":
-        progress = Progress.of(schedule.cascades, len(view.handed_out) if outside else 0) or (
-            Waiting.of(schedule.cascades, len(view.given) + len(view.handed_out) if outside else 0) if options.max_step else None
-        )
+        ports = len(view.given) + len(view.handed_out) if outside else 0
+        progress = Progress.of(schedule.cascades, ports) or (Waiting.of(schedule.cascades, ports) if options.max_step else None)
         kept_bytes = states.bytes_of(options.arena) + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
         recording = Recording.of(view, states, options.record)
         kept_bytes += recording.size_bytes if recording else 0
@@ -349,7 +351,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         sum(
             view.tensor(name).size_bytes
             for name in dict.fromkeys((*view.given, *view.handed_out))
-            if schedule.buffer_of[name] != schedule.arriving
+            if schedule.buffer_of[name] not in schedule.by_rows
         ),
         max(ARENA_ALIGNMENT, arena.alignment),
         region,
@@ -383,7 +385,7 @@ def places_of(
     tensor."""
     io = {name: Place("input", index) for index, name in enumerate(view.given)}
     io |= {name: Place("output", index) for index, name in enumerate(view.handed_out)}
-    io.pop(schedule.arriving, None)
+    io = {name: place for name, place in io.items() if schedule.buffer_of[name] not in schedule.by_rows}
     lines = {schedule.buffer_of[name]: line for name, line in lines_of(schedule).items()}
     places = {}
     for name, tensor in view.tensors.items():

@@ -30,6 +30,7 @@ class Options:
 
     io: str = "caller"  # caller: pointers per tensor; arena: inputs and outputs lie in the arena
     input: str = "whole"  # rows: it comes row by row, and is never there as a whole
+    output: str = "whole"  # rows: it leaves row by row, and is never there as a whole
     arena: str = "static"  # static: an array of our own; caller: the firmware hands the arena over
     weights: str = "c"  # c: arrays; incbin: N_weights.bin included by the assembler
     optimize: str = "balanced"
@@ -190,8 +191,9 @@ class Program:
 
     @cached_property
     def progress(self) -> Progress | None:
-        """What is remembered between two pushes of rows; None where the input comes as a whole."""
-        return Progress.of(self.cascades, len(self.view.handed_out) if self.options.io == "caller" else 0)
+        """What is remembered while an inference waits for the firmware; None where input and output are whole."""
+        ports = len(self.view.given) + len(self.view.handed_out)
+        return Progress.of(self.cascades, ports if self.options.io == "caller" else 0)
 
     @cached_property
     def waiting(self) -> Waiting | None:

@@ -171,7 +171,11 @@ def program(*, type_name: str, io: str = "caller", arena: str = "static", has_st
         "RESET": f"net_reset({self});" if has_state else "",
         "TURNS": str(turns),
     }
-    text = MAIN
+    return with_words(MAIN, words)
+
+
+def with_words(text: str, words: dict[str, str]) -> str:
+    """The text with other texts instead of these words, one after the other."""
     for word, value in words.items():
         text = replaced(text, word, value)
     return text

@@ -40,7 +40,8 @@ class Shift:
 @dataclass(frozen=True)
 class BandStep:
     """One call of a kernel: the rows `[first, last)` of the layer `node`. `reads` has an entry for each input (None: constant,
-    or all of a tensor that was there before); `shifts` are made after it. Without a node, the firmware brings the rows."""
+    or all of a tensor that was there before); `shifts` are made after it. Without a node, the firmware brings the rows that it
+    writes, or takes those that it reads."""
 
     node: str
     first: int
@@ -52,7 +53,12 @@ class BandStep:
     @property
     def arrives(self) -> bool:
         """Whether the firmware brings these rows."""
-        return not self.node
+        return not self.node and not self.reads
+
+    @property
+    def departs(self) -> bool:
+        """Whether the firmware takes these rows."""
+        return not self.node and bool(self.reads)
 
 
 @dataclass(frozen=True)
@@ -116,10 +122,20 @@ class Cascade:
         return next((step.writes.tensor for step in self.steps if step.arrives), "")
 
     @property
+    def departing(self) -> str:
+        """The tensor whose rows the firmware takes one after the other; "" where it takes none."""
+        return next((rows.tensor for step in self.steps if step.departs for rows in step.reads if rows is not None), "")
+
+    @property
+    def waits(self) -> bool:
+        """Whether some of its steps wait for the firmware."""
+        return any(not step.node for step in self.steps)
+
+    @property
     def bytes_read_again(self) -> Mapping[str, int]:
         """Bytes of rows in lines that each layer has read before, over all bands."""
         found, reached = dict.fromkeys(self.nodes, 0), dict[tuple[str, int], int]()
-        for step in self.steps:
+        for step in filter(lambda each: each.node, self.steps):
             for position, rows in enumerate(step.reads):
                 if rows is not None and rows.tensor in self.lines:
                     again = max(0, reached.get((step.node, position), rows.first) - rows.first)
@@ -131,7 +147,7 @@ class Cascade:
         """What a step reads and writes by rows, by position (-1: output); a layer with one row writes it where the tensor
         begins."""
         reads = [(position, rows) for position, rows in enumerate(step.reads) if rows is not None]
-        return reads if step.node in self.carrying else [*reads, (-1, step.writes)]
+        return reads if step.departs or step.node in self.carrying else [*reads, (-1, step.writes)]
 
     @property
     def walked(self) -> tuple[tuple[str, int], ...]:
@@ -146,5 +162,6 @@ class Cascade:
     def __str__(self) -> str:
         rows = ", ".join(f"{name} by {self.rows_of[name]}" for name in self.nodes)
         rows += f" (rows of {self.arriving} arrive)" if self.arriving else ""
+        rows += f" (rows of {self.departing} leave)" if self.departing else ""
         kept = ", ".join(f"{line.rows} of {line.height} rows of {name}" for name, line in self.lines.items())
         return f"  cascade of {rows}: keeps {kept}; {len(self.steps)} steps, {self.shifted_bytes:,} B moved"

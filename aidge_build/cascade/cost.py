@@ -17,9 +17,9 @@ PER_MOVED_BYTE, PER_BYTE_OF_VECTORS = 0.8, 0.25
 
 def beyond(cascade: Cascade, layers: Sequence[RowLayer], kernels: BandKernels) -> float:
     """Estimated instructions beyond those of whole layers: as the kernels of the layers say, or as usual where they do not."""
-    arrivals = sum(step.arrives for step in cascade.steps)  # a push of rows, too, has its price
+    waits = sum(not step.node for step in cascade.steps)  # rows that come or go, too, have their price
     per_byte = PER_BYTE_OF_VECTORS if "mve" in kernels.target.features else PER_MOVED_BYTE
-    found, again = per_byte * cascade.shifted_bytes + PER_CALL * arrivals, cascade.bytes_read_again
+    found, again = per_byte * cascade.shifted_bytes + PER_CALL * waits, cascade.bytes_read_again
     for layer in layers:
         bands = cascade.bands_of(layer.name)
         known = kernels.instructions_beyond(layer, bands)

@@ -13,6 +13,8 @@ from aidge_build.cascade.cascade import BandStep, Cascade, Rows
 from aidge_build.graph.view import Node
 from aidge_build.memory.replay import Joint, Move, Piece, Span
 
+LEFT = "rows that left"  # the firmware's memory in which the rows of the output lie at the end, and what lies there
+
 
 @dataclass
 class RowMoves:
@@ -28,15 +30,18 @@ class RowMoves:
     unwritten: dict[str, Piece | Joint] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        made = {step.writes.tensor for step in self.cascade.steps}  # what arrives is written, too
+        made = {step.writes.tensor for step in self.cascade.steps if not step.departs}  # what arrives is written, too
         self._given = {
             rows.tensor for step in self.cascade.steps for rows in step.reads if rows is not None and rows.tensor not in made
         }
         self._sums: dict[str, str] = {}
+        self._gone: list[str] = []
         ends = {name: max(step.last for step in self.cascade.steps if step.node == name) for name in self.cascade.carrying}
         for number, step in enumerate(self.cascade.steps):
             if step.arrives:
                 self.moves.append(Move(f"rows of {step.writes.tensor} arrive", (), tuple(self._rows(step.writes))))
+            elif step.departs:
+                self._leave(step)
             else:
                 self._call(step, number, step.last == ends.get(step.node))
             for shift in step.shifts:
@@ -44,9 +49,28 @@ class RowMoves:
                 for old, new in zip(self._rows(shift.rows), self._rows(moved), strict=True):
                     self.moves.append(Move(f"rows of {shift.rows.tensor}", (old,), (new,)))
         parts = {self.nodes[name].outputs[0] for name in self.cascade.carrying}
+        if self._gone:
+            self.rows[LEFT] = Span(LEFT, 0, self.left_bytes)
+            self.unwritten[LEFT] = Joint(tuple(self._gone), 1)
         for name in sorted(made - set(self.cascade.lines) - parts):
             members = tuple(self._rows(Rows(name, 0, self.heights[name], 0)))
             self.unwritten[name] = Joint(members, 1)
+
+    @property
+    def left_bytes(self) -> int:
+        """Of all rows that the firmware takes, in its own memory."""
+        line = self.cascade.lines.get(self.cascade.departing)
+        return 0 if line is None else line.height * line.row_bytes
+
+    def _leave(self, step: BandStep) -> None:
+        """The firmware gets each row: at the end it has all of them, each whole."""
+        for rows in filter(None, step.reads):
+            width = self.cascade.lines[rows.tensor].row_bytes
+            for row, name in enumerate(self._rows(rows), rows.first):
+                gone = f"{rows.tensor} row {row} as it left"
+                self.rows[gone] = Span(LEFT, row * width, width)
+                self._gone.append(gone)
+                self.moves.append(Move(f"row {row} of {rows.tensor} leaves", (name,), (gone,)))
 
     def _call(self, step: BandStep, number: int, is_last: bool) -> None:
         node = self.nodes[step.node]

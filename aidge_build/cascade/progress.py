@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a model remembers between two pushes of rows: where the inference waits. It is RAM of its own, as a state is."""
+"""What a model remembers between two calls that bring or take rows: where the inference waits. It is RAM of its own, as a state
+is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from aidge_build.cascade.cascade import Cascade, Line
 
@@ -12,25 +14,52 @@ _LARGEST_HALF = (1 << 16) - 1
 
 @dataclass(frozen=True)
 class Progress:
-    """The fields of the struct: `pointers` to outputs, `cursors` into whole tensors, then the number of the next step, the rows
-    that came, and those of them that wait for the rest of their band. `line` is that of the input."""
+    """The fields of the struct: `pointers` to inputs and outputs, `cursors` into whole tensors, the `counts` of rows, then the
+    number of the next step. `waiting` are the cascades whose steps wait for the firmware, in order; `arriving` is the line of the
+    input that comes by rows, `departing` that of the output that leaves so."""
 
-    line: Line
+    waiting: tuple[Cascade, ...]
     pointers: int
-    cursors: int
 
     @staticmethod
-    def of(cascades: tuple[Cascade, ...], pointers: int) -> Progress | None:
-        """None where no input comes by rows. `pointers`: the outputs that the firmware names when it begins."""
-        found = next((cascade for cascade in cascades if cascade.arriving), None)
-        if found is None:
-            return None
-        return Progress(found.lines[found.arriving], pointers, len(found.walked))
+    def of(cascades: tuple[Cascade, ...], ports: int) -> Progress | None:
+        """None where nothing goes by rows. `ports`: the inputs and outputs that are the firmware's."""
+        waiting = tuple(cascade for cascade in cascades if cascade.waits)
+        by_rows = sum(bool(name) for cascade in waiting for name in (cascade.arriving, cascade.departing))
+        return Progress(waiting, max(0, ports - by_rows)) if waiting else None
+
+    @cached_property
+    def arriving(self) -> Line | None:
+        """None where the input is whole."""
+        return next((cascade.lines[cascade.arriving] for cascade in self.waiting if cascade.arriving), None)
+
+    @cached_property
+    def departing(self) -> Line | None:
+        """None where the output is whole."""
+        return next((cascade.lines[cascade.departing] for cascade in self.waiting if cascade.departing), None)
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether rows of the output leave while others of the input are still to come."""
+        return any(cascade.arriving and cascade.departing for cascade in self.waiting)
+
+    @property
+    def cursors(self) -> int:
+        """How many there are."""
+        return sum(len(cascade.walked) for cascade in self.waiting)
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """The rows that came, those that went, those of the step that waits; where both sides take turns those of the push and of
+        the pull that are to be repeated."""
+        came, went = ("rows",) if self.arriving else (), ("gone",) if self.departing else ()
+        return (*came, *went, "part", *(("pushed", "pulled") if self.takes_turns else ()))
 
     @property
     def count_bytes(self) -> int:
         """Of a number of rows."""
-        return 2 if self.line.height <= _LARGEST_HALF else 4
+        most = max(line.height for line in (self.arriving, self.departing) if line is not None)
+        return 2 if most <= _LARGEST_HALF else 4
 
     def alignment(self, pointer_bytes: int) -> int:
         """Of the struct, on a target with pointers of so many bytes."""
@@ -38,6 +67,6 @@ class Progress:
 
     def size_bytes(self, pointer_bytes: int) -> int:
         """Of the struct, by the rules that all of C's compilers for these targets follow: fields in order, the widest first."""
-        used = self.pointers * pointer_bytes + 4 * self.cursors + 2 * self.count_bytes + 2
+        used = self.pointers * pointer_bytes + 4 * self.cursors + len(self.counts) * self.count_bytes + 2
         step = self.alignment(pointer_bytes)
         return -(-used // step) * step

@@ -14,6 +14,7 @@ from functools import cached_property
 from aidge_build.cascade.arrival import Arrival
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.cost import beyond
+from aidge_build.cascade.departure import Departure
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.lines import Run, with_cascades
 from aidge_build.cascade.row_layer import RowLayer, has_rows, row_bytes
@@ -37,6 +38,7 @@ class Effort:
     planned: int
 
 
+Runs = tuple[Run, ...]
 ALL = Effort((8, 6, 4, 3, 2, 1), MOST_LAYERS * MOST_LAYERS, 4)
 QUICK = Effort((8, 3, 1), 24, 2)  # for builds that nobody asked to compute rows
 
@@ -58,24 +60,31 @@ class Found:
 @dataclass(frozen=True)
 class Graph:
     """What can be computed by rows. `whole` are tensors of which all rows are kept, `states` those that no cascade touches;
-    `arriving` is the buffer of the input that comes row by row ("": none does)."""
+    `arriving` is the buffer of the input that comes row by row ("": none does), `departing` that of the output that leaves so."""
 
     kernels: BandKernels
     whole: frozenset[str]
     buffer_of: Mapping[str, str]
     states: frozenset[str]
     arriving: str = ""
+    departing: str = ""
 
     @staticmethod
-    def of(view: GraphView, buffer_of: Mapping[str, str], kernels: BandKernels, arriving: str = "") -> Graph:
+    def of(view: GraphView, buffer_of: Mapping[str, str], kernels: BandKernels, arriving: str = "", departing: str = "") -> Graph:
         """That of an adapted graph."""
         names: dict[str, list[str]] = {}
         for tensor, buffer in buffer_of.items():
             names.setdefault(buffer, []).append(tensor)
-        twice = [tensor for buffer, found in names.items() if len(found) > 1 and buffer != arriving for tensor in found]
+        by_rows = {arriving, departing}
+        twice = [tensor for buffer, found in names.items() if len(found) > 1 and buffer not in by_rows for tensor in found]
         states = frozenset(name for state in view.states for name in (state.read, state.written))
-        kept = {*view.inputs, *view.outputs, *twice} - set(names.get(arriving, ()))
-        return Graph(kernels, frozenset(kept), buffer_of, states, arriving)
+        kept = {*view.inputs, *view.outputs, *twice} - {tensor for buffer in by_rows for tensor in names.get(buffer, ())}
+        return Graph(kernels, frozenset(kept), buffer_of, states, arriving, departing)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether the firmware brings or takes rows: then some layers must be in cascades."""
+        return bool(self.arriving or self.departing)
 
     def arrival(self, nodes: Sequence[Node], first: int, readers: Mapping[str, set[str]]) -> Arrival | None:
         """The input that these layers read as it comes: the first ones, none besides them, and by one name."""
@@ -85,6 +94,19 @@ class Graph:
             return None
         tensors = [self.kernels.assignment.view.tensor(name) for name in read]
         return Arrival(tensors[0]) if has_rows(tensors[0]) else None
+
+    def departure(self, steps: Sequence[Node], first: int, last: int, readers: Mapping[str, set[str]]) -> Departure | None:
+        """The output that the steps `[first, last)` write as it leaves: they are the only ones that touch it."""
+        inside = steps[first:last]
+        written = [node for node in inside if self.buffer_of.get(node.outputs[0]) == self.departing]
+        if not self.departing or len(written) != 1:
+            return None
+        layer = self.kernels.layer(written[0])
+        if layer is None or layer.in_parts or not has_rows(layer.output):
+            return None
+        named = {name for name in readers if self.buffer_of.get(name) == self.departing}
+        around = {reader for name in named for reader in readers[name]} - {node.name for node in inside}
+        return None if around or named - {layer.output.name} else Departure(layer)
 
     def allows(self, layers: Sequence[RowLayer]) -> bool:
         """Whether no state is touched, and nothing that is read is written under another name."""
@@ -135,7 +157,8 @@ class Question:
         arrival = self.graph.arrival(steps, first, self.readers)
         inside = {node.name for node in steps}
         outer = frozenset(layer.output.name for layer in layers if not self.readers.get(layer.output.name, set()) <= inside)
-        rowed: list[RowLayer | Arrival] = [*layers] if arrival is None else [arrival, *layers]
+        departure = self.graph.departure(self.alone.steps, first, first + len(rows), self.readers)
+        rowed = [rowed for rowed in (arrival, *layers, departure) if rowed is not None]
         cascade = unroll(rowed, self.graph.whole | outer, rows, ahead) if self.graph.allows(layers) else None
         if cascade is None or not is_aligned(cascade, layers) or arrival is not None and not cascade.arriving:
             return None
@@ -159,10 +182,10 @@ class Question:
 
 def cascaded(base: Found, question: Question) -> tuple[Found, ...]:
     """Plans with cascades, the given one first: none of them has both more bytes and more instructions than another one. Where
-    an input comes row by row, all of them begin with a cascade that takes it."""
+    an input comes or an output leaves row by row, all of them have the cascades that take and give it."""
     found: list[Found] = []
     for rows in question.effort.rows:
-        starts = _starts(base, question, rows) if question.graph.arriving else [base]
+        starts = _starts(base, question, rows) if question.graph.by_rows else [base]
         found += starts
         if starts:
             found += _better(min(starts, key=lambda each: (each.peak.peak_bytes, each.cost)), question, rows)
@@ -183,25 +206,69 @@ def _better(present: Found, question: Question, rows: int) -> list[Found]:
 
 
 def _starts(base: Found, question: Question, rows: int) -> list[Found]:
-    """Plans with one cascade, which takes the input row by row: those with the fewest bytes for what they cost."""
-    estimated, live = [], live_bytes(base.schedule)
+    """Plans with the cascades that take the input and give the output row by row: those with the fewest bytes for what they
+    cost."""
+    live, asked = live_bytes(base.schedule), question.graph
+    found: list[Runs] = [(run,) for run in _first_runs(question, rows)] if asked.arriving else [()]
+    if asked.departing:
+        able: list[Runs] = [(run,) for run in _last_runs(question, rows)]
+        together = [runs for runs in found if runs and runs[0].cascade.departing]
+        apart = [runs for runs in found if runs not in together]
+        if asked.arriving:  # of two cascades each is chosen by itself: there are too many pairs
+            apart, able = (_cheapest(each, question, live) for each in (apart, able))
+        pairs = [(*one, *other) for one in apart for other in able if not one or one[0].last <= other[0].first]
+        found = [*together, *pairs]
+    return [question.planned(runs) for runs in _cheapest(found, question, live)]
+
+
+def _cheapest(found: Sequence[Runs], question: Question, live: Sequence[int]) -> list[Runs]:
+    """As many as are planned, those with the fewest bytes for what they cost."""
+    return _cheaper_and_cheaper([_estimated(runs, question, live) for runs in found], question.effort.planned)
+
+
+def _estimated(runs: Runs, question: Question, live: Sequence[int]) -> tuple[int, float, Runs]:
+    """The bytes, where other steps need as much as they do now, and the cost."""
+    now = list(live)
+    for run in runs:
+        now[run.first : run.last] = question.live_inside(run)
+    return max(now), sum(run.cascade.beyond for run in runs), runs
+
+
+def _first_runs(question: Question, rows: int) -> Iterator[Run]:
+    """Every cascade that takes the input row by row."""
     names = [node.name for node in question.alone.steps[: MOST_LAYERS + 1]]
     for end in range(1, len(names) + 1):
         if question.graph.kernels.layer(question.alone.steps[end - 1]) is None:
             break
         run = question.run(0, dict.fromkeys(names[:end], rows))
         if run is not None and run.cascade.arriving:
-            estimated.append((max([*question.live_inside(run), *live[run.last :]]), run.cascade.beyond, run))
-    return [question.planned((run,)) for run in _cheaper_and_cheaper(estimated, question.effort.planned)]
+            yield run
 
 
-def _cheaper_and_cheaper(estimated: Sequence[tuple[int, float, Run]], most: int) -> list[Run]:
+def _last_runs(question: Question, rows: int) -> Iterator[Run]:
+    """Every cascade that gives the output row by row: it ends with the last layer that touches the output."""
+    graph, steps = question.graph, question.alone.steps
+    touching = [
+        step
+        for step, node in enumerate(steps)
+        if any(graph.buffer_of.get(name) == graph.departing for name in (*node.inputs, *node.outputs))
+    ]
+    last = max(touching, default=-1)
+    for first in range(last, max(-1, last - MOST_LAYERS), -1):
+        if graph.kernels.layer(steps[first]) is None:
+            break
+        run = question.run(first, dict.fromkeys((node.name for node in steps[first : last + 1]), rows))
+        if run is not None and run.cascade.departing:
+            yield run
+
+
+def _cheaper_and_cheaper(estimated: Sequence[tuple[int, float, Runs]], most: int) -> list[Runs]:
     """Of cascades with their bytes and costs at most so many that are cheaper than all that need less."""
-    cheap, kept = None, list[Run]()
-    for _, cost, run in sorted(estimated, key=lambda each: each[:2]):
+    cheap, kept = None, list[Runs]()
+    for _, cost, runs in sorted(estimated, key=lambda each: each[:2]):
         if cheap is None or cost < cheap:
             cheap = cost
-            kept.append(run)
+            kept.append(runs)
     if len(kept) > most:
         kept = [kept[index * (len(kept) - 1) // (most - 1)] for index in range(most)]
     return kept
@@ -224,9 +291,9 @@ def _round(present: Found, question: Question, rows: int) -> list[Found]:
     for run in _runs(present, fullest, question, rows):
         peak = max(*live[: run.first], *question.live_inside(run), *live[run.last :])
         if peak < live[fullest]:
-            estimated.append((peak, run.cascade.beyond, run))
+            estimated.append((peak, run.cascade.beyond, (run,)))
     kept = _cheaper_and_cheaper(estimated, question.effort.planned)
-    found = [question.planned((*present.runs, run)) for run in kept]
+    found = [question.planned((*present.runs, *more)) for more in kept]
     return [each for each in found if each.peak.peak_bytes < present.peak.peak_bytes]
 
 
@@ -284,6 +351,6 @@ def is_aligned(cascade: Cascade, layers: Sequence[RowLayer]) -> bool:
         for tensor in (*layer.seen.inputs, *layer.seen.outputs)
         if tensor is not None and tensor.rank > 2
     }
-    written = [step.writes for step in cascade.steps if not step.arrives]
-    places = [*written, *(rows for step in cascade.steps for rows in step.reads if rows is not None)]
+    called = [step for step in cascade.steps if step.node]
+    places = [*(step.writes for step in called), *(rows for step in called for rows in step.reads if rows is not None)]
     return all(rows.slot * sizes.get(rows.tensor, 0) % ALIGNMENT == 0 for rows in places)

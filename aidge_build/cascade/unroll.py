@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from aidge_build.cascade.arrival import Arrival
 from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows, Shift, Stock
+from aidge_build.cascade.departure import Departure
 from aidge_build.cascade.row_layer import ROW_AXIS, RowLayer, row_bytes
 
 MOST_STEPS = 20_000
-Rowed = RowLayer | Arrival
+Rowed = RowLayer | Arrival | Departure
 
 
 def unroll(
@@ -24,7 +25,9 @@ def unroll(
     """The cascade of these layers in bands of so many `rows` each, or as few more as a layer needs; None where there is none.
     Those `ahead` begin with a row more than the layers that read them need first.
     Tensors in `whole` are kept as they are: others read them. An `Arrival` is the first of the layers: its bands are what the
-    layers that read it ask for next."""
+    layers that read it ask for next. A `Departure` is the last one: its bands are those of the layer that writes the rows."""
+    if _wants_whole(layers):
+        return None
     inner = _inner(layers, whole)
     readers = {name: [layer for layer in layers if _reads(layer, name)] for name in inner}
     bands = _bands(layers, readers, rows, ahead)
@@ -45,6 +48,16 @@ def _inner(layers: Sequence[Rowed], whole: frozenset[str]) -> dict[str, Rowed]:
     }
 
 
+def _wants_whole(layers: Sequence[Rowed]) -> bool:
+    """Whether one of the layers needs all of what another one makes: that is complete only at the end."""
+    made = {layer.output.name for layer in layers}
+    return any(
+        tensor is not None and tensor.name in made and tensor.name not in (layer.reads(0, layer.height) or {})
+        for layer in layers
+        for tensor in layer.inputs
+    )
+
+
 def _reads(layer: Rowed, tensor: str) -> bool:
     return any(given is not None and given.name == tensor for given in layer.inputs)
 
@@ -55,14 +68,15 @@ def _bands(
     """The bands of each layer; None where a layer cannot be cut there."""
     found: dict[str, tuple[tuple[int, int], ...]] = {}
     for layer in reversed(layers):
-        wanted = _step(layer, readers[layer.output.name], found) if isinstance(layer, Arrival) else rows[layer.name]
+        if isinstance(layer, Arrival):
+            wanted = _step(layer, readers[layer.output.name], found)
+        else:
+            wanted = rows[layer.writer.name if isinstance(layer, Departure) else layer.name]
         size = min(-(-wanted // layer.multiple) * layer.multiple, layer.height)
         needed = 0
         for reader in readers.get(layer.output.name, ()) if not layer.in_parts else ():
             first = reader.reads(*found[reader.name][0])
             assert first is not None
-            if layer.output.name not in first:
-                return None  # all of a tensor that is not complete before the end
             needed = max(needed, first[layer.output.name][1])
         needed += layer.name in ahead
         for start in dict.fromkeys((needed % size or size, size)):
@@ -170,7 +184,8 @@ class _Walk:
     def all(self) -> None:
         """Find the order of the bands."""
         next_band = {layer.name: 0 for layer in self.layers}
-        written = dict.fromkeys(self.inner, 0)
+        writers = {layer.output.name: layer for layer in self.layers if not layer.in_parts}
+        written = dict.fromkeys(writers, 0)
         last = self.layers[-1]
         ends = [layer for layer in self.layers[:-1] if layer.output.name not in self.inner]
 
@@ -179,7 +194,7 @@ class _Walk:
             band = self.bands[layer.name][place]
             for tensor, (_, end) in (layer.reads(*band) or {}).items():
                 while tensor in written and written[tensor] < end:
-                    pull(self.inner[tensor])
+                    pull(writers[tensor])
             next_band[layer.name] = place + 1
             self.order.append((layer, place))
             if layer.output.name in written:
@@ -214,8 +229,9 @@ class _Walk:
             name = layer.output.name
             low = -1 if isinstance(layer, Arrival) else lows.low.get(name, 0)  # what arrives is there, even if nobody reads it
             _note(live, name, states.get(name), low)
-            arrived.update((tensor, end) for tensor, end in live.items() if end > arrived.get(tensor, 0))
-            if not isinstance(layer, Arrival):
+            if not isinstance(layer, Departure):  # what is there while rows leave was there when they were written
+                arrived.update((tensor, end) for tensor, end in live.items() if end > arrived.get(tensor, 0))
+            if isinstance(layer, RowLayer):
                 for tensor, end in arrived.items():
                     reached = states[tensor].reached
                     if end > reached.get(layer.name, 0):
@@ -223,20 +239,21 @@ class _Walk:
                 arrived.clear()
                 self._count(layer, last, lows.low)
             touched = lows.after(layer)
-            steps.append(BandStep(layer.name, first, last, reads, writes, self._shifts(touched, states, lows)))
+            node = layer.name if isinstance(layer, RowLayer) else ""
+            steps.append(BandStep(node, first, last, reads, writes, self._shifts(touched, states, lows)))
             for tensor in touched:
                 _note(live, tensor, states.get(tensor), lows.low.get(tensor, 0))
         lines = {
             name: Line(name, self.inner[name].height, state.rows, row_bytes(self.inner[name].output), state.reached)
             for name, state in states.items()
         }
-        nodes = tuple(layer.name for layer in self.layers if not isinstance(layer, Arrival))
+        nodes = tuple(layer.name for layer in self.layers if isinstance(layer, RowLayer))
         return Cascade(
             nodes,
             {name: max(last - first for first, last in self.bands[name]) for name in nodes},
             lines,
             tuple(steps),
-            frozenset(layer.name for layer in self.layers if layer.in_parts),
+            frozenset(layer.name for layer in self.layers if isinstance(layer, RowLayer) and layer.in_parts),
             self.stocks,
         )
 

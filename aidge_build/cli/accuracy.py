@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise error.within(arguments.labels)
     stages = _stages(arguments, request, view, samples)
     first = stages[0]
-    task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.output or "")
+    task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
     found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]
     reached = verdicts(limits, found[-1].figures, found[0].figures if stages[0].name == "float" else None)
     data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))

@@ -34,7 +34,7 @@ _SHORT = {"int8": "8", "int16": "16", "float32": "f"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    add_options(parser, options_named(ACCURACY, "labels", "task", "output", "samples"))
+    add_options(parser, options_named(ACCURACY, "labels", "task", "labelled-output", "samples"))
     parser.add_argument("--search", action="store_true", help="look for the cheapest mixture of types, too")
     parser.add_argument("--max-loss", type=float, default=0.005, metavar="SHARE", help="that --search may lose (default: 0.005)")
     parser.add_argument(
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     except AidgeError as error:
         raise error.within(arguments.labels)
     price = cost_in_bytes if arguments.objective == "bytes" else _by_table(request, arguments.costs)
-    task = (arguments.task, arguments.output or "")
+    task = (arguments.task, arguments.labelled_output or "")
     trials = Trials(request, read_npz(Path(arguments.quantize)), scheme_of(arguments), samples, price, task)
     alone = sensitivities(trials)
     found = search(trials, arguments.max_loss, kinds) if arguments.search else None

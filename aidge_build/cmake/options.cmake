@@ -2,12 +2,12 @@
 # Written by `aidge-build options --update .`; do not edit.
 # single, lists: keywords of a call. rows: keyword:what becomes of the value:option of `aidge-build`.
 macro(_aidge_options_of_model)
-  set(single MODEL NAME OUT BOARD CPU FPU IO INPUT ARENA DMA RECORD WEIGHTS SIGNATURE OPTIMIZE SELECT COST_TABLE ROUNDING
+  set(single MODEL NAME OUT BOARD CPU FPU IO INPUT OUTPUT ARENA DMA RECORD WEIGHTS SIGNATURE OPTIMIZE SELECT COST_TABLE ROUNDING
              MEMORY_MODEL RAM_BUDGET MAX_STEP UPDATE WEIGHTS_VERSION CONSTANT_CHANNELS ASSEMBLY QUANTIZE RANGES PERCENTILE
              ACTIVATIONS EQUALIZE CORRECT_BIAS ROUND_WEIGHTS IO_TYPE IO_LAYOUT)
   set(lists LIBS CONSTANTS_IN BIND STATE KERNEL_PATH BOARD_PATH CHECKOUT LAYER_TYPES)
-  set(rows LIBS:list:--lib IO:word:--io INPUT:word:--input ARENA:word:--arena DMA:word:--dma RECORD:word:--record
-           WEIGHTS:word:--weights CONSTANTS_IN:pairs:--constants-in BIND:pairs:--bind STATE:pairs:--state
+  set(rows LIBS:list:--lib IO:word:--io INPUT:word:--input OUTPUT:word:--output ARENA:word:--arena DMA:word:--dma
+           RECORD:word:--record WEIGHTS:word:--weights CONSTANTS_IN:pairs:--constants-in BIND:pairs:--bind STATE:pairs:--state
            SIGNATURE:word:--signature KERNEL_PATH:folders:--kernel-path BOARD_PATH:folders:--board-path OPTIMIZE:word:--optimize
            SELECT:word:--select COST_TABLE:file:--cost-table ROUNDING:word:--rounding CHECKOUT:checkouts:--checkout
            MEMORY_MODEL:word:--memory-model RAM_BUDGET:word:--ram-budget MAX_STEP:number:--max-step UPDATE:word:--update
@@ -24,9 +24,10 @@ macro(_aidge_options_of_check)
            MAX_FLASH:number:--max-flash)
 endmacro()
 macro(_aidge_options_of_accuracy)
-  set(single BOARD OUT LABELS FLOAT CALIBRATION TASK OUTPUT SAMPLES MIN_TOP1 MAX_LOSS MIN_AUC MAX_MAE MAX_RMSE MIN_R2)
+  set(single BOARD OUT LABELS FLOAT CALIBRATION TASK LABELLED_OUTPUT SAMPLES MIN_TOP1 MAX_LOSS MIN_AUC MAX_MAE MAX_RMSE MIN_R2)
   set(lists)
-  set(rows LABELS:file:--labels FLOAT:file:--float CALIBRATION:file:--calibration TASK:word:--task OUTPUT:word:--output
-           SAMPLES:number:--samples MIN_TOP1:decimal:--min-top1 MAX_LOSS:decimal:--max-loss MIN_AUC:decimal:--min-auc
-           MAX_MAE:decimal:--max-mae MAX_RMSE:decimal:--max-rmse MIN_R2:decimal:--min-r2)
+  set(rows LABELS:file:--labels FLOAT:file:--float CALIBRATION:file:--calibration TASK:word:--task
+           LABELLED_OUTPUT:word:--labelled-output SAMPLES:number:--samples MIN_TOP1:decimal:--min-top1
+           MAX_LOSS:decimal:--max-loss MIN_AUC:decimal:--min-auc MAX_MAE:decimal:--max-mae MAX_RMSE:decimal:--max-rmse
+           MIN_R2:decimal:--min-r2)
 endmacro()

@@ -82,10 +82,11 @@ def scheduler_export(
             code="USAGE",
             hint="aidge-build compile, without scheduler_export",
         )
-    if options.ram_budget or options.memory_model == "cascade":
+    if options.ram_budget or options.memory_model == "cascade" or "rows" in (options.input, options.output):
         raise AidgeError(
             "the memory manager places tensors as a whole: no layer is computed row by row",
-            where=f"memory_model={options.memory_model}, ram_budget={options.ram_budget}",
+            where=f"memory_model={options.memory_model}, ram_budget={options.ram_budget}, input={options.input}, "
+            f"output={options.output}",
             code="USAGE",
             hint="aidge-build compile --memory-model cascade, without scheduler_export",
         )

@@ -107,12 +107,10 @@ class Claim:
 
     @property
     def computing(self) -> tuple[str, ...]:
-        """The functions that compute, of which the firmware calls some: N_run, or N_push_<input> or N_step, and N_end."""
-        pieces = [
-            name
-            for name in self.functions
-            if name.startswith(f"{self.model}_push_") or self.max_step and name == self.step_symbol
-        ]
+        """The functions that compute, of which the firmware calls some: N_run, or N_push_<input>, N_pull_<output> or N_step, and
+        N_end."""
+        by_rows = (f"{self.model}_push_", f"{self.model}_pull_")
+        pieces = [name for name in self.functions if name.startswith(by_rows) or self.max_step and name == self.step_symbol]
         return (f"{self.model}_run", *pieces, *([f"{self.model}_end"] if pieces else []))
 
     @property

@@ -15,7 +15,7 @@ from aidge_build.cascade.row_layer import row_bytes
 from aidge_build.emit.layers import LayerText, Trace, bytes_parameter
 from aidge_build.emit.places import LAYER_ARENA, LAYER_WEIGHTS, RUN_ARENA, RUN_WEIGHTS
 from aidge_build.emit.ports import Port
-from aidge_build.emit.rows import progress_type
+from aidge_build.emit.rows import first_steps, pointer_to, progress_type
 from aidge_build.errors import AidgeError
 from aidge_build.naming import comment_text
 from aidge_build.program import Layer, Program
@@ -37,8 +37,9 @@ class CascadeText:
     cursors: tuple[str, ...]
     cases: tuple[tuple[str, ...], ...]
     traces: tuple[Trace, ...] = ()
-    outputs: tuple[Port, ...] = ()  # with rows that arrive: where it writes, as N_begin was told
-    arrives: bool = False
+    told: tuple[tuple[str, str], ...] = ()  # where steps wait for the firmware: what N_begin was told, as declarations and names
+    endings: tuple[str, ...] = ()  # of the names of the arena's parts that it gets
+    first: int = 0  # the number of its first step; 0: it runs through
 
 
 def cascades_of(program: Program, ports: tuple[Port, ...], layers: tuple[LayerText, ...]) -> tuple[CascadeText, ...]:
@@ -47,20 +48,23 @@ def cascades_of(program: Program, ports: tuple[Port, ...], layers: tuple[LayerTe
     return tuple(_Printer(program, ports, texts, cascade, number).text() for number, cascade in enumerate(program.cascades, 1))
 
 
-def run_steps(
-    program: Program, layers: tuple[LayerText, ...], cascades: tuple[CascadeText, ...]
-) -> tuple[LayerText | CascadeText, ...]:
-    """What N_run calls, in order."""
+Called = tuple[LayerText | CascadeText, ...]
+
+
+def run_steps(program: Program, layers: tuple[LayerText, ...], cascades: tuple[CascadeText, ...]) -> tuple[Called, Called]:
+    """What runs before rows of an output leave, and what N_run, or by rows N_end, calls then; in order."""
     first = {cascade.nodes[0]: text for cascade, text in zip(program.cascades, cascades, strict=True)}
     inside = {name for cascade in program.cascades for name in cascade.nodes}
-    first = {name: text for name, text in first.items() if not text.arrives}  # N_push calls that one
-    found: list[LayerText | CascadeText] = []
+    leaving = {cascade.nodes[0] for cascade in program.cascades if cascade.departing}
+    before, found = list[LayerText | CascadeText](), list[LayerText | CascadeText]()
     for layer, text in zip(program.layers, layers, strict=True):
-        if layer.node.name in first:
-            found.append(first[layer.node.name])
-        elif layer.node.name not in inside:
+        if layer.node.name in leaving:
+            before, found = found, []
+        if layer.node.name not in inside:
             found.append(text)
-    return tuple(found)
+        elif layer.node.name in first and not first[layer.node.name].first:  # N_push and N_pull call the others
+            found.append(first[layer.node.name])
+    return tuple(before), tuple(found)
 
 
 class _Printer:
@@ -76,6 +80,9 @@ class _Printer:
         self.endings: set[str] = set()  # of the arena's parts that it touches
         self.weights: tuple[str, ...] = ()  # what N_run calls them, where layers read weights that can be replaced
         self.cursors: dict[tuple[str, int], str] = {}  # (node, position of the input, or -1)
+        waiting = program.progress.waiting if program.progress else ()
+        self.first = first_steps(program).get(cascade.nodes[0], 0)
+        self.cursors_before = sum(len(each.walked) for each in waiting[: waiting.index(cascade)]) if self.first else 0
 
     def text(self) -> CascadeText:
         """The whole function."""
@@ -88,25 +95,25 @@ class _Printer:
         walks = self._walks()
         for place, step in enumerate(self.cascade.steps):
             table.append(cases.setdefault(self._case(step, walks[place]), len(cases)))
-        cursors, arrives = tuple(self.cursors.values()), bool(self.cascade.arriving)
         endings = [part.ending for part in self.program.parts if part.ending in self.endings]
         memories = (*(f"{LAYER_ARENA}{ending}" for ending in endings), *((LAYER_WEIGHTS,) if self.weights else ()))
         ports = tuple(port.declaration for port in self.used.values())
-        progress = f"{progress_type(self.program)} *at"
-        brought = (progress, "const uint8_t *rows", "uint32_t count")
-        waits = (progress,) if self.program.waiting else ()
+        waits = [f"{progress_type(self.program)} *at"] if self.first or self.program.waiting else []
+        waits += ["const uint8_t *rows", "uint32_t count"] if self.cascade.arriving else []
+        waits += ["uint8_t *to", "uint32_t wanted"] if self.cascade.departing else []
         return CascadeText(
             self.symbol,
             tuple(self._comment()),
-            (*waits, *map(bytes_parameter, memories), *(brought if arrives else ports)),
+            (*map(bytes_parameter, memories), *waits) if self.first else (*waits, *map(bytes_parameter, memories), *ports),
             (*(f"{RUN_ARENA}{ending}" for ending in endings), *self.weights, *self.used),
             "uint8_t" if len(cases) <= 256 else "uint16_t",
             len(table),
             tuple(", ".join(map(str, table[at : at + _COLUMNS])) + "," for at in range(0, len(table), _COLUMNS)),
-            cursors,
+            tuple(self.cursors.values()),
             tuple(cases),
-            outputs=tuple(self.used.values()) if arrives else (),
-            arrives=arrives,
+            told=tuple((pointer_to(port), port.parameter) for port in self.used.values()) if self.first else (),
+            endings=tuple(endings),
+            first=self.first,
         )
 
     def _walks(self) -> list[dict[int, int]]:
@@ -137,7 +144,11 @@ class _Printer:
 
     def _case(self, step: BandStep, walk: dict[int, int]) -> tuple[str, ...]:
         if step.arrives:
-            return self._arrival(step)
+            return self._waiting(step, step.writes, "take", "rows, &count")
+        if step.departs:
+            (rows,) = step.reads
+            assert rows is not None
+            return self._waiting(step, rows, "give", "to, &wanted")
         layer, text = self.layers[step.node], self.texts[step.node]
         bands = layer.bands
         assert bands is not None
@@ -156,12 +167,12 @@ class _Printer:
         lines += [self._shift(shift) for shift in step.shifts]
         return tuple(lines)
 
-    def _arrival(self, step: BandStep) -> tuple[str, ...]:
-        """Takes the rows of this band; the function ends where some of them are missing."""
-        line = self.cascade.lines[step.writes.tensor]
-        start = self.program.places[line.tensor].offset_bytes + step.writes.slot * line.row_bytes
-        taken = f"{self.program.name}_take(at, {self._address(start)}, {step.last - step.first}u, &rows, &count)"
-        return (f"if (!{taken}) {{", "    return;", "}", *map(self._shift, step.shifts))
+    def _waiting(self, step: BandStep, rows: Rows, function: str, firmware: str) -> tuple[str, ...]:
+        """Takes the rows of this band, or gives them; the function ends where the firmware has to do more for that."""
+        line = self.cascade.lines[rows.tensor]
+        start = self.program.places[line.tensor].offset_bytes + rows.slot * line.row_bytes
+        done = f"{self.program.name}_{function}(at, {self._address(start)}, {step.last - step.first}u, &{firmware})"
+        return (f"if (!{done}) {{", "    return;", "}", *map(self._shift, step.shifts))
 
     def _pointer(self, step: BandStep, position: int, rows: Rows | None, walk: dict[int, int], advances: list[str]) -> str:
         assert rows is not None
@@ -173,8 +184,8 @@ class _Printer:
             return f"({target}){through}{self._address(place.offset_bytes + rows.slot * row_bytes(tensor))}"
         cursor = ""
         if position in walk:
-            kept = "at->" if self.cascade.arriving or self.program.waiting else ""
-            cursor = self.cursors.setdefault((step.node, position), f"{kept}at_{len(self.cursors)}")
+            kept = "at->" if self.first or self.program.waiting else ""
+            cursor = self.cursors.setdefault((step.node, position), f"{kept}at_{self.cursors_before + len(self.cursors)}")
             if walk[position]:
                 advances.append(f"{cursor} += {walk[position]}u;")
         if place.kind == "arena" or self.program.options.io == "arena":

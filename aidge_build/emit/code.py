@@ -17,8 +17,8 @@ from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.emit.ports import Port
 from aidge_build.emit.record import record_text
-from aidge_build.emit.replaced import layout_digest, replaced_text
-from aidge_build.emit.rows import owns_progress, rows_text, told
+from aidge_build.emit.replaced import bound_of, layout_digest, replaced_text
+from aidge_build.emit.rows import WaitingCascade, owns_progress, ports_by_rows, rows_text, told
 from aidge_build.emit.state import state_text
 from aidge_build.emit.steps import owns_steps, steps_text
 from aidge_build.emit.template import render_file
@@ -105,9 +105,11 @@ def _text(
     layout: str,
 ) -> str:
     functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
+    before, steps = run_steps(program, layers, cascades)
     record = record_text(program, ports, header_digest)
     hooks = hooks_of(program, ports)
-    steps = run_steps(program, layers, cascades)
+    prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
+    rows = rows_text(program, ports, prepared, _waiting(program, cascades))
     named, replaces = {function.symbol: function for function in functions}, program.options.replaces_weights
     return render_file(
         "model.c",
@@ -132,7 +134,6 @@ def _text(
         replaced=replaced_text(program, arrays, header_digest, layout),
         bind=named.get(f"{program.name}_bind"),
         newer=named.get(f"{program.name}_newer"),
-        arriving_weights=any(cascade.arrives and RUN_WEIGHTS in cascade.passed for cascade in cascades),
         passes_weights=_passes(RUN_WEIGHTS, (*layers, *cascades)),
         has_trace=program.options.trace,
         takes_assembly=program.options.assembly == "on",
@@ -141,6 +142,7 @@ def _text(
         layers=layers,
         cascades=cascades,
         shifts=any(cascade.shifted_bytes for cascade in program.cascades),
+        before=before,
         steps=steps,
         functions=functions,
         run=named[f"{program.name}_run"],
@@ -152,9 +154,10 @@ def _text(
         checks=_pointer_checks(program, () if program.progress else ports),
         run_checks=_pointer_checks(program, ports),
         whole=named[f"{program.name}_{'end' if program.progress else 'run'}"],
-        rows=rows_text(program, ports),
+        rows=rows,
         begin=named.get(f"{program.name}_begin"),
         pushing=next((one for one in functions if one.symbol.startswith(f"{program.name}_push_")), None),
+        pulling=next((one for one in functions if one.symbol.startswith(f"{program.name}_pull_")), None),
         begin_checks=_pointer_checks(program, told(program, ports)),
         owns_progress=owns_progress(program),
         hooks=hooks,
@@ -167,7 +170,19 @@ def _text(
 
 def _passes(name: str, layers: tuple[LayerText | CascadeText, ...]) -> bool:
     """Whether N_run hands this pointer on to a layer, a cascade, or a trace."""
-    return any(name in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces)))
+    return any(name in text for layer in layers for text in _handed_on(layer))
+
+
+def _waiting(program: Program, cascades: tuple[CascadeText, ...]) -> list[WaitingCascade]:
+    waiting = [text for text in cascades if text.first]
+    return [
+        WaitingCascade(text.symbol, text.endings, bound_of(program) if RUN_WEIGHTS in text.passed else "") for text in waiting
+    ]
+
+
+def _handed_on(layer: LayerText | CascadeText) -> tuple[str, ...]:
+    """What N_run hands on to a layer or a cascade, and what it traces then."""
+    return (*layer.passed, *(trace.pointer for trace in layer.traces))
 
 
 def _has_floats(program: Program) -> bool:
@@ -180,8 +195,8 @@ def _has_floats(program: Program) -> bool:
 
 
 def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
-    by_rows = [port for port in ports if port.is_input and program.progress]
-    checked = ports if program.options.io == "caller" else by_rows
+    by_rows = ports_by_rows(program, ports)
+    checked = ports if program.options.io == "caller" else tuple(port for port in ports if port in by_rows)
     pointers = [(port.parameter, port.alignment) for port in checked]
     if has_instances(program):
         kept = ["!self->arena"] if program.progress or program.waiting and program.arena.peak_bytes else []

@@ -6,11 +6,12 @@ from __future__ import annotations
 from aidge_build.emit.bind import bind_functions
 from aidge_build.emit.function import Function
 from aidge_build.emit.ports import Port
-from aidge_build.emit.rows import arriving_port, told
+from aidge_build.emit.rows import arriving_port, departing_port, ports_by_rows, told
 from aidge_build.emit.step_functions import step_functions
 from aidge_build.program import Program
 
 STATE_ALIGNMENT = 8  # bytes: of N_state, enough for every type of element
+_BAD_POINTER = "when a pointer is null or misaligned"
 
 
 def has_instances(program: Program) -> bool:
@@ -21,7 +22,7 @@ def has_instances(program: Program) -> bool:
 
 
 def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, ...]:
-    """N_run, and what a model with state, an input by rows or steps has beside it."""
+    """N_run, and what a model with state, an input or output by rows, or steps has beside it."""
     name = program.name
     run = _run(program, ports)
     self = (f"{name}_instance *self",) if has_instances(program) else ()
@@ -41,40 +42,66 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
 def _by_rows(
     program: Program, ports: tuple[Port, ...], self: tuple[str, ...], arguments: tuple[str, ...]
 ) -> tuple[Function, ...]:
-    """What an inference consists of whose input comes row by row."""
-    port, name = arriving_port(program, ports), program.name
-    if port is None:
+    """What an inference consists of whose input comes row by row, or whose output leaves so."""
+    arriving, departing, name = arriving_port(program, ports), departing_port(program, ports), program.name
+    if arriving is None and departing is None:
         return ()
-    prefix, outputs = name.upper(), told(program, ports)
-    codes = f"{prefix}_POINTER when a pointer is null or misaligned"
-    push = f"{name}_push_{port.parameter}"
+    prefix, given = name.upper(), told(program, ports)
+    push = f"{name}_push_{arriving.parameter}" if arriving else ""
+    pull = f"{name}_pull_{departing.parameter}" if departing else ""
+    calls = " and ".join(f"{call} until all {state}" for call, state in ((push, "are there"), (pull, "are gone")) if call)
+    codes = f"{prefix}_POINTER {_BAD_POINTER}"
     begin = (
-        f"Begins an inference whose input comes by rows: then {push} until all are there, then {name}_end.",
-        *(f"`{one.parameter}`: {one.macro}_SIZE elements, the caller's until {name}_end returns." for one in outputs),
+        f"Begins an inference by rows: then {calls}, then {name}_end.",
+        *(f"`{one.parameter}`: {one.macro}_SIZE elements, the caller's until {name}_end returns." for one in given),
         f"Returns {prefix}_OK; {codes}, {prefix}_ORDER when one has begun already: with nothing done.",
-    )
-    pushed = (
-        f"Takes the next `count` rows, {port.macro}_ROW_BYTES each, of {port.macro}_ROWS in all, and computes what they allow.",
-        "They are not needed after the call.",
-        f"Returns {prefix}_OK; {codes}, {prefix}_ORDER when none has begun, or fewer rows are missing:",
-        "with nothing done.",
     )
     end = (
         "Computes the rest, and ends the inference.",
         f"Returns {prefix}_OK with the outputs there; {prefix}_ORDER when rows are missing: with nothing done.",
     )
-    rows = f"const {port.tensor.dtype.c_type} *rows"
+    turns = program.progress is not None and program.progress.takes_turns
     return (
         Function(
             f"{name}_begin",
             "int",
-            (*self, *(one.declaration for one in outputs)),
-            (*arguments, *(one.parameter for one in outputs)),
+            (*self, *(one.declaration for one in given)),
+            (*arguments, *(one.parameter for one in given)),
             begin,
         ),
-        Function(push, "int", (*self, rows, "int32_t count"), (*arguments, "rows", "count"), pushed),
+        *((_push(arriving, push, pull if turns else "", prefix, self, arguments),) if arriving else ()),
+        *((_pull(departing, pull, push, turns, prefix, self, arguments),) if departing else ()),
         Function(f"{name}_end", "int", self, arguments, end),
         Function(f"{name}_cancel", "void", self, arguments, ("Leaves an inference that has begun; nothing else has changed.",)),
+    )
+
+
+def _push(port: Port, push: str, pull: str, prefix: str, self: tuple[str, ...], arguments: tuple[str, ...]) -> Function:
+    more = f"{prefix}_MORE when rows of the output wait: {pull}, then this again with the same rows. What it took stays taken."
+    comment = (
+        f"Takes the next `count` rows, {port.macro}_ROW_BYTES each, of {port.macro}_ROWS in all, and computes what they allow.",
+        "They are not needed after the call." if not pull else f"They are not needed after a call that returns {prefix}_OK.",
+        *((more,) if pull else ()),
+        f"Returns {prefix}_OK; {prefix}_POINTER {_BAD_POINTER}, {prefix}_ORDER when none has begun, or fewer rows are missing:",
+        "with nothing done.",
+    )
+    rows = f"const {port.tensor.dtype.c_type} *rows"
+    return Function(push, "int", (*self, rows, "int32_t count"), (*arguments, "rows", "count"), comment)
+
+
+def _pull(
+    port: Port, pull: str, push: str, turns: bool, prefix: str, self: tuple[str, ...], arguments: tuple[str, ...]
+) -> Function:
+    again = "then this again into the same rows. What it wrote stays written." if turns else "with nothing done."
+    comment = (
+        f"Computes what is needed for the next `count` rows, {port.macro}_ROW_BYTES each, of {port.macro}_ROWS in all.",
+        *((f"{prefix}_MORE when rows of the input are missing for that: {push}, {again}",) if push and turns else ()),
+        *((f"{prefix}_MORE when rows of the input are missing: {push} first, {again}",) if push and not turns else ()),
+        f"Returns {prefix}_OK with the rows there; {prefix}_POINTER {_BAD_POINTER}, {prefix}_ORDER when",
+        "none has begun, or fewer rows are left: with nothing done.",
+    )
+    return Function(
+        pull, "int", (*self, f"{port.tensor.dtype.c_type} *rows", "int32_t count"), (*arguments, "rows", "count"), comment
     )
 
 
@@ -94,8 +121,7 @@ def _init(program: Program, self: tuple[str, ...], arguments: tuple[str, ...]) -
 
 
 def _run(program: Program, ports: tuple[Port, ...]) -> Function:
-    arriving = arriving_port(program, ports)
-    given = ports if program.options.io == "caller" else (arriving,) if arriving else ()
+    given = ports if program.options.io == "caller" else ports_by_rows(program, ports)
     first: tuple[tuple[str, str], ...] = ()
     if has_instances(program):
         first = ((f"{program.name}_instance *self", "self"),)
@@ -125,12 +151,12 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
     else:
         argument = "(arena)" if program.options.arena == "caller" else ""
         for port in ports:
-            if port.is_input and program.progress:
+            if port in ports_by_rows(program, ports):
                 lines.append(f"`{port.parameter}`: {port.macro}_SIZE elements: all rows at once.")
                 continue
             pointer = f"{port.macro}{argument}"
             lines.append(f"Write {pointer} before the call." if port.is_input else f"Read {pointer} after the call.")
-        if not program.progress:
+        if not arriving_port(program, ports):
             lines.append("Inputs do not survive the call: the arena is used again for what follows.")
     if program.waiting:
         lines.append(f"{prefix}_ORDER when an inference in steps has begun: {program.name}_end or {program.name}_cancel first.")

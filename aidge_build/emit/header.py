@@ -17,7 +17,7 @@ from aidge_build.emit.names import list_of_names
 from aidge_build.emit.ports import Port, labels_of
 from aidge_build.emit.record import record_symbol, record_text
 from aidge_build.emit.replaced import blob_symbol
-from aidge_build.emit.rows import arriving_port, progress_fields
+from aidge_build.emit.rows import arriving_port, departing_port, ports_by_rows, progress_fields
 from aidge_build.emit.steps import step_fields
 from aidge_build.emit.template import render_file
 from aidge_build.naming import DIGEST_DIGITS, comment_text, second_name
@@ -107,7 +107,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         code_file=program.code_file,
         macros=[
             *_label_macros(program),
-            *(_port_macros(program, port) for port in ports),
+            *(_port_macros(program, port, port in ports_by_rows(program, ports)) for port in ports),
             _arena_macros(program),
             *_state_macros(program),
             *_rows_macros(program, ports),
@@ -155,12 +155,18 @@ def _weights_macros(program: Program) -> tuple[MacroGroup, ...]:
 
 
 def _rows_macros(program: Program, ports: tuple[Port, ...]) -> tuple[MacroGroup, ...]:
-    port, progress = arriving_port(program, ports), program.progress
-    if port is None or progress is None:
+    progress = program.progress
+    if progress is None:
         return ()
-    comment = (f"Input '{comment_text(port.tensor.name)}' comes by rows: these follow each other in memory.",)
-    values = ((f"{port.macro}_ROWS", str(progress.line.height)), (f"{port.macro}_ROW_BYTES", str(progress.line.row_bytes)))
-    return (MacroGroup(comment, values),)
+    sides = ((arriving_port(program, ports), progress.arriving), (departing_port(program, ports), progress.departing))
+    found = []
+    for port, line in sides:
+        if port is not None and line is not None:
+            side = f"{'Input' if port.is_input else 'Output'} '{comment_text(port.tensor.name)}'"
+            comment = f"{side} {'comes' if port.is_input else 'leaves'} by rows: these follow each other in memory."
+            values = ((f"{port.macro}_ROWS", str(line.height)), (f"{port.macro}_ROW_BYTES", str(line.row_bytes)))
+            found.append(MacroGroup((comment,), values))
+    return tuple(found)
 
 
 def _kept_in_instance(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
@@ -199,7 +205,7 @@ def _record_macros(program: Program) -> tuple[MacroGroup, ...]:
     return (MacroGroup(comment, ((f"{program.name.upper()}_RECORD_BYTES", str(recording.size_bytes)),)),)
 
 
-def _port_macros(program: Program, port: Port) -> MacroGroup:
+def _port_macros(program: Program, port: Port, by_rows: bool) -> MacroGroup:
     tensor = port.tensor
     stored = tensor.layout.stored_dims
     side = "Input" if port.is_input else "Output"
@@ -218,7 +224,7 @@ def _port_macros(program: Program, port: Port) -> MacroGroup:
     if port.line:
         values.append(("_DMA_BYTES", str(port.line_bytes)))
     macros = [(port.macro + ending, value) for ending, value in values]
-    if program.options.io == "arena" and not (port.is_input and program.progress):
+    if program.options.io == "arena" and not by_rows:
         macros.insert(0, _pointer_macro(program, port))
     quantized = ("Real value = (element - ZERO_POINT) * SCALE.",) if any("_SCALE" in name for name, _ in macros) else ()
     return MacroGroup((comment, *quantized, *_names_comment(port)), tuple(macros))

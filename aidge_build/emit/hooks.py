@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aidge_build.emit.places import port_pointer
 from aidge_build.emit.ports import Port
-from aidge_build.emit.rows import arriving_port
+from aidge_build.emit.rows import arriving_port, departing_port
 from aidge_build.program import Program
 
 
@@ -33,11 +33,12 @@ class Hook:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Both, and the statement of N_push_<input> where an input comes by rows."""
+    """Both, and the statements of N_push_<input> and N_pull_<output> where these go by rows."""
 
     before_input: Hook
     after_output: Hook
     before_rows: str = ""
+    after_rows: str = ""
 
     @property
     def all(self) -> tuple[Hook, Hook]:
@@ -60,7 +61,7 @@ def hooks_of(program: Program, ports: tuple[Port, ...]) -> Hooks | None:
     if not has_hooks(program):
         return None
     before, after = hook_symbols(program.name)
-    arriving = arriving_port(program, ports)
+    arriving, departing = arriving_port(program, ports), departing_port(program, ports)
     when = "`bytes` at `data` are an input, or rows of one" if arriving else "`bytes` at `data` are an input"
     return Hooks(
         Hook(
@@ -73,12 +74,13 @@ def hooks_of(program: Program, ports: tuple[Port, ...]) -> Hooks | None:
             after,
             ("void *data", "uint32_t bytes"),
             (
-                "Called after the last write: `bytes` at `data` are an output. "
+                f"Called after the last write: `bytes` at `data` are an output{', or rows of one' if departing else ''}. "
                 "Where DMA reads them, clean their lines of the data cache here.",
             ),
-            tuple(_calls(program, after, (port for port in ports if not port.is_input))),
+            tuple(_calls(program, after, (port for port in ports if not port.is_input and port is not departing))),
         ),
         f"{before}(rows, (uint32_t)count * {arriving.macro}_ROW_BYTES);" if arriving else "",
+        f"{after}(rows, (uint32_t)count * {departing.macro}_ROW_BYTES);" if departing else "",
     )
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 
-from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.cascade import Cascade, Line
 from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.waiting import Waiting
 from aidge_build.cascade.words import instructions_of
@@ -171,14 +171,18 @@ def _memory(program: Program) -> dict:
 
 
 def _rows(program: Program, progress: Progress) -> dict:
-    """The input that comes by rows, and what is remembered between two pushes, in bytes of RAM beside the arena."""
-    return {
-        "input": program.view.given[0],
-        "rows": progress.line.height,
-        "row_bytes": progress.line.row_bytes,
-        "kept_rows": progress.line.rows,
-        "progress_bytes": progress.size_bytes(program.pointer_bytes),
-    }
+    """The input and the output that go by rows, and what is remembered between two calls, in bytes of RAM beside the arena."""
+    found: dict = {}
+    if progress.arriving is not None:
+        found |= {"input": program.view.given[0], **_side(progress.arriving)}
+    if progress.departing is not None:
+        found |= {"output": program.view.handed_out[0]}
+        found |= {f"output_{key}": value for key, value in _side(progress.departing).items()}
+    return {**found, "progress_bytes": progress.size_bytes(program.pointer_bytes)}
+
+
+def _side(line: Line) -> dict[str, int]:
+    return {"rows": line.height, "row_bytes": line.row_bytes, "kept_rows": line.rows}
 
 
 def _record(recording: Recording) -> dict:

@@ -11,7 +11,7 @@ from aidge_build.program import Program
 
 MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT", "_NAMES", "_NAMES_SIZE")
 _OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIONS", "STATE_BYTES", "STATE_ALIGNMENT")
-_ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES")  # of models whose input comes by rows
+_ROW_MACROS = ("OK", "POINTER", "MORE", "ORDER", "INPUT_ROWS", "INPUT_ROW_BYTES", "OUTPUT_ROWS", "OUTPUT_ROW_BYTES")  # by rows
 _STEP_MACROS = ("OK", "POINTER", "MORE", "ORDER", "MAX_STEP_INSTRUCTIONS", "STEPS")  # of models that run in steps
 _RECORD_MACROS = ("RECORD_BYTES",)  # of models that keep the last inferences
 _CODES = ("OK", "POINTER", "MORE", "ORDER", "WEIGHTS")  # of models whose functions return more than 0 and 1
@@ -58,7 +58,7 @@ def ports_of(program: Program) -> tuple[Port, ...]:
     prefix = program.name.upper()
     taken = [name + part.ending for part in program.parts for name in ("arena", "arena_bytes")]
     taken += ["self", "state", "state_bytes"] if program.states.size_bytes else []
-    taken += ["self", "at", "rows", "count", "steps"] if program.progress else []
+    taken += ["self", "at", "rows", "count", "steps", "to", "wanted", "gone", "came", "left"] if program.progress else []
     taken += ["self", "at", "code", "steps"] if program.waiting else []
     taken += ["self", "weights", "weights_bytes"] if program.options.replaces_weights else []
     parameters = Namer(taken=taken)
@@ -74,12 +74,14 @@ def ports_of(program: Program) -> tuple[Port, ...]:
         if len(names) == 1:  # the usual words first, so that no tensor of that name takes them
             parameters.take(word)
             macros.take(word, endings)
-    found = []
+    progress, found = program.progress, []
+    sides_by_rows = (("input", progress.arriving), ("output", progress.departing)) if progress else ()
+    by_rows = {word for word, line in sides_by_rows if line is not None}
     for word, names in sides:
         for name in names:
             alone = len(names) == 1
             parameter = word if alone else parameters.take(name)
             macro = f"{prefix}_{word}" if alone else macros.take(name, endings)
-            line = 0 if word == "input" and program.progress else program.options.dma_line  # rows come from anywhere
+            line = 0 if word in by_rows else program.options.dma_line  # rows come from anywhere and go there
             found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper(), line))
     return tuple(found)

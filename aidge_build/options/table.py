@@ -167,6 +167,12 @@ MODEL = Group(
             values=("whole", "rows"),
             default="whole",
         ),
+        Option(
+            "output",
+            "rows: the output leaves row by row and is never in memory as a whole (docs/c-api.md)",
+            values=("whole", "rows"),
+            default="whole",
+        ),
         Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
         Option(
             "dma",
@@ -372,7 +378,7 @@ ACCURACY = Group(
             values=("auto", "classes", "scores", "anomaly", "regression"),
             default="auto",
         ),
-        Option("output", "the output that labels are about (default: the first)", metavar="NAME"),
+        Option("labelled-output", "the output that labels are about (default: the first)", metavar="NAME"),
         Option(
             "elf",
             "a linked program with the model: its own code is called, on boards that Unicorn emulates",

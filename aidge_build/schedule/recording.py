@@ -82,7 +82,7 @@ def sums_of(data: bytes) -> tuple[int, int]:
     return int(first[-1]), int(first[1:].sum(dtype=numpy.uint64)) & 0xFFFFFFFF
 
 
-def slots_of(text: str | None, arena: str, arriving: str, max_step: int | None = None) -> int:
+def slots_of(text: str | None, arena: str, arriving: str, max_step: int | None = None, departing: str = "whole") -> int:
     """The inferences that --record asks for, 0 for none; AidgeError (USAGE) where the other options leave no place for them."""
     if not text or text == "0":
         return 0
@@ -92,6 +92,8 @@ def slots_of(text: str | None, arena: str, arriving: str, max_step: int | None =
         raise _error("one array of the model is kept for all instances, which may run at once", "--arena static")
     if arriving == "rows":
         raise _error("an input by rows is never there as a whole, and a copy of all its rows is", "--input whole")
+    if departing == "rows":
+        raise _error("an output by rows is never there as a whole, and a copy of all its rows is", "--output whole")
     if max_step:
         raise _error("the copy of the inputs is one piece, which no bound of a step covers", "one of --record and --max-step")
     return int(text)

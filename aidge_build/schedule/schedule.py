@@ -49,6 +49,16 @@ class Schedule:
         """The buffer of the input that comes row by row; "" where none does."""
         return next((self.buffer_of[cascade.arriving] for cascade in self.cascades if cascade.arriving), "")
 
+    @property
+    def departing(self) -> str:
+        """The buffer of the output that leaves row by row; "" where none does."""
+        return next((self.buffer_of[cascade.departing] for cascade in self.cascades if cascade.departing), "")
+
+    @property
+    def by_rows(self) -> frozenset[str]:
+        """The buffers of what the firmware brings and takes row by row."""
+        return frozenset({self.arriving, self.departing} - {""})
+
     def __str__(self) -> str:
         lines = [f"  {index}: {node.name} ({node.type})" for index, node in enumerate(self.steps)]
         lines.append(

@@ -17,6 +17,7 @@ from aidge_build.emit import emit
 from aidge_build.emit.functions import has_instances
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.record import record_functions
+from aidge_build.emit.rows import ports_by_rows
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import CheckFailed
@@ -157,14 +158,18 @@ def _harness(program: Program, trace: bool, given_states: bool = False) -> str:
     if options.io == "caller":
         arguments += [f"input_{index}" for index in range(len(inputs))] + [f"output_{index}" for index in range(len(outputs))]
     else:
+        by_rows = ports_by_rows(program, ports)  # these have no place in the arena
+        arguments += [f"{'input' if port.is_input else 'output'}_0" for port in by_rows]
         of_arena = f"({arena})" if options.arena == "caller" else ""
         copies_in = [
-            f"(void)memcpy({port.macro}{of_arena}, input_{index}, sizeof input_{index});" for index, port in enumerate(sides[0])
+            f"(void)memcpy({port.macro}{of_arena}, input_{index}, sizeof input_{index});"
+            for index, port in enumerate(sides[0])
+            if port not in by_rows
         ]
-        if program.progress:  # the input has no place in the arena
-            copies_in, arguments = [], [*arguments, "input_0"]
         copies_out = [
-            f"(void)memcpy(output_{index}, {port.macro}{of_arena}, sizeof output_{index});" for index, port in enumerate(sides[1])
+            f"(void)memcpy(output_{index}, {port.macro}{of_arena}, sizeof output_{index});"
+            for index, port in enumerate(sides[1])
+            if port not in by_rows
         ]
     return render(
         files(__package__).joinpath("harness.c.j2").read_text(),

@@ -160,7 +160,11 @@ def test_real_values_have_errors_and_a_deviation_from_the_float_model(regression
             "a label is 10, output 'scores' has 10 values",
         ),
         ({"x": numpy.zeros((1, 64), numpy.float32), "labels": numpy.array([1])}, ("--max-mae", "1"), "no such figure"),
-        ({"x": numpy.zeros((1, 64), numpy.float32), "labels": numpy.array([1])}, ("--output", "none"), "has no output 'none'"),
+        (
+            {"x": numpy.zeros((1, 64), numpy.float32), "labels": numpy.array([1])},
+            ("--labelled-output", "none"),
+            "has no output 'none'",
+        ),
     ],
     ids=["no input", "no labels", "dims", "label", "figure", "output"],
 )

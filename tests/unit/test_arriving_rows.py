@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Input by rows as a plan: what arrives, what is kept of it, and how many bytes wait between two pushes. No compiler."""
+"""Input and output by rows as a plan: what arrives, what is kept of it, and how many bytes wait between calls. No compiler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.cascade.cascade import Line
+from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows
 from aidge_build.cascade.progress import Progress
 from aidge_build.compile import build_program
 from aidge_build.program import Options
@@ -18,21 +18,44 @@ from tests.row_models import image_classifier, image_filter, sparse_rows
 from tests.shared import int8_model
 
 
+def waiting(height: int, cursors: int, sides: str) -> Cascade:
+    """A cascade whose steps wait for the firmware at these sides ("in", "out", or both), with so many whole tensors."""
+    lines = {name: Line(name, height, 3, 8, {}) for name in ("x", "y")}
+    rows = {name: Rows(name, 0, 1, 0) for name in (*lines, *(f"t{number}" for number in range(cursors)))}
+    steps = [BandStep("", 0, 1, (), rows["x"])] if "in" in sides else []
+    steps += [BandStep(f"layer{number}", 0, 1, (rows[f"t{number}"],), rows["y"]) for number in range(cursors)]
+    steps += [BandStep("", 0, 1, (rows["y"],), Rows("", 0, 1, 0))] if "out" in sides else []
+    return Cascade((), {}, lines, tuple(steps))
+
+
 @pytest.mark.parametrize(
-    "height, pointers, cursors, bytes_32, bytes_64",
+    "height, pointers, cursors, sides, bytes_32, bytes_64",
     [
-        (96, 1, 1, 16, 24),
-        (96, 1, 0, 12, 16),
-        (96, 0, 0, 6, 6),
-        (96, 0, 1, 12, 12),
-        (65_535, 2, 0, 16, 24),
-        (65_536, 0, 0, 12, 12),
-        (65_536, 1, 2, 24, 32),
+        (96, 1, 1, "in", 16, 24),
+        (96, 1, 0, "in", 12, 16),
+        (96, 0, 0, "in", 6, 6),
+        (96, 0, 1, "in", 12, 12),
+        (65_535, 2, 0, "in", 16, 24),
+        (65_536, 0, 0, "in", 12, 12),
+        (65_536, 1, 2, "in", 24, 32),
+        (96, 0, 0, "out", 6, 6),
+        (96, 1, 1, "out", 16, 24),
+        (96, 0, 0, "in out", 12, 12),
+        (96, 0, 1, "in out", 16, 16),
+        (65_536, 0, 0, "in out", 24, 24),
     ],
 )
-def test_what_waits_between_two_pushes_has_the_bytes_of_a_struct(height, pointers, cursors, bytes_32, bytes_64):
-    progress = Progress(Line("x", height, 3, 8, {}), pointers, cursors)
+def test_what_waits_between_two_calls_has_the_bytes_of_a_struct(height, pointers, cursors, sides, bytes_32, bytes_64):
+    progress = Progress.of((waiting(height, cursors, sides),), pointers + len(sides.split()))
     assert (progress.size_bytes(4), progress.size_bytes(8)) == (bytes_32, bytes_64)
+
+
+def test_two_cascades_that_wait_one_after_the_other_repeat_no_call_and_one_does():
+    apart = Progress.of((waiting(96, 1, "in"), waiting(96, 2, "out")), 2)
+    assert (apart.counts, apart.cursors, apart.takes_turns) == (("rows", "gone", "part"), 3, False)
+    together = Progress.of((waiting(96, 1, "in out"),), 2)
+    assert together.counts == ("rows", "gone", "part", "pushed", "pulled") and together.takes_turns
+    assert apart.size_bytes(4) == 20 and Progress.of((waiting(96, 1, ""),), 2) is None
 
 
 def planned(path, *words: str) -> dict:

@@ -21,6 +21,7 @@ from aidge_build.memory.replay import Span, replay
 from aidge_build.operators import builtin_operators
 from aidge_build.reference.evaluate import evaluate
 from tests.cascade_nets import RowNetwork
+from tests.models import model
 
 
 def layers_of(view: GraphView) -> list[RowLayer]:
@@ -99,7 +100,7 @@ class Machine:
             memory[:, :, target + row] = memory[:, :, rows.slot + row]
 
 
-def cascaded(seed: int, rows: int, layers: int = 7) -> tuple[list[RowLayer], Cascade, Machine]:
+def cascaded(seed: int, rows: int, layers: int = 7, kept: int = 0) -> tuple[list[RowLayer], Cascade, Machine]:
     network = RowNetwork(seed, layers)
     view, _ = import_onnx(network.file(), "net.onnx", builtin_operators(), {}, {})
     values = {"x0": numpy.transpose(network.values(1), (0, 3, 1, 2))}
@@ -109,7 +110,8 @@ def cascaded(seed: int, rows: int, layers: int = 7) -> tuple[list[RowLayer], Cas
             tensor.data if tensor is not None and tensor.is_constant else values.get(tensor.name) for tensor in layer.seen.inputs
         ]
         (values[layer.output.name],) = evaluate(layer.seen.operator, given, layer.seen.inputs, layer.seen.outputs)
-    cascade = unroll(found, frozenset({found[-1].output.name}), dict.fromkeys((layer.name for layer in found), rows))
+    whole = frozenset({found[-1].output.name, *(layer.output.name for layer in found[:kept])})
+    cascade = unroll(found, whole, dict.fromkeys((layer.name for layer in found), rows))
     assert cascade is not None
     moving = {name: value for name, value in values.items() if value is not None}
     return found, cascade, Machine(found, cascade, moving)
@@ -141,6 +143,25 @@ def test_a_layer_that_is_ahead_begins_with_a_row_more_and_nothing_else_changes(s
         assert follower.computed == {one.output.name: one.height for one in layers}
         assert numpy.array_equal(follower.memory[layers[-1].output.name], machine.values[layers[-1].output.name])
     assert grown
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_others_read_too_is_there_as_a_whole_and_its_rows_are_written_before_they_are_read(seed):
+    layers, cascade, machine = cascaded(seed, 2, kept=3)
+    assert not {layer.output.name for layer in layers[:3]} & set(cascade.lines)
+    machine.run()
+    for layer in (*layers[:3], layers[-1]):
+        assert numpy.array_equal(machine.memory[layer.output.name], machine.values[layer.output.name])
+
+
+def test_layers_are_no_cascade_where_one_needs_all_of_what_another_one_takes_in_by_parts():
+    text = "p = GlobalAveragePool(x) y = Mul(x, p)"
+    view, _ = import_onnx(
+        model(text, inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y"), "net.onnx", builtin_operators(), {}, {}
+    )
+    layers = [RowLayer.of(NodeView.of(view, node)) for node in view.nodes]
+    assert None not in layers and layers[0].in_parts
+    assert unroll(layers, frozenset({"y"}), {layer.name: 2 for layer in layers}) is None
 
 
 def replayed(layers: list[RowLayer], cascade: Cascade) -> None:

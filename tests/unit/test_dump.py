@@ -164,4 +164,6 @@ def test_what_cannot_be_kept_is_refused(text, arena, arriving, reason):
 def test_a_record_is_no_part_of_a_step():
     with pytest.raises(AidgeError, match="no bound of a step"):
         slots_of("4", "static", "whole", 50000)
+    with pytest.raises(AidgeError, match="an output by rows is never there as a whole"):
+        slots_of("4", "static", "whole", None, "rows")
     assert slots_of("4", "static", "whole", 0) == 4

@@ -117,7 +117,7 @@ def test_no_verb_repeats_an_option_of_the_table_by_hand():
     # `bench` and `options` write their pages anew.
     others = {verb: {"--board"} for verb in ("flash", "new", "link_script", "conformance")}
     others |= {verb: {"--update"} for verb in ("bench", "options")}
-    assert own == {"run": {"--board", "--input"}, **others}
+    assert own == {"run": {"--board", "--input", "--output"}, **others}
 
 
 @pytest.mark.parametrize("variable", VARIABLES, ids=lambda variable: variable.name)

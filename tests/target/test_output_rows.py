@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""Output by rows: pulls of any number give what N_run does, and what comes out of order changes nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.elf.image import read_image
+from aidge_build.emulate import run_program
+from aidge_build.toolchain import build_program
+from tests.command import aidge_build
+from tests.leaving_rows import pulling_program, random_filter, remembering, scaled, segmenter, upscaler
+from tests.models import model
+from tests.programs import needs_cross_compiler, needs_qemu
+from tests.row_models import image_filter, sparse_rows
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
+SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
+MODELS = {
+    "an int8 net that makes images larger": (upscaler(), "int8_t"),
+    "a float filter": (image_filter(), "float"),
+    "a net with a waist that needs all rows": (segmenter(), "float"),
+    "rows that nobody reads": (sparse_rows(), "float"),
+    "a state": (remembering(), "float"),
+    "a state whose next value the rows need": (scaled(), "float"),
+}
+WAYS = {"io=caller": (), "io=arena": ("--io", "arena"), "arena=caller": ("--arena", "caller")}
+WAYS["both"] = (*WAYS["io=arena"], *WAYS["arena=caller"])
+ALL = [
+    (name, way, side) for name in MODELS for way in WAYS for side in ("whole", "rows") if "state" not in name or side == "whole"
+]
+SOME = [
+    ("an int8 net that makes images larger", "io=caller", "rows"),
+    ("a float filter", "io=arena", "whole"),
+    ("a float filter", "arena=caller", "rows"),
+    ("a net with a waist that needs all rows", "io=caller", "whole"),
+    ("a net with a waist that needs all rows", "io=arena", "rows"),
+    ("rows that nobody reads", "both", "rows"),
+    ("a state", "arena=caller", "whole"),
+    ("a state whose next value the rows need", "io=arena", "whole"),
+]
+STRESS = "AIDGE_STRESS" in os.environ
+
+
+def compiled(folder: Path, data: bytes, *words: str) -> dict:
+    (folder / "net.onnx").write_bytes(data)
+    made = aidge_build("compile", folder / "net.onnx", "--out", folder, "--output", "rows", "--json", *words)
+    assert made.exit_code == 0, made
+    return made.json
+
+
+def run_on_host(folder: Path, main: str) -> int:
+    (folder / "main.c").write_text(main)
+    sources = [str(folder / file) for file in ("net.c", "net_weights.c", "main.c")]
+    subprocess.run(["gcc", *WARNINGS, *SANITIZERS, *sources, "-lm", "-o", str(folder / "app")], check=True)
+    return subprocess.run([str(folder / "app")], check=False).returncode
+
+
+@pytest.mark.parametrize("name, way, side", ALL if STRESS else SOME)
+def test_rows_that_are_pulled_in_any_number_are_those_of_a_run(name, way, side, tmp_path):
+    data, type_name = MODELS[name]
+    words, has_state = WAYS[way], "state" in name
+    plan = compiled(tmp_path, data, "--cpu", "host", "--input", side, *words, *(("--state", "n=s") if has_state else ()))
+    assert has_state or plan["rows"]["output_kept_rows"] < plan["rows"]["output_rows"]
+    options = {"io" if word == "--io" else "arena": value for word, value in zip(words[::2], words[1::2], strict=True)}
+    main = pulling_program(type_name=type_name, by_rows=side == "rows", has_state=has_state, **options)
+    assert run_on_host(tmp_path, main) == 0
+
+
+@pytest.mark.parametrize("seed", range(40 if STRESS else 2))
+@pytest.mark.parametrize("side", ["whole", "rows"])
+def test_random_networks_give_the_rows_of_a_run(seed, side, tmp_path):
+    compiled(tmp_path, random_filter(seed), "--cpu", "host", "--input", side)
+    assert run_on_host(tmp_path, pulling_program(type_name="float", by_rows=side == "rows", turns=5)) == 0
+
+
+@needs_cross_compiler
+@needs_qemu
+@pytest.mark.parametrize("board_name", ["mps2-an386", "mps3-an547"])
+def test_on_a_board_pulls_give_the_bits_of_a_run_and_the_check_proves_every_byte(board_name, tmp_path):
+    data, type_name = MODELS["an int8 net that makes images larger"]
+    board = load_board(board_name)
+    plan = compiled(tmp_path, data, "--board", board.name, "--input", "rows")
+    (tmp_path / "main.c").write_text(pulling_program(type_name=type_name, by_rows=True, turns=4))
+    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
+    elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
+    assert run_program(elf, board, work_folder=tmp_path).exit_code == 0
+    checked = aidge_build("check", elf, "--board", board.name, "--plan", tmp_path / "net.plan.json")
+    assert checked.exit_code == 0, checked
+    assert f"rows {plan['rows']['progress_bytes']} B = plan" in checked.stdout
+    assert read_image(elf).symbol("net_rows").size_bytes == plan["rows"]["progress_bytes"]
+
+
+@needs_cross_compiler
+def test_a_firmware_that_only_pulls_rows_has_its_stack_bound(tmp_path):
+    data, _ = MODELS["an int8 net that makes images larger"]
+    compiled(tmp_path, data, "--board", "mps2-an386")
+    body = "static int8_t image[NET_INPUT_SIZE], row[NET_OUTPUT_ROW_BYTES];\nint main(void)\n{\n    (void)net_begin(image);\n"
+    body += "    while (net_pull_output(row, 1) == NET_OK) {}\n    return net_end();\n}\n"
+    (tmp_path / "main.c").write_text(f'#include "net.h"\n{body}')
+    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
+    built = {"work_folder": tmp_path / "objects", "include_folders": [tmp_path]}
+    elf = build_program(load_board("mps2-an386"), sources, tmp_path / "app.elf", **built)
+    result = aidge_build("check", elf, "--board", "mps2-an386", "--json")
+    assert result.exit_code == 0 and not result.json["findings"], result
+    assert result.json["models"][0]["stack_bound_bytes"] > 100
+
+
+@needs_cross_compiler
+@needs_qemu
+def test_verify_compares_every_layer_of_a_model_whose_output_leaves_by_rows(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(upscaler())
+    x = numpy.random.default_rng(7).integers(-128, 128, (2, 1, 1, 11, 8)).astype(numpy.int8)
+    numpy.savez(tmp_path / "io.npz", x=x)
+    common = (
+        "--io-data",
+        tmp_path / "io.npz",
+        "--output",
+        "rows",
+        "--io",
+        "arena",
+        "--layers",
+        "--json",
+        "--board",
+        "mps2-an386",
+    )
+    result = aidge_build("verify", tmp_path / "net.onnx", *common)
+    assert result.exit_code == 0 and result.json["differing_values"] == 0, result
+
+
+def test_the_output_is_not_resident_and_the_header_says_how_many_rows_leave(tmp_path):
+    whole = compiled(
+        tmp_path, upscaler(), "--cpu", "cortex-m4", "--output", "whole", "--io", "arena", "--memory-model", "cascade"
+    )
+    plan = compiled(tmp_path, upscaler(), "--cpu", "cortex-m4", "--io", "arena")
+    header = (tmp_path / "net.h").read_text()
+    assert "#define NET_OUTPUT_ROWS 22\n" in header and "#define NET_OUTPUT_ROW_BYTES 16\n" in header
+    for declared in (
+        "begin(void)",
+        "pull_output(int8_t *rows, int32_t count)",
+        "end(void)",
+        "cancel(void)",
+        "run(int8_t *output)",
+    ):
+        assert f" net_{declared};" in header
+    assert not re.search(r"net_push|NET_INPUT_ROWS|#define NET_OUTPUT \(", header)
+    kept = plan["rows"]
+    assert (kept["output"], kept["output_rows"], kept["output_row_bytes"]) == ("y", 22, 16)
+    assert plan["arena_bytes"] < whole["arena_bytes"] and plan["io_bytes"] == whole["io_bytes"] - 22 * 16
+
+
+def test_where_both_sides_go_by_rows_the_words_of_the_header_say_who_waits_for_whom(tmp_path):
+    compiled(tmp_path, upscaler(), "--cpu", "cortex-m4", "--input", "rows")
+    header = (tmp_path / "net.h").read_text()
+    assert "NET_MORE when rows of the output wait: net_pull_output, then this again with the same rows." in header
+    assert "NET_MORE when rows of the input are missing for that: net_push_input, then this again" in header
+    compiled(tmp_path, segmenter(), "--cpu", "cortex-m4", "--input", "rows")
+    header = (tmp_path / "net.h").read_text()
+    assert "NET_MORE when rows of the input are missing: net_push_input first, with nothing done." in header
+    assert header.count("NET_MORE when") == 1
+
+
+REFUSED = {
+    "two outputs": (
+        model("y = Relu(x) z = Neg(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y, float[1,1,8,4] z"),
+        "the model has 2 outputs, and rows leave of one alone",
+    ),
+    "channels first": (
+        model("y = Relu(x)", inputs="float[1,3,8,4] x", outputs="float[1,3,8,4] y"),
+        "its rows do not lie one behind the other: dims [1, 3, 8, 4], stored as nchw",
+    ),
+    "a vector": (
+        model("y = Relu(x)", inputs="float[1,8] x", outputs="float[1,8] y"),
+        "its rows do not lie one behind the other: dims [1, 8]",
+    ),
+    "a layer without rows": (
+        model("y = Softmax<axis=2>(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y"),
+        "is computed from all of it, not by rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_output_that_cannot_leave_by_rows_is_refused_in_one_line_that_says_why(name, tmp_path):
+    data, reason = REFUSED[name]
+    (tmp_path / "net.onnx").write_bytes(data)
+    made = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--cpu", "host", "--output", "rows")
+    assert made.exit_code == 2 and reason in made.stderr, made
+    assert "--output whole" in made.stderr and made.stderr.count("\n") == 1, made
+
+
+def test_steps_of_a_bounded_length_are_refused_for_an_output_by_rows(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(upscaler())
+    words = ("--cpu", "host", "--output", "rows", "--max-step", "9000")
+    made = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, *words)
+    assert made.exit_code == 2 and "with --output rows N_pull computes all that its rows allow" in made.stderr, made
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("side", ["whole", "rows"])
+def test_hooks_get_the_rows_that_were_pulled_and_never_the_whole_output(side, tmp_path):
+    compiled(tmp_path, upscaler(), "--board", "mps2-an386", "--dma", "hooks", "--input", side)
+    code = (tmp_path / "net.c").read_text()
+    assert code.count("net_after_output(rows, (uint32_t)count * NET_OUTPUT_ROW_BYTES);") == 1
+    assert code.count("    net_after_output(") == 1 and code.count("    net_before_input(") == 1
+    assert ("net_before_input(rows, " in code) == (side == "rows")

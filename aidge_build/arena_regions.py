@@ -43,15 +43,6 @@ def regions_of(
     for room in rooms:
         if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
             return arena, room.region, (), False
-    if schedule.arriving:
-        sizes = ", ".join(f"{room.region} {room.size_bytes:,} B" for room in rooms)
-        raise NoRoom(
-            f"the arena of {arena.peak_bytes:,} B fits none of {sizes}",
-            needed_bytes=arena.peak_bytes,
-            room_bytes=max(room.size_bytes for room in rooms),
-            tried=("an arena in several memories: not with an input by rows",),
-            hint="a board with a larger memory, or a smaller model",
-        )
     buffers = [placement.buffer for placement in arena.placements]
     found = spread(buffers, rooms, _accesses(schedule), arena.overlaps, cp_sat.installed())
     if isinstance(found, NoSpread):

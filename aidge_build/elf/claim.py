@@ -135,6 +135,11 @@ _LONGEST_TEXT = 400
 _DIGEST = re.compile(r"[0-9a-f]{12}|")
 
 
+def _gaps_bytes(arenas: tuple[ClaimedArena, ...]) -> int:
+    """The most bytes that lie between parts of an arena when their offsets count through: each begins at a multiple."""
+    return sum(part.alignment - 1 for part in arenas[1:])
+
+
 def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
     """The claim that a note's JSON means, in a program with pointers of 64 bits or 32; ValueError names the field that is none or
     contradicts another one."""
@@ -160,7 +165,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),
     )
-    if claim.arenas and sum(part.size_bytes for part in claim.arenas) != claim.arena_bytes:
+    if claim.arenas and not 0 <= claim.arena_bytes - sum(part.size_bytes for part in claim.arenas) <= _gaps_bytes(claim.arenas):
         raise ValueError("the parts of its arena are not the whole")
     if sum(constant.size_bytes for constant in claim.constants) != claim.weights_bytes:
         raise ValueError("its arrays of weights are not the whole")

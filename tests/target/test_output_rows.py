@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from tests.leaving_rows import pulling_program, random_filter, remembering, scal
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.row_models import image_filter, sparse_rows
+from tests.row_networks import random_inputs, small_board
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
@@ -211,3 +213,32 @@ def test_hooks_get_the_rows_that_were_pulled_and_never_the_whole_output(side, tm
     assert code.count("net_after_output(rows, (uint32_t)count * NET_OUTPUT_ROW_BYTES);") == 1
     assert code.count("    net_after_output(") == 1 and code.count("    net_before_input(") == 1
     assert ("net_before_input(rows, " in code) == (side == "rows")
+
+
+TWO = """arena = ["SRAM2", "CCM"]
+[regions.SRAM2]
+origin = 0x2001C000
+length = {size}
+kind = "ram"
+[regions.CCM]
+origin = 0x10000000
+length = 1600
+kind = "ram"
+dma = false
+"""
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("sides, size", [(("input",), 3000), (("output",), 2000), (("input", "output"), 2000)])
+def test_rows_that_come_and_go_may_lie_in_several_memories(sides, size, tmp_path):
+    """Neither memory has room for the arena alone."""
+    (tmp_path / "net.onnx").write_bytes(upscaler(20, 20))
+    board, vectors = small_board(tmp_path / "board", 8192, TWO.format(size=size)), random_inputs(tmp_path / "io.npz")
+    words = (*board, "--io", "arena", *(word for side in sides for word in (f"--{side}", "rows")))
+    kept = ("--layers", "--keep", tmp_path / "kept", "--json")
+    found = aidge_build("verify", tmp_path / "net.onnx", *words, "--io-data", vectors, *kept)
+    assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
+    plan = json.loads((tmp_path / "kept" / "model.plan.json").read_text())
+    used = {region["name"]: region["used_bytes"] for region in plan["regions"]}
+    assert set(used) == {"SRAM2", "CCM"} and min(used.values()) > 0 and plan["arena_bytes"] > size
+    assert aidge_build("check", tmp_path / "kept" / "model.elf", *board).exit_code == 0

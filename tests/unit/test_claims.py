@@ -102,6 +102,18 @@ def progress(**changes) -> dict:
     return state(symbol="kws_rows", size_bytes=12, alignment=4) | {"size_bytes_64": 24, "word": "rows"} | changes
 
 
+@pytest.mark.parametrize("size, is_whole", [(37, False), (38, True), (40, True), (53, True), (54, False)])
+def test_the_parts_of_an_arena_are_the_whole_with_less_than_an_alignment_between_them(size, is_whole):
+    (part,) = CLAIM["arenas"]
+    parts = [{**part, "symbol": "kws_arena_ram", "size_bytes": 30, "alignment": 8}, {**part, "size_bytes": 8, "alignment": 16}]
+    fields = {**CLAIM, "arenas": parts, "arena_bytes": size}
+    if is_whole:
+        assert claim_from(fields).arena_bytes == size
+        return
+    with pytest.raises(ValueError, match="the parts of its arena are not the whole"):
+        claim_from(fields)
+
+
 def test_what_waits_for_rows_has_the_size_of_the_programs_pointers():
     claim = {**CLAIM, "kept": [progress()]}
     for is_64_bit, size in ((False, 12), (True, 24)):

@@ -13,6 +13,7 @@ from pathlib import Path
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.cycles import cycle_model
@@ -66,19 +67,25 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...], folder: Path, words: list[str]) -> RunResult:
     """Inferences and layers are counted in a program with one model; with several, only the whole program is."""
     layers = [layer for claim in claims for layer in claim.layers]
-    run_symbol = f"{claims[0].model}_run" if len(claims) == 1 else ""
-    return run_program(
-        arguments.elf,
-        board,
-        work_folder=folder,
-        arguments=words,
-        run_symbol=run_symbol,
-        layer_symbols=layers if run_symbol else (),
-        emulator=arguments.emulator,
-        watched_symbols=_arenas(claims[0]) if run_symbol else (),
-        cycles=cycles_of(arguments.elf, board),
-        step_symbol=claims[0].step_symbol if run_symbol else "",
-    )
+    cycles = cycles_of(arguments.elf, board)
+
+    def run(run_symbol: str) -> RunResult:
+        return run_program(
+            arguments.elf,
+            board,
+            work_folder=folder,
+            arguments=words,
+            run_symbol=run_symbol,
+            layer_symbols=layers if run_symbol else (),
+            emulator=arguments.emulator,
+            watched_symbols=_arenas(claims[0]) if run_symbol else (),
+            cycles=cycles,
+            step_symbol=claims[0].step_symbol if run_symbol else "",
+        )
+
+    if len(claims) != 1:
+        return run("")
+    return counted_by_rows(run(f"{claims[0].model}_run"), pieces_of(claims[0]), run)
 
 
 def _arenas(claim: Claim) -> tuple[str, ...]:
@@ -107,7 +114,8 @@ def _outcome(
     lines = _printed(result.stdout)
     if result.instructions is not None:
         mean = result.instructions_per_run
-        per_run = f", {round(mean):,} per inference" if mean is not None else ""
+        within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
+        per_run = f", {round(mean):,} per inference{within}" if mean is not None else ""
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
     model = cycle_model(board.cpu)
     if result.run_cycles is not None and result.runs:
@@ -132,6 +140,7 @@ def _outcome(
         "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
         "run_instructions": result.run_instructions,
         "runs": result.runs,
+        "run_pieces": list(result.pieces),  # the functions whose calls are a run, where that is not one call of N_run
         "steps": step_data(result, promised) or None,
         "run_flash_lines": result.flash_lines,
         "layers": [

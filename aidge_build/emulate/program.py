@@ -51,7 +51,7 @@ class RunResult:
 
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
     bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `flash_lines` are
-    those of all runs.
+    those of all runs. `pieces` are the functions whose calls together are a run, where it is not one call of the run symbol.
     """
 
     exit_code: int
@@ -67,6 +67,7 @@ class RunResult:
     start_up_instructions: int | None = None
     flash_lines: int | None = None
     steps: Steps | None = None
+    pieces: tuple[str, ...] = ()
 
     @property
     def instructions_per_run(self) -> float | None:

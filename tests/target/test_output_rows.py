@@ -117,6 +117,31 @@ def test_a_firmware_that_only_pulls_rows_has_its_stack_bound(tmp_path):
 
 @needs_cross_compiler
 @needs_qemu
+def test_run_counts_the_instructions_of_an_inference_that_only_pushes_and_pulls(tmp_path):
+    compiled(tmp_path, upscaler(), "--board", "mps2-an386", "--input", "rows")
+    sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
+    rows = "static int8_t image[NET_INPUT_SIZE], mask[NET_OUTPUT_SIZE], row[NET_INPUT_ROW_BYTES];\n"
+    by_rows = "for (left = 0; left < NET_INPUT_ROWS; left++) { (void)net_push_input(row, 1); "
+    by_rows += "while (net_pull_output(mask, 1) == NET_OK) {} }"
+    counts = []
+    for calls in ("(void)net_run(image, mask);", f"(void)net_begin(); {by_rows} (void)net_end();"):
+        body = f"int main(void)\n{{\n    int turn, left = 0;\n    for (turn = 0; turn < 3; turn++) {{ {calls} }}\n"
+        body += "    return left < 0;\n}\n"
+        (tmp_path / "main.c").write_text(f'#include "net.h"\n{rows}{body}')
+        built = {"work_folder": tmp_path / "objects", "include_folders": [tmp_path]}
+        elf = build_program(load_board("mps2-an386"), sources, tmp_path / "app.elf", **built)
+        result = aidge_build("run", elf, "--board", "mps2-an386", "--json")
+        assert result.exit_code == 0 and result.json["runs"] == 3, result
+        counts.append(result.json["run_instructions"])
+        assert all(layer["instructions"] > 0 for layer in result.json["layers"])
+        assert result.json["run_pieces"] == (["net_push_input", "net_pull_output", "net_end"] if len(counts) == 2 else [])
+    assert counts[0] < counts[1] < 1.05 * counts[0]
+    line = aidge_build("run", elf, "--board", "mps2-an386").stdout
+    assert " per inference inside of net_push_input and net_pull_output and net_end on " in line
+
+
+@needs_cross_compiler
+@needs_qemu
 def test_verify_compares_every_layer_of_a_model_whose_output_leaves_by_rows(tmp_path):
     (tmp_path / "net.onnx").write_bytes(upscaler())
     x = numpy.random.default_rng(7).integers(-128, 128, (2, 1, 1, 11, 8)).astype(numpy.int8)

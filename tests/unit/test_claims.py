@@ -134,6 +134,35 @@ def test_what_waits_for_rows_has_the_size_of_the_programs_pointers():
             claim_from({**CLAIM, "kept": [progress(size_bytes_64=value)]}, True)
 
 
+def update(**changes) -> dict:
+    layer = {"kernel": "ref conv2d_int8", "code": "0123456789ab"}
+    made = {"layout": "ba9876543210", "version": 7, "made_with": ["--board=stm32f4"], "ports": ["input x"], "layers": [layer]}
+    return made | changes
+
+
+def test_what_is_said_of_weights_that_can_be_replaced_is_looked_at():
+    found = claim_from({**CLAIM, "update": update()}).update
+    assert (found.layout, found.version, found.made_with, found.ports) == ("ba9876543210", 7, ("--board=stm32f4",), ("input x",))
+    assert found.layers == (("ref conv2d_int8", "0123456789ab"),) and claim_from(CLAIM).update is None
+    assert claim_from({**CLAIM, "update": update(ports=["p" * 400], version=2**32)}).update.ports == ("p" * 400,)
+    texts = [5, "", "a\n", "p" * 401, "a\u202eb", None]
+    layer = update()["layers"][0]
+    wrong = [{"layout": value} for value in (5, "xyz", "0123456789aB", None)] + [
+        {"version": value} for value in (-1, 2**32 + 1, "7")
+    ]
+    wrong += [{name: value} for name in ("made_with", "ports") for value in (5, None, *([text] for text in texts))]
+    wrong += [{"layers": [{**layer, "kernel": text}]} for text in texts] + [
+        {"layers": [{**layer, "code": "xyz"}]},
+        {"layers": [5]},
+    ]
+    for changes in wrong:
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "update": update(**changes)})
+    for name in update():
+        with pytest.raises(ValueError, match=f"^{name} is missing$"):
+            claim_from({**CLAIM, "update": {key: value for key, value in update().items() if key != name}})
+
+
 def test_the_functions_that_compute_are_the_run_and_by_rows_push_and_end():
     names = ["kws_run", "kws_begin", "kws_push_input", "kws_end", "kws_cancel"]
     assert claim_from({**CLAIM, "functions": names}).computing == ("kws_run", "kws_push_input", "kws_end")

@@ -21,7 +21,7 @@ from .fc import TOGETHER, texts
 from .fc_layout import HALF, UNITS, Layout, blocks_of, layout
 from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, head, kinds_of
 
-ANY_OUTLIERS = 8  # weights, one of which may be kept apart, where others may come
+ANY_OUTLIERS = 4  # weights, one of which may be kept apart, where others may come
 MOST_ROWS = 4  # six pixels cost as much as one
 MOST_COLUMN_BYTES = 4096  # of rows that are computed as pixels
 MOST_INDEX = 32767  # of an output or a tap in a list of halfwords

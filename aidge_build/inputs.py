@@ -12,11 +12,10 @@ from pathlib import Path
 from aidge_build.adaptation.adapt import NoKernel
 from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target, match
-from aidge_build.boards import Board, load_board, size_of
+from aidge_build.boards import Board, load_board
 from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import NO_ASSEMBLY, NO_FPU, cache_line_bytes, core_features, possible_features, with_implied
-from aidge_build.emit.blob import LARGEST_VERSION
+from aidge_build.cores import NO_ASSEMBLY, NO_FPU, core_features, possible_features, with_implied
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -26,6 +25,7 @@ from aidge_build.npz import read_npz
 from aidge_build.onnx_format import read_external
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
+from aidge_build.option_values import bindings, budget, dma_line, max_step, scheme_of, states, weights_version
 from aidge_build.options import MODEL, QUANTIZATION, add_options, words_of
 from aidge_build.program import Options
 from aidge_build.quantization import Quantized, Scheme, quantized
@@ -103,10 +103,10 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             Options(**{name: getattr(arguments, name) for name in CHOICES}),
             rounding=rounding,
             cost_table=str(table or ""),
-            weights_version=_weights_version(arguments),
-            ram_budget=_budget(arguments.ram_budget, arguments.memory_model),
-            max_step=_max_step(arguments),
-            dma_line=_dma_line(arguments, board),
+            weights_version=weights_version(arguments),
+            ram_budget=budget(arguments.ram_budget, arguments.memory_model),
+            max_step=max_step(arguments),
+            dma_line=dma_line(arguments, board),
             constants_in=rooms_of(arguments.constants_in, board, arguments),
             record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
         ),
@@ -114,59 +114,6 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         words=tuple(words_of(arguments, MODEL.options)),
     )
     return _quantized(request, arguments)
-
-
-def _weights_version(arguments: argparse.Namespace) -> int:
-    version = arguments.weights_version
-    if version is not None and arguments.update != "weights":
-        raise AidgeError("belongs to --update weights", where="--weights-version", code="USAGE", hint="give both, or none")
-    if version is not None and not 0 <= version <= LARGEST_VERSION:
-        raise AidgeError(f"is a number from 0 to {LARGEST_VERSION}", where="--weights-version", code="USAGE", hint="1, 2, 3...")
-    return version or 0
-
-
-def _budget(text: str | None, memory_model: str) -> int:
-    """The bytes of --ram-budget; 0 where nobody gave one."""
-    if text and memory_model == "plain":
-        raise AidgeError(
-            "a budget has layers computed row by row, in bytes that memory_model=plain keeps apart",
-            where="--ram-budget",
-            code="USAGE",
-            hint="leave out one of the two",
-        )
-    size = size_of(text) if text else 0
-    if size is None or text and not size:
-        raise AidgeError(f"'{text}' is not a size in bytes", where="--ram-budget", code="USAGE", hint="20480, 20K or 1M")
-    return size
-
-
-def _dma_line(arguments: argparse.Namespace, board: Board | None) -> int:
-    """The bytes of a line of the data cache where --dma on asks for lines; 0 where the core has no cache."""
-    if arguments.dma != "on":
-        return 0
-    if board is None and not arguments.cpu:
-        raise AidgeError(
-            "whether there is a data cache depends on the core", where="--dma on", hint="name it: --board or --cpu", code="USAGE"
-        )
-    return board.dma_line if board else cache_line_bytes(arguments.cpu)
-
-
-def _max_step(arguments: argparse.Namespace) -> int:
-    """The instructions of --max-step; 0 where nobody gave one."""
-    if arguments.max_step is None:
-        return 0
-    if arguments.max_step < 1:
-        raise AidgeError(f"a step of {arguments.max_step} instructions computes nothing", where="--max-step", code="USAGE")
-    for side, function, verb in (("input", "N_push", "push"), ("output", "N_pull", "pull")):
-        if getattr(arguments, side) == "rows":
-            raise AidgeError(
-                f"--max-step bounds the steps of an inference, and with --{side} rows {function} computes all that its rows "
-                "allow",
-                where="--max-step",
-                code="USAGE",
-                hint=f"{verb} few rows at a time, or take --{side} whole",
-            )
-    return arguments.max_step
 
 
 def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:
@@ -219,31 +166,6 @@ def quantized_file(
         raise error.within(str(samples)) if error.code == "CALIBRATION" else error
 
 
-def scheme_of(arguments: argparse.Namespace) -> Scheme:
-    """What the options say about quantizing."""
-    try:
-        percentile = float(arguments.percentile)
-    except ValueError:
-        raise AidgeError(f"wants a number, got {arguments.percentile!r}", where="--percentile", code="USAGE") from None
-    types = {}
-    for text in arguments.layer_types:
-        layer, _, kind = text.rpartition("=")
-        if not layer:
-            raise AidgeError(f"wants LAYER=TYPE, got {text!r}", where="--layer-types", code="USAGE")
-        types[layer] = kind
-    return Scheme(
-        activations=arguments.activations,
-        calibration=arguments.ranges,
-        equalize=arguments.equalize == "on",
-        correct_bias=arguments.correct_bias == "on",
-        round_weights=arguments.round_weights == "on",
-        layers=types,
-        io_type=arguments.io_type,
-        io_layout=arguments.io_layout,
-        percentile=percentile,
-    )
-
-
 def library_that_helps(refused: NoKernel, kernel_path: Sequence[Path]) -> str:
     """The option that names a library with kernels for all the nodes that have none, too; "" where there is no such library."""
     folders = find_libraries(kernel_path)
@@ -293,40 +215,6 @@ def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[s
             raise AidgeError("--fpu belongs to --cpu, a board has its own", where=f"--fpu {arguments.fpu}", code="USAGE")
         return board.features
     return core_features(arguments.cpu, arguments.fpu or "") if arguments.cpu else frozenset()
-
-
-def bindings(texts: Sequence[str]) -> dict[str, Bound]:
-    """The numbers of symbolic dims and the values of inputs, from words NAME=VALUE or NAME=VALUE,VALUE."""
-    bound: dict[str, Bound] = {}
-    for text in texts:
-        name, _, value = text.rpartition("=")
-        items = [_bound_number(item) for item in value.split(",")]
-        numbers = tuple(item for item in items if item is not None)
-        if not name or len(numbers) < len(items):
-            raise AidgeError(f"wants NAME=NUMBER or NAME=NUMBER,NUMBER, got {text!r}", where="--bind", code="USAGE")
-        bound[name] = numbers if len(numbers) > 1 else numbers[0]
-    return bound
-
-
-def states(texts: Sequence[str]) -> dict[str, str]:
-    """The inputs of states by the outputs that are their next values, from words OUTPUT=INPUT."""
-    found: dict[str, str] = {}
-    for text in texts:
-        output, _, source = text.partition("=")
-        if not output or not source or output in found:
-            raise AidgeError(f"wants OUTPUT=INPUT, each output once, got {text!r}", where="--state", code="USAGE")
-        found[output] = source
-    return found
-
-
-def _bound_number(text: str) -> int | float | bool | None:
-    """The number that a word writes; None where it writes none."""
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        return int(text) if text.lstrip("-").isdecimal() else float(text)
-    except ValueError:
-        return None
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:

@@ -19,7 +19,8 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model, model_sha256
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, bindings, load, read_model_file
+from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
+from aidge_build.option_values import bindings
 from aidge_build.options import ACCURACY, LIMITS, add_options
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest

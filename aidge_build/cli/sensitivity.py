@@ -21,7 +21,8 @@ from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, bindings, load, scheme_of
+from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.option_values import bindings, scheme_of
 from aidge_build.options import ACCURACY, add_options, options_named
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest

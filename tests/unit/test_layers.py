@@ -21,7 +21,7 @@ ROWS = (
     ("importers", "recipes", "adaptation", "kernel_kit"),
     ("schedule", "memory", "cascade"),
     ("program", "row_ports", "banding", "stepping", "arena_regions", "constant_regions", "placement", "emit"),
-    ("request", "compile", "inputs", "quantization"),
+    ("request", "compile", "option_values", "inputs", "quantization"),
     (
         "toolchain",
         "emulate",

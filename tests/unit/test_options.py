@@ -14,7 +14,8 @@ import pytest
 from aidge_build.cli import VERBS
 from aidge_build.cli.options import written_texts
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, scheme_of
+from aidge_build.inputs import add_model_arguments
+from aidge_build.option_values import scheme_of
 from aidge_build.options import FILES, MODEL, QUANTIZATION, TABLE, add_options
 from aidge_build.options.table import CMAKE, SCONS, VARIABLES, Option
 from aidge_build.options.texts import SCONS_TOOL, with_scons_region

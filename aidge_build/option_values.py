@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""What the words of options mean, where that is more than the word: sizes, numbers, pairs, and how a model is quantized."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from aidge_build.boards import Board, size_of
+from aidge_build.cores import cache_line_bytes
+from aidge_build.emit.blob import LARGEST_VERSION
+from aidge_build.errors import AidgeError
+from aidge_build.importers.dims import Bound
+from aidge_build.quantization import Scheme
+
+
+def weights_version(arguments: argparse.Namespace) -> int:
+    """The number of --weights-version; 0 where nobody gave one."""
+    version = arguments.weights_version
+    if version is not None and arguments.update != "weights":
+        raise AidgeError("belongs to --update weights", where="--weights-version", code="USAGE", hint="give both, or none")
+    if version is not None and not 0 <= version <= LARGEST_VERSION:
+        raise AidgeError(f"is a number from 0 to {LARGEST_VERSION}", where="--weights-version", code="USAGE", hint="1, 2, 3...")
+    return version or 0
+
+
+def budget(text: str | None, memory_model: str) -> int:
+    """The bytes of --ram-budget; 0 where nobody gave one."""
+    if text and memory_model == "plain":
+        raise AidgeError(
+            "a budget has layers computed row by row, in bytes that memory_model=plain keeps apart",
+            where="--ram-budget",
+            code="USAGE",
+            hint="leave out one of the two",
+        )
+    size = size_of(text) if text else 0
+    if size is None or text and not size:
+        raise AidgeError(f"'{text}' is not a size in bytes", where="--ram-budget", code="USAGE", hint="20480, 20K or 1M")
+    return size
+
+
+def dma_line(arguments: argparse.Namespace, board: Board | None) -> int:
+    """The bytes of a line of the data cache where --dma on asks for lines; 0 where the core has no cache."""
+    if arguments.dma != "on":
+        return 0
+    if board is None and not arguments.cpu:
+        raise AidgeError(
+            "whether there is a data cache depends on the core", where="--dma on", hint="name it: --board or --cpu", code="USAGE"
+        )
+    return board.dma_line if board else cache_line_bytes(arguments.cpu)
+
+
+def max_step(arguments: argparse.Namespace) -> int:
+    """The instructions of --max-step; 0 where nobody gave one."""
+    if arguments.max_step is None:
+        return 0
+    if arguments.max_step < 1:
+        raise AidgeError(f"a step of {arguments.max_step} instructions computes nothing", where="--max-step", code="USAGE")
+    for side, function, verb in (("input", "N_push", "push"), ("output", "N_pull", "pull")):
+        if getattr(arguments, side) == "rows":
+            raise AidgeError(
+                f"--max-step bounds the steps of an inference, and with --{side} rows {function} computes all that its rows "
+                "allow",
+                where="--max-step",
+                code="USAGE",
+                hint=f"{verb} few rows at a time, or take --{side} whole",
+            )
+    return arguments.max_step
+
+
+def scheme_of(arguments: argparse.Namespace) -> Scheme:
+    """What the options say about quantizing."""
+    try:
+        percentile = float(arguments.percentile)
+    except ValueError:
+        raise AidgeError(f"wants a number, got {arguments.percentile!r}", where="--percentile", code="USAGE") from None
+    types = {}
+    for text in arguments.layer_types:
+        layer, _, kind = text.rpartition("=")
+        if not layer:
+            raise AidgeError(f"wants LAYER=TYPE, got {text!r}", where="--layer-types", code="USAGE")
+        types[layer] = kind
+    return Scheme(
+        activations=arguments.activations,
+        calibration=arguments.ranges,
+        equalize=arguments.equalize == "on",
+        correct_bias=arguments.correct_bias == "on",
+        round_weights=arguments.round_weights == "on",
+        layers=types,
+        io_type=arguments.io_type,
+        io_layout=arguments.io_layout,
+        percentile=percentile,
+    )
+
+
+def bindings(texts: Sequence[str]) -> dict[str, Bound]:
+    """The numbers of symbolic dims and the values of inputs, from words NAME=VALUE or NAME=VALUE,VALUE."""
+    bound: dict[str, Bound] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        items = [_bound_number(item) for item in value.split(",")]
+        numbers = tuple(item for item in items if item is not None)
+        if not name or len(numbers) < len(items):
+            raise AidgeError(f"wants NAME=NUMBER or NAME=NUMBER,NUMBER, got {text!r}", where="--bind", code="USAGE")
+        bound[name] = numbers if len(numbers) > 1 else numbers[0]
+    return bound
+
+
+def states(texts: Sequence[str]) -> dict[str, str]:
+    """The inputs of states by the outputs that are their next values, from words OUTPUT=INPUT."""
+    found: dict[str, str] = {}
+    for text in texts:
+        output, _, source = text.partition("=")
+        if not output or not source or output in found:
+            raise AidgeError(f"wants OUTPUT=INPUT, each output once, got {text!r}", where="--state", code="USAGE")
+        found[output] = source
+    return found
+
+
+def _bound_number(text: str) -> int | float | bool | None:
+    """The number that a word writes; None where it writes none."""
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        return None

@@ -19,11 +19,15 @@ WORDS = {
 }
 
 
-def clip(label: int, random: numpy.random.Generator) -> numpy.ndarray:
+# Voices: the pitch in Hz, and what multiplies the resonances of a word.
+GROWN_UPS, CHILDREN = ((90, 240), (0.88, 1.15)), ((230, 380), (1.15, 1.4))
+
+
+def clip(label: int, random: numpy.random.Generator, voices: tuple = GROWN_UPS) -> numpy.ndarray:
     """A sound of this label, int16 [SAMPLES]."""
     sound = random.normal(size=SAMPLES) * random.uniform(0.002, 0.02)
     if label:
-        word = said(WORDS[LABELS[label]], int(random.uniform(0.3, 0.42) * RATE), random)
+        word = said(WORDS[LABELS[label]], int(random.uniform(0.3, 0.42) * RATE), random, voices)
         start = int(random.integers(0, SAMPLES - word.size))
         sound[start : start + word.size] += word * random.uniform(0.08, 0.6) / numpy.abs(word).max()
     elif random.random() < 0.5:  # a hum
@@ -31,9 +35,9 @@ def clip(label: int, random: numpy.random.Generator) -> numpy.ndarray:
     return numpy.clip(numpy.rint(32768 * sound), -32768, 32767).astype(numpy.int16)
 
 
-def said(parts: tuple, count: int, random: numpy.random.Generator) -> numpy.ndarray:
+def said(parts: tuple, count: int, random: numpy.random.Generator, voices: tuple) -> numpy.ndarray:
     """A word of about so many samples by one voice."""
-    pitch, size = random.uniform(90, 240), random.uniform(0.88, 1.15)
+    pitch, size = (random.uniform(*between) for between in voices)
     pieces = []
     for begin, end, share in parts:
         length = int(count * share * random.uniform(0.8, 1.2))
@@ -58,8 +62,8 @@ def hiss(length: int, random: numpy.random.Generator) -> numpy.ndarray:
     return 0.4 * numpy.diff(random.normal(size=length + 1))
 
 
-def clips(count: int, seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+def clips(count: int, seed: int, voices: tuple = GROWN_UPS) -> tuple[numpy.ndarray, numpy.ndarray]:
     """So many sounds, int16 [count, SAMPLES], and their labels."""
     random = numpy.random.default_rng(seed)
     labels = numpy.arange(count) % len(LABELS)
-    return numpy.stack([clip(int(label), random) for label in labels]), labels.astype(numpy.int64)
+    return numpy.stack([clip(int(label), random, voices) for label in labels]), labels.astype(numpy.int64)

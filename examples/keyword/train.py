@@ -61,14 +61,19 @@ def trained(sounds: numpy.ndarray, labels: numpy.ndarray) -> dict[str, numpy.nda
     return dict(context.params)
 
 
-def main() -> None:
-    sounds, labels = clips(500, seed=1)
-    graph, scores = network(trained(sounds, labels), 1)
+def with_ends(parameters: dict[str, numpy.ndarray], seen: numpy.ndarray) -> bytes:
+    """The file: the network, quantized by features that it sees, between its front end and its decision."""
+    graph, scores = network(parameters, 1)
     graph.output(scores, "scores")
-    quantized = quantize(graph.onnx(), {"features": features(sounds[:100])[:, None]}, Scheme())
+    quantized = quantize(graph.onnx(), {"features": seen[:, None]}, Scheme())
     # The network's input has a scale of its own now: the front end in the file stores its features by that one.
     front = frontend.with_audio(quantized, frontend.fixed_for(quantized, FRONT), hops=1)
-    Path(sys.argv[1]).write_bytes(frontend.with_decision(front, average=2))
+    return frontend.with_decision(front, average=2)
+
+
+def main() -> None:
+    sounds, labels = clips(500, seed=1)
+    Path(sys.argv[1]).write_bytes(with_ends(trained(sounds, labels), features(sounds[:100])))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from functools import cache, partial
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.fuse_meta import fuse_meta
+from aidge_build.adaptation.giving_way import with_room
 from aidge_build.adaptation.slow_layers import slow_layers, wide_layers
 from aidge_build.adaptation.slower import slower_notices
 from aidge_build.adaptation.undefined import undefined_notices
@@ -30,7 +31,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
 from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
-from aidge_build.placement import Placed, check_memory, memory_curve, plan_memory
+from aidge_build.placement import Placed, bytes_of_whole, check_memory, memory_curve, plan_memory
 from aidge_build.program import BandCalls, Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
@@ -55,7 +56,9 @@ def build_program(request: CompileRequest) -> Program:
     try:
         view = _reduced(whole, request.options)
         notices += price_of_update(whole) if request.options.replaces_weights else ()
-        assignment = _in_groups(view, adapt_to_backend(view, request.libraries, request.target), request)
+        assignment, given_way = assigned(view, request)
+        notices += given_way
+        assignment = _in_groups(view, assignment, request)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
         names = [one.name for one in request.libraries]
         notices += slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.cpu)
@@ -73,6 +76,20 @@ def build_program(request: CompileRequest) -> Program:
         return program
     except AidgeError as error:
         raise error.within(request.file_name)
+
+
+def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tuple[str, ...]]:
+    """A kernel for every node of the simplified graph, and what is said of those that gave way to smaller ones. Plans of layers
+    row by row, or of an inference in steps, choose by themselves what they need."""
+    assignment, options = adapt_to_backend(view, request.libraries, request.target), request.options
+    by_rows = options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output)
+    if request.target.objective != "size" or by_rows or options.max_step:
+        return assignment, ()
+
+    def bytes_of(trial: Assignment) -> tuple[int, int]:
+        return bytes_of_whole(trial, cache(partial(demands_of, trial)), options, request.board)
+
+    return with_room(view, request.libraries, request.target, assignment, bytes_of)
 
 
 def curve_of(request: CompileRequest) -> tuple[Found, ...]:

@@ -95,6 +95,14 @@ def plan_memory(
         return assignment, *_by_rows(plans, best, error, assignment.view, options, board, short)
 
 
+def bytes_of_whole(
+    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
+) -> tuple[int, int]:
+    """The peak of the plan of tensors as a whole, and the bytes of its arena as it is linked."""
+    _, _, joined = _whole_tensors(assignment, demands, options, board)
+    return joined.peak.peak_bytes, _linked(joined.schedule, joined.peak, options.io == "caller")
+
+
 def memory_curve(
     assignment: Assignment,
     demands: Callable[[Node], Demands],

@@ -10,6 +10,8 @@ from aidge_build.adaptation.cost import CostTable
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
 
+GAVE_WAY = "it gave way: its scratch, or what may not overlap, would make the plan larger (--optimize size)"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -25,6 +27,7 @@ class Target:
     cost_table: CostTable | None = None
     flash_wait_states: int = 0
     any_weights: bool = False  # what is generated must be the same for other weights, too
+    gave_way: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need more RAM than there may be
 
     @property
     def contract(self) -> str:
@@ -57,8 +60,10 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
                 rejected.append((library.name, f"has no kernel for {view.node.type}"))
         for kernel in candidates:
             reason = kernel.rejection(view, target.features, target.rounding)
+            if not reason and (view.node.name, title(kernel)) in target.gave_way:
+                reason = GAVE_WAY
             if reason:
-                rejected.append((_title(kernel), reason))
+                rejected.append((title(kernel), reason))
             else:
                 fitting.append(kernel)
         accepted += library.preferred(fitting) if len(fitting) > 1 else fitting
@@ -67,7 +72,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
         if found is not None:
             return found
     chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
-    rejected += [(_title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen) :]]
+    rejected += [(title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen) :]]
     return Match(chosen, tuple(rejected))
 
 
@@ -84,14 +89,15 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
         return None
     best, _, chosen = min(costs, key=lambda entry: entry[:2])
     others = [
-        (_title(kernel), f"costs {cost:,.0f} {table.unit}")
+        (title(kernel), f"costs {cost:,.0f} {table.unit}")
         for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
         if kernel is not chosen
     ]
     known = {id(kernel) for _, _, kernel in costs}
-    others += [(_title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
+    others += [(title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
     return Match((chosen,), (*others, *rejected), f"cheapest by cost table {table}: {best:,.0f} {table.unit}")
 
 
-def _title(kernel: Kernel) -> str:
+def title(kernel: Kernel) -> str:
+    """How a kernel is named to people: its library and its name."""
     return f"{kernel.library} {kernel.name}"

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.words import role_of, saved
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import build_program, import_model
+from aidge_build.compile import assigned, build_program, import_model
 from aidge_build.emit.manifest import channels_removed
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
@@ -51,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError("input vectors are for --measure", where="--io-data", code="USAGE")
     view, notices = import_model(request)
     try:
-        assignment = adapt_to_backend(view, request.libraries, request.target)
+        assignment, given_way = assigned(view, request)
     except AidgeError as error:
         raise error.within(request.file_name)
     chosen = _chosen(arguments.node, assignment, request.file_name)
@@ -68,7 +67,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
         for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
         if node.name in chosen
     ]
-    lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(line for entry in described for line in _lines(entry))]
+    lines = [
+        *(f"{request.file_name}: {notice}" for notice in (*notices, *given_way)),
+        *(line for entry in described for line in _lines(entry)),
+    ]
     if arguments.node is None:
         lines += [assignment.format_line()]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""--optimize size: no build needs more RAM than with the portable library alone, and what that takes is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.giving_way import MOST_TRIALS, with_room
+from aidge_build.adaptation.match import GAVE_WAY
+from aidge_build.boards import load_board
+from aidge_build.compile import build_program, import_model
+from aidge_build.program import Program
+from tests.compiled import request_of
+from tests.models import model
+from tests.shared import MODELS, int8_model
+
+STRESS = "AIDGE_STRESS" in os.environ
+BOARDS = ("mps2-an386-nofpu", "mps2-an386", "mps3-an547", "mps2-an385", "rp2040")
+F = numpy.float32
+
+
+def layers(*widths: int) -> bytes:
+    """Fully connected layers of int8 with so many values, the input's first."""
+    random, constants = numpy.random.default_rng(3), {"s": F(0.1), "z": numpy.int8(0)}
+    nodes, names = "", [*(f"x{index}" for index in range(len(widths) - 1)), "y"]
+    for index, (wide, narrow) in enumerate(zip(widths, widths[1:])):
+        constants[f"w{index}"] = random.integers(-99, 99, (wide, narrow)).astype(numpy.int8)
+        nodes += f"r{index} = DequantizeLinear({names[index]}, s, z) v{index} = DequantizeLinear(w{index}, s, z) "
+        nodes += f"a{index} = MatMul(r{index}, v{index}) {names[index + 1]} = QuantizeLinear(a{index}, s, z) "
+    return model(nodes, inputs=f"int8[1,{widths[0]}] x0", outputs=f"int8[1,{widths[-1]}] y", constants=constants)
+
+
+def program(data: bytes, board: str, objective: str, libs: tuple[str, ...] = (), **options) -> Program:
+    on = load_board(board)
+    request = request_of(data, "net.onnx", replace(on, libs=libs or on.libs))
+    target, chosen = replace(request.target, objective=objective), replace(request.options, **options)
+    return build_program(replace(request, target=target, options=chosen))
+
+
+def bytes_of(found: Program) -> tuple[int, int]:
+    return found.peak.peak_bytes, found.arena.peak_bytes
+
+
+def libraries_of(found: Program) -> list[str]:
+    return [layer.kernel.library for layer in found.layers]
+
+
+def notices(found: Program) -> list[str]:
+    return [line for line in found.notices if "gave way" in line]
+
+
+NARROWING = layers(512, 160, 16, 16)
+
+
+def test_a_layer_whose_scratch_stands_in_the_peak_gives_way_and_the_others_stay():
+    small, alone = (program(NARROWING, "mps2-an386-nofpu", "size", libs) for libs in ((), ("ref",)))
+    fast = program(NARROWING, "mps2-an386-nofpu", "balanced")
+    assert libraries_of(fast) == ["cortexm"] * 3 and not notices(fast)
+    assert all(more > less for more, less in zip(bytes_of(fast), bytes_of(alone)))
+    assert bytes_of(small) == bytes_of(alone) and libraries_of(small) == ["ref", "ref", "cortexm"]
+    (line,) = notices(small)
+    assert f"peak {bytes_of(alone)[0]:,} B instead of {bytes_of(fast)[0]:,} B" in line and "cortexm fc_int8 gave way" in line
+    assert all(GAVE_WAY in dict(layer.rejected).values() for layer in small.layers if layer.kernel.library == "ref")
+
+
+@pytest.mark.parametrize("options", [{"memory_model": "cascade"}, {"max_step": 100_000}], ids=str)
+def test_plans_by_rows_and_in_steps_choose_for_themselves(options):
+    assert not notices(program(NARROWING, "mps2-an386-nofpu", "size", **options))
+
+
+class Counted:
+    """The bytes of assignments, by a rule of the test."""
+
+    def __init__(self, rule: Callable[[dict[str, str]], int]):
+        self.rule, self.calls = rule, 0
+
+    def __call__(self, assignment: Assignment) -> tuple[int, int]:
+        self.calls += 1
+        taken = {name: choice.kernel.library for name, choice in assignment.choices.items() if choice.kernel}
+        return self.rule(taken), 0
+
+
+def with_rule(rule: Callable[[dict[str, str]], int], layer_count: int = 6, swapped: bool = False) -> tuple[list[str], Counted]:
+    """The libraries of a chain of layers on a Cortex-M4 with the libraries cortexm, armv7m, ref."""
+    on = load_board("mps2-an386")
+    request = request_of(layers(*[64] * (layer_count + 1)), "net.onnx", replace(on, libs=("cortexm", "armv7m", "ref")))
+    view, _ = import_model(request)
+    counted = Counted(rule)
+
+    def measured(assignment: Assignment) -> tuple[int, int]:
+        peak, arena = counted(assignment)
+        return (arena, peak) if swapped else (peak, arena)
+
+    first = adapt_to_backend(view, request.libraries, request.target)
+    found, _ = with_room(view, request.libraries, request.target, first, measured)
+    return [found.choices[node.name].kernel.library for node in found.view.nodes], counted
+
+
+def position(taken: dict[str, str], index: int) -> str:
+    return list(taken.values())[index]
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["peak", "arena"])
+@pytest.mark.parametrize("index", [0, 3, 5])
+def test_a_kernel_between_is_taken_where_it_needs_no_more(index, swapped):
+    libraries, _ = with_rule(lambda taken: 10 + (position(taken, index) == "cortexm"), swapped=swapped)
+    assert libraries == ["armv7m" if each == index else "cortexm" for each in range(6)]
+
+
+def test_the_last_library_is_taken_where_all_others_need_more():
+    libraries, _ = with_rule(lambda taken: 10 + (position(taken, 2) != "ref") + (position(taken, 4) != "ref"))
+    assert libraries == ["cortexm", "cortexm", "ref", "cortexm", "ref", "cortexm"]
+
+
+def test_nothing_is_tried_where_the_chosen_kernels_need_no_more():
+    libraries, counted = with_rule(lambda taken: 10)
+    assert set(libraries) == {"cortexm"} and counted.calls == 2
+
+
+def test_trials_end_at_their_limit():
+    libraries, counted = with_rule(lambda taken: 10 + any(each != "ref" for each in taken.values()), layer_count=40)
+    assert set(libraries) == {"ref"} and counted.calls == MOST_TRIALS + 3
+
+
+@pytest.mark.parametrize("board", BOARDS if STRESS else BOARDS[:1])
+@pytest.mark.parametrize("name", MODELS if STRESS else ("ic_resnet8",))
+def test_models_need_no_more_than_with_the_portable_library(name, board):
+    data = int8_model(name).read_bytes()
+    small, alone = (program(data, board, "size", libs) for libs in ((), ("ref",)))
+    assert all(less <= more for less, more in zip(bytes_of(small), bytes_of(alone)))
+    assert set(libraries_of(small)) != {"ref"} or board in BOARDS[3:]

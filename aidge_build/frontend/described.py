@@ -41,9 +41,9 @@ def described(model: bytes, recipe: Mapping[str, Any], name: str, where: str, ex
 
 def _with_audio(data: bytes, words: dict[str, Any], name: str, external: Files) -> bytes:
     own = _checked({key: words.pop(key) for key in _AUDIO if key in words} | _input(words), {**_AUDIO, "input": str})
-    input, hops, integers = own.get("input", ""), own.get("hops", 0), own.get("integers", True)
+    given_input, hops, integers = own.get("input", ""), own.get("hops", 0), own.get("integers", True)
     front = LogMel(**_checked(words, {entry.name: object for entry in fields(LogMel)}))
-    given = {"input": input, "name": name, "external": external}
+    given = {"input": given_input, "name": name, "external": external}
     return with_audio(data, fixed_for(data, front, **given) if integers else front, hops=hops, **given)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.arithmetic.staircase import steps_of
+from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.dynamic import DynamicLayer
@@ -32,6 +33,9 @@ def staircases(view: GraphView) -> GraphView:
     sources = sources_of(view, layers)
     for name, source in sources.items():
         if source not in layers or not is_read_elsewhere(view, sources, name) or view.tensor(name).elements < FEWEST_VALUES:
+            continue
+        stored = view.tensor(name).quantization
+        if stored is not None and stored.rounding != Quantization.rounding:  # other contracts state what each operator means
             continue
         nodes = between(view, sources, name)
         operator = _staircase(view, nodes, source, name) if len(nodes) > 1 else None

@@ -23,6 +23,7 @@ SAMPLES = {
     "file": "some.file",
     "folders": ["one", "two"],
     "checkouts": {"glue": "one"},
+    "number": "7",
 }
 
 
@@ -56,7 +57,9 @@ def words_in_scons(project: Project) -> list[str]:
     run = project.scons("-n", "verbose=1", "kws.c")
     assert run.exit_code == 0, run.output
     return [
-        word for word in run.output.split() if word.startswith("--") and word != "--" and not word.startswith(("--out", "--name"))
+        word
+        for word in run.output.split()
+        if word.startswith("--") and word != "--" and word.partition("=")[0] not in ("--out", "--name")
     ]
 
 
@@ -70,7 +73,7 @@ def words_in_cmake(project: Project) -> list[str]:
     command = ["cmake", "-S", ".", "-B", "build", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_C_COMPILER_WORKS=1"]
     assert project.run(*command).exit_code == 0
     text = project.read("build/aidge/kws/kws.options").replace(f"{project.folder}/", "")
-    return [word for word in text.splitlines() if re.match(r"--(?!out|name|depfile|stamp|$)", word)]
+    return [word for word in text.splitlines() if re.match(r"--(?!(?:out|name|depfile|stamp)(?:=|$)|$)", word)]
 
 
 def test_scons_hands_every_option_to_the_generator(firmware):

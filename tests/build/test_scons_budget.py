@@ -113,8 +113,8 @@ def test_a_plan_falsified_by_one_byte_fails_the_program_that_is_asked_for_by_nam
     assert scons().returncode == 0
     plan = tmp_path / "digits.plan.json"
     right = plan.read_text()
-    number = json.loads(right)["arena_bytes"]
-    plan.write_text(right.replace(f'"arena_bytes": {number},', f'"arena_bytes": {number + 1},'))
+    fields = json.loads(right)
+    plan.write_text(json.dumps({**fields, "arena_bytes": fields["arena_bytes"] + 1}))
     for _ in range(2):
         failed = scons()
         assert failed.returncode == 2 and "error MEM02: the arena of model digits claims " in failed.stdout, (

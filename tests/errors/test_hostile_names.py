@@ -117,6 +117,7 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("m.onnx", "--labels", "m.npz"),
         ("nan.onnx", "--labels", EVIL),
     ],
+    "weights": [("m.onnx", "--against", "app.elf", "--out", "w.bin"), ("nan.onnx", "--against", EVIL, "--out", "w.bin")],
     "quantize": [("m.onnx", "--calibration", "m.npz", "--out", "q.onnx"), ("m.onnx", "--calibration", EVIL, "--out", "q.onnx")],
     "frontend": [
         ("m.onnx", "--recipe", "front.toml", "--out", "f.onnx"),

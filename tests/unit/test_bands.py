@@ -48,7 +48,8 @@ FlipSign Floor Gather Gelu Greater GreaterOrEqual HardSigmoid HardSwish Hardmax 
 LeakyReLU Less LessOrEqual Log LogSoftmax LpNormalization LpPooling Max MaxPooling Mean MeanVarianceNormalization Min Mish Mod
 Mul Neg Not Or PReLU Pad PadByInput Pow QLinearConv QuantizeByInput QuantizeLinear RMSNormalization ReLU Reciprocal ReduceL1
 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reformat Reshape
-Resize Restated Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub
+Resize Restated Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze
+Staircase Sub
 Sum Swish Table Tan Tanh ThresholdedRelu Tile Transpose Unsqueeze Upsample Where Xor
 """.split()
 

@@ -30,8 +30,8 @@ AIDGE_KIT_INLINE int8_t aidge_kit_stored_mean(int32_t sum, const int8_t *first, 
 {
     const int64_t product = aidge_kit_product_s32(sum * AIDGE_KIT_MEAN_FACTOR, numbers[0]);
     const uint32_t fraction = (uint32_t)product;
-    return aidge_kit_stored_level(aidge_kit_is_decided(fraction, numbers)
-                                      ? (int32_t)((uint64_t)product >> 32) + (int32_t)(fraction >> 31)
-                                      : aidge_kit_mean_in_order(first, values, count, numbers, order),
-                                  numbers);
+    if (!aidge_kit_is_decided(fraction, numbers)) {
+        return aidge_kit_stored_level(aidge_kit_mean_in_order(first, values, count, numbers, order), numbers);
+    }
+    return aidge_kit_stored_level((int32_t)((uint64_t)product >> 32) + (int32_t)(fraction >> 31), numbers);
 }

@@ -80,10 +80,11 @@ def build_program(request: CompileRequest) -> Program:
 
 def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tuple[str, ...]]:
     """A kernel for every node of the simplified graph, and what is said of those that gave way to smaller ones. Plans of layers
-    row by row, or of an inference in steps, choose by themselves what they need."""
+    row by row, or of an inference in steps, choose by themselves what they need. Cores with an FPU are no small ones: a few
+    bytes are not worth layers that take ten times as long, and there is --ram-budget."""
     assignment, options = adapt_to_backend(view, request.libraries, request.target), request.options
     by_rows = options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output)
-    if request.target.objective != "size" or by_rows or options.max_step:
+    if request.target.objective != "size" or "fpu" in request.target.features or by_rows or options.max_step:
         return assignment, ()
 
     def bytes_of(trial: Assignment) -> tuple[int, int]:

@@ -215,7 +215,7 @@ MODEL = Group(
         BOARD_PATH,
         Option(
             "optimize",
-            "what kernels prefer where speed and flash disagree; size: without an FPU no more RAM than with the last library, too",
+            "what kernels prefer where speed and flash disagree; size: without an FPU no more RAM than with the last library",
             values=("speed", "size", "balanced"),
             default="balanced",
         ),

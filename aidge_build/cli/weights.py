@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     claim, update = _claimed(image, arguments.name)
     for finding in check_identity(image, claim):
         if finding.severity == ERROR:
-            raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint)
+            raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it anew")
     request = load(_merged(arguments, update), claim.model)
     sources = compile(request)
     _require_suits(request, sources, claim, update)

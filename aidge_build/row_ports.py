@@ -87,4 +87,4 @@ def _whole(node: Node) -> str:
 
 
 def _refused(what: str, option: str, where: str = "") -> AidgeError:
-    return AidgeError(what, where=where or option, code="ROWS", hint=_HINTS[option])
+    return AidgeError(what, where=where or option, code="ROWS", hint=f"{_HINTS[option]}")

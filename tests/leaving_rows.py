@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 
+from tests.instances import memory_of_instance
 from tests.models import model
 from tests.row_models import quantized, with_words
 
@@ -226,15 +227,7 @@ def pulling_program(
     begin = f"CHECK(net_begin({arguments}) == NET_OK); CHECK(net_begin({arguments}) == NET_ORDER);"
     if given:
         begin = f"CHECK(net_begin({', '.join([*([self] if self else []), '0'])}) == NET_POINTER); {begin}"
-    memory, init = [], ""
-    if instance:
-        memory = [
-            "static union { uint64_t wide[2]; uint8_t bytes[NET_ARENA_BYTES]; } arena __attribute__((aligned(16)));",
-            "static net_instance self;",
-            *(["static uint64_t state[NET_STATE_BYTES / 8 + 1];"] if has_state else []),
-        ]
-        kept = ", state" if has_state else ""
-        init = f"CHECK(net_init(&self, 0{kept}) == 1); CHECK(net_init(&self, arena.bytes{kept}) == 0);"
+    memory, init = memory_of_instance(has_state) if instance else ([], "")
     place = "whole" if io == "caller" or by_rows else "NET_INPUT(arena.bytes)" if instance else "NET_INPUT"
     passed = [word for word in (self, "input" if by_rows else given) if word]
     memory.append(f"#define NET_RUN(to) net_run({', '.join([*passed, '(to)'])})")

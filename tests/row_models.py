@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 
+from tests.instances import memory_of_instance
 from tests.models import model
 
 
@@ -149,15 +150,7 @@ def program(*, type_name: str, io: str = "caller", arena: str = "static", has_st
     begin = f"CHECK(net_begin({', '.join(arguments)}) == NET_OK); CHECK(net_begin({', '.join(arguments)}) == NET_ORDER);"
     if io == "caller":
         begin = f"CHECK(net_begin({', '.join([*([self] if self else []), '0'])}) == NET_POINTER); {begin}"
-    memory, init = [], ""
-    if instance:
-        memory = [
-            "static union { uint64_t wide[2]; uint8_t bytes[NET_ARENA_BYTES]; } arena __attribute__((aligned(16)));",
-            "static net_instance self;",
-            *(["static uint64_t state[NET_STATE_BYTES / 8 + 1];"] if has_state else []),
-        ]
-        kept = ", state" if has_state else ""
-        init = f"CHECK(net_init(&self, 0{kept}) == 1); CHECK(net_init(&self, arena.bytes{kept}) == 0);"
+    memory, init = memory_of_instance(has_state) if instance else ([], "")
     place = "NET_OUTPUT(arena.bytes)" if instance else "NET_OUTPUT"
     words = {
         "TYPE": type_name,
@@ -189,3 +182,24 @@ def replaced(text: str, word: str, value: str) -> str:
         is_word = not (joined[-1:].isalnum() or joined[-1:] == "_" or part[:1].isalnum() or part[:1] == "_")
         joined += (value if is_word else word) + part
     return joined
+
+
+# Models, each of one layer, whose input cannot come and whose output cannot leave by rows, and the reason.
+WITHOUT_ROWS = {
+    "channels first": (
+        model("y = Relu(x)", inputs="float[1,3,8,4] x", outputs="float[1,3,8,4] y"),
+        "its rows do not lie one behind the other: dims [1, 3, 8, 4], stored as nchw",
+    ),
+    "a batch": (
+        model("y = Relu(x)", inputs="float[2,1,8,4] x", outputs="float[2,1,8,4] y"),
+        "its rows do not lie one behind the other: dims [2, 1, 8, 4]",
+    ),
+    "a vector": (
+        model("y = Relu(x)", inputs="float[1,8] x", outputs="float[1,8] y"),
+        "its rows do not lie one behind the other: dims [1, 8]",
+    ),
+    "a layer without rows": (
+        model("y = Softmax<axis=2>(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y"),
+        "is computed from all of it, not by rows",
+    ),
+}

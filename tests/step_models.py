@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from tests.instances import memory_of_instance
 from tests.row_models import replaced
 
 MAIN = """
@@ -91,15 +92,7 @@ def program(
     begin = f"CHECK(net_begin({', '.join(given)}) == NET_OK); CHECK(net_begin({', '.join(given)}) == NET_ORDER);"
     if named:
         begin = f"CHECK(net_begin({', '.join([*([self] if self else []), 'input', '0'])}) == NET_POINTER); {begin}"
-    memory, init = [], ""
-    if instance:
-        memory = [
-            "static union { uint64_t wide[2]; uint8_t bytes[NET_ARENA_BYTES]; } arena __attribute__((aligned(16)));",
-            "static net_instance self;",
-            *(["static uint64_t state[NET_STATE_BYTES / 8 + 1];"] if has_state else []),
-        ]
-        kept = ", state" if has_state else ""
-        init = f"CHECK(net_init(&self, 0{kept}) == 1); CHECK(net_init(&self, arena.bytes{kept}) == 0);"
+    memory, init = memory_of_instance(has_state) if instance else ([], "")
     place = "(arena.bytes)" if instance else ""
     words = {
         "TYPE": type_name,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Copies of this checkout, as another machine would have them."""
+"""Copies of this checkout and of its examples, as another machine would have them, and commands in them."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -18,3 +19,24 @@ def copy_of_checkout(folder: Path) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     return folder
+
+
+def copy_of_example(name: str, folder: Path) -> Path:
+    """What its user would copy: not what somebody has built there."""
+    ignored = shutil.ignore_patterns("build", ".*", "__pycache__")
+    return shutil.copytree(ROOT / "examples" / name, folder / name, ignore=ignored)
+
+
+def run_in(folder: Path, *words: object) -> str:
+    """What the command prints there; it must end well, and finds this checkout's package."""
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout

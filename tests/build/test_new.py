@@ -4,35 +4,19 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from aidge_build.installed import cmake_folder
-from tests.build.checkout import ROOT
+from tests.build.checkout import run_in
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler
 
 ANSWER = "output: -12 9 -35 -20 -41 -28 -19 -46 10 -19\n"
-
-
-def run(folder: Path, *words: object) -> str:
-    done = subprocess.run(
-        [str(word) for word in words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def check_compile_commands(path: Path) -> None:
@@ -46,9 +30,9 @@ def test_a_scons_project_runs_on_an_emulated_board_and_a_null_build_does_nothing
     made = aidge_build("new", folder, "--board", "stm32f7")
     assert made.exit_code == 0 and made.stdout.startswith(f"{folder}: 11 files. Now: cd {folder} && scons run")
     scons = (sys.executable, "-m", "SCons", "-Q")
-    output = run(folder, *scons, "run")
+    output = run_in(folder, *scons, "run")
     assert ANSWER in output and "warning:" not in output
-    assert "AIDGE" not in run(folder, *scons) and "is up to date" in run(folder, *scons, "build/demo.elf")
+    assert "AIDGE" not in run_in(folder, *scons) and "is up to date" in run_in(folder, *scons, "build/demo.elf")
     check_compile_commands(folder / "compile_commands.json")
 
 
@@ -58,7 +42,7 @@ def test_a_cmake_project_runs(tmp_path, board):
         pytest.skip("needs cmake and ninja")
     folder = tmp_path / "my-demo"
     assert aidge_build("new", folder, "--build", "cmake", "--board", board).exit_code == 0
-    run(
+    run_in(
         folder,
         "cmake",
         "--preset",
@@ -68,7 +52,7 @@ def test_a_cmake_project_runs(tmp_path, board):
         f"-Daidge_build_DIR={cmake_folder()}",
         f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
     )
-    output = run(folder, "cmake", "--build", "build", "--target", "run")
+    output = run_in(folder, "cmake", "--build", "build", "--target", "run")
     assert ANSWER in output and "warning:" not in output
     check_compile_commands(folder / "build/compile_commands.json")
 
@@ -89,7 +73,7 @@ def test_a_model_of_ones_own_with_several_inputs_and_floats_compiles_and_runs(co
     assert aidge_build("new", tmp_path / "demo", "--model", path).exit_code == 0
     main = (tmp_path / "demo/src/main.c").read_text()
     assert '#include "model_2_sums.h"' in main and "model_2_sums_run(a, b, y, z)" in main
-    assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in run(
+    assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in run_in(
         tmp_path / "demo", sys.executable, "-m", "SCons", "-Q", "run"
     )
 

@@ -4,34 +4,20 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from tests.build.checkout import ROOT
+from tests.build.checkout import ROOT, copy_of_example, run_in
 from tests.programs import needs_cross_compiler
 
 
 def scons(folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}")
 
 
 @needs_cross_compiler
 def test_one_command_trains_quantizes_builds_checks_and_measures_and_does_only_what_a_change_needs(tmp_path):
-    folder = tmp_path / "training"
-    shutil.copytree(ROOT / "examples" / "training", folder, ignore=shutil.ignore_patterns("build", ".*"))
+    folder = copy_of_example("training", tmp_path)
     first = scons(folder)
     assert "epoch 10 of 10" in first and "CHECK  build/firmware.elf" in first and "none of them was in calibration" in first
     stages = json.loads((folder / "build/model/digits.accuracy.json").read_text())["stages"]

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.emulate import run_program
-from tests.build.checkout import ROOT
+from tests.build.checkout import ROOT, copy_of_example, run_in
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 
@@ -23,27 +21,13 @@ OLD, NEW = "14 of 20 right", "20 of 20 right"
 stress = pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="AIDGE_STRESS=1 signs weights and trains the network again")
 
 
-def ran(folder: Path, *command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-B", *command],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.fixture
 def folder(tmp_path):
-    shutil.copytree(EXAMPLE, tmp_path / "update", ignore=shutil.ignore_patterns("build", ".*", "__pycache__"))
-    return tmp_path / "update"
+    return copy_of_example("update", tmp_path)
 
 
 def built(folder: Path, *words: str) -> Path:
-    ran(folder, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}", f"keyword={KEYWORD}", *words)
+    run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}", f"keyword={KEYWORD}", *words)
     return folder / "build" / "firmware.elf"
 
 
@@ -94,5 +78,5 @@ def test_signed_weights_are_bound_behind_their_header(folder):
 
 @stress
 def test_training_again_gives_the_bytes_of_the_committed_file(folder):
-    ran(folder, "retrain.py", str(KEYWORD), "again.onnx")
+    run_in(folder, sys.executable, "retrain.py", str(KEYWORD), "again.onnx")
     assert (folder / "again.onnx").read_bytes() == (EXAMPLE / "retrained.onnx").read_bytes()

@@ -18,7 +18,7 @@ from aidge_build.toolchain import build_program
 from tests.command import Result, aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
-from tests.row_models import image_classifier, image_filter, program, running_image, sparse_rows
+from tests.row_models import WITHOUT_ROWS, image_classifier, image_filter, program, running_image, sparse_rows
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
@@ -155,22 +155,7 @@ REFUSED = {
         model("y = Add(x, z)", inputs="float[1,1,8,4] x, float[1,1,8,4] z", outputs="float[1,1,8,4] y"),
         "the model has 2 inputs, and rows come of one alone",
     ),
-    "channels first": (
-        model("y = Relu(x)", inputs="float[1,3,8,4] x", outputs="float[1,3,8,4] y"),
-        "its rows do not lie one behind the other: dims [1, 3, 8, 4], stored as nchw",
-    ),
-    "a batch": (
-        model("y = Relu(x)", inputs="float[2,1,8,4] x", outputs="float[2,1,8,4] y"),
-        "its rows do not lie one behind the other: dims [2, 1, 8, 4]",
-    ),
-    "a vector": (
-        model("y = Relu(x)", inputs="float[1,8] x", outputs="float[1,8] y"),
-        "its rows do not lie one behind the other: dims [1, 8]",
-    ),
-    "a layer without rows": (
-        model("y = Softmax<axis=2>(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y"),
-        "is computed from all of it, not by rows",
-    ),
+    **WITHOUT_ROWS,
 }
 
 

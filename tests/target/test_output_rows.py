@@ -20,7 +20,7 @@ from tests.command import aidge_build
 from tests.leaving_rows import pulling_program, random_filter, remembering, scaled, segmenter, upscaler
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
-from tests.row_models import image_filter, sparse_rows
+from tests.row_models import WITHOUT_ROWS, image_filter, sparse_rows
 from tests.row_networks import random_inputs, small_board
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
@@ -199,18 +199,7 @@ REFUSED = {
         model("y = Relu(x) z = Neg(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y, float[1,1,8,4] z"),
         "the model has 2 outputs, and rows leave of one alone",
     ),
-    "channels first": (
-        model("y = Relu(x)", inputs="float[1,3,8,4] x", outputs="float[1,3,8,4] y"),
-        "its rows do not lie one behind the other: dims [1, 3, 8, 4], stored as nchw",
-    ),
-    "a vector": (
-        model("y = Relu(x)", inputs="float[1,8] x", outputs="float[1,8] y"),
-        "its rows do not lie one behind the other: dims [1, 8]",
-    ),
-    "a layer without rows": (
-        model("y = Softmax<axis=2>(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y"),
-        "is computed from all of it, not by rows",
-    ),
+    **WITHOUT_ROWS,
 }
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Networks as the exporters of quantization-aware training write them, node for node: Brevitas (QCDQ), PyTorch in eager mode
 (prepare_qat), PyTorch 2 (PT2E), Keras (by way of tf2onnx). Weights are random; structure, types and places of quantizers are
-those of the files that these tools wrote in November 2026."""
+those of the files that these tools wrote in November 2026, for Keras those that tf2onnx is known to write."""
 
 from __future__ import annotations
 

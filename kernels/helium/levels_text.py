@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .assembly import Assembler
 from .planes import Planes
@@ -27,6 +27,22 @@ def load_numbers(emit: Assembler, form: Planes | Series) -> None:
         emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, shift and zero point")
     else:
         emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
+
+
+def emit_fused_channel(emit: Assembler, is_mixed: bool, tiles: Callable[[bool], None]) -> None:
+    """A channel whose levels take one fused multiplication; where `is_mixed`, if the word of its multiplier is negative.
+
+    `tiles` prints its tiles for levels that are fused, or not; they find bias, multiplier and constant in r7, r8 and r9."""
+    emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant")
+    if is_mixed:
+        emit("cmp r8, #0", "bpl 6f", why="a channel that is not fused")
+    emit("vdup.32 q4, r8")
+    tiles(True)
+    if is_mixed:
+        emit("b 7f")
+        emit.label(6)
+        tiles(False)
+        emit.label(7)
 
 
 def emit_levels(emit: Assembler, form: Planes | Series, used: Sequence[str]) -> None:

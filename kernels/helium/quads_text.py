@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .assembly import BYTE_REACH, SAVED_BYTES, Assembler, c_function, function
-from .levels_text import HEAD_BYTES, emit_fused_levels, emit_levels, load_numbers
+from .levels_text import HEAD_BYTES, emit_fused_channel, emit_fused_levels, emit_levels, load_numbers
 from .planes_text import places_lines
 from .quads import FEW_LANES, LANES, LINES, Quads
 from .rounding import fixed_in_c
@@ -148,18 +148,11 @@ class _Printer:
             load_numbers(emit, form)
             self._tiles()
             return
-        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant")
-        if form.mixed:
-            emit("cmp r8, #0", "bpl 6f", why="a channel that is not fused")
-        emit("vdup.32 q4, r8")
+        emit_fused_channel(emit, form.mixed, self._tiles_of)
+
+    def _tiles_of(self, fuses: bool) -> None:
+        self.fuses = fuses
         self._tiles()
-        if form.mixed:
-            emit("b 7f")
-            emit.label(6)
-            self.fuses = False
-            self._tiles()
-            self.fuses = True
-            emit.label(7)
 
     def _tiles(self) -> None:
         emit, form, whole = self.emit, self.form, self.shape.out_width // self.form.tile

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from . import planes_text
-from .levels_text import emit_fused_levels
+from .levels_text import emit_fused_channel, emit_fused_levels
 from .planes_text import PlanesPrinter
 from .strips import REACH, Strips
 
@@ -70,18 +70,11 @@ class StripsPrinter(PlanesPrinter):
         if not form.fused:
             super()._channel()
             return
-        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant")
-        if form.mixed:
-            emit("cmp r8, #0", "bpl 6f", why="a channel that is not fused")
-        emit("vdup.32 q4, r8")
+        emit_fused_channel(emit, form.mixed, self._tiles_of)
+
+    def _tiles_of(self, fuses: bool) -> None:
+        self.fuses = fuses
         self._tiles()
-        if form.mixed:
-            emit("b 7f")
-            emit.label(6)
-            self.fuses = False
-            self._tiles()
-            self.fuses = True
-            emit.label(7)
 
     def _levels(self, used: list[str]) -> None:
         if self.fuses:

@@ -50,17 +50,34 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AidgeError("is there already, and not an empty folder", where=str(folder), code="USAGE", hint="name a new one")
     board = load_board(arguments.board, arguments.board_path)
-    files = project_files(project, arguments.build, board, arguments.model or example_model(), arguments.board_path)
+    model, seen = arguments.model or example_model(), _seen_from(folder, arguments.board_path)
+    files = project_files(project, arguments.build, board, model, arguments.board_path, seen)
     write_files({folder / name: content for name, content in files.items()})
     name = arguments.board
-    cmake = f'cmake --preset {name} "-Daidge_build_DIR=$(aidge-build cmake-dir)" && cmake --build build --target run'
+    cmake = f"cmake --preset {name} && cmake --build build --target run"
     command = {"scons": "scons run", "cmake": cmake}
     done = f"{folder}: {len(files)} files. Now: cd {folder} && {command[arguments.build]}"
     return Outcome([done], {"files": sorted(files)})
 
 
-def project_files(project: str, build: str, board: Board, model: Path, board_path: list[Path]) -> dict[str, bytes]:
-    """Path in the project -> content."""
+def _seen_from(project: Path, folders: list[Path]) -> list[str]:
+    """The user's folders of boards as the project names them: a path that holds as long as both move together."""
+    seen = [os.path.relpath(folder.resolve(), project.resolve()) for folder in folders]
+    unfit = next((folder for folder in seen if re.search(r"[\"\\$;\s]", folder)), None)
+    if unfit is not None:
+        raise AidgeError(
+            "no build file can name this folder",
+            where=f"--board-path {unfit}",
+            code="USAGE",
+            hint="move it to where no space, quote, $, ; or \\ is in its path",
+        )
+    return [Path(folder).as_posix() for folder in seen]
+
+
+def project_files(
+    project: str, build: str, board: Board, model: Path, board_path: list[Path], seen: list[str]
+) -> dict[str, bytes]:
+    """Path in the project -> content; `seen` are the folders of boards as the project names them."""
     files = {"models/" + model.name: read_regular(model, LARGEST_MODEL_BYTES), ".gitignore": _IGNORED.encode()}
     for path in board.files:
         if path in board.sources or path.endswith(".h"):
@@ -70,7 +87,7 @@ def project_files(project: str, build: str, board: Board, model: Path, board_pat
     templates = {**_COMMON, **_BUILD[build]}
     if build == "cmake" and not board.is_host:
         templates["cmake/toolchain.cmake"] = "toolchain.cmake"
-    values = _values(project, build, board, model, board_path)
+    values = {**_values(project, build, board, model, board_path), "board_path": seen}
     for path, name in templates.items():
         files[path] = render_file(f"new/{name}", **values).encode()
     return files

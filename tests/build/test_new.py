@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from aidge_build.installed import cmake_folder
 from tests.build.checkout import run_in
 from tests.command import aidge_build
 from tests.models import model
@@ -36,25 +36,38 @@ def test_a_scons_project_runs_on_an_emulated_board_and_a_null_build_does_nothing
     check_compile_commands(folder / "compile_commands.json")
 
 
-@pytest.mark.parametrize("board", ["host", pytest.param("mps2-an386", marks=needs_cross_compiler)])
-def test_a_cmake_project_runs(tmp_path, board):
+@pytest.fixture
+def own_board(tmp_path) -> Path:
+    """A folder with the board `mine`."""
+    (tmp_path / "boards").mkdir()
+    (tmp_path / "boards/mine.toml").write_text('extends = "mps2-an386"\ntitle = "my board"\n')
+    return tmp_path / "boards"
+
+
+@pytest.mark.parametrize("board", ["host", pytest.param("mine", marks=needs_cross_compiler)])
+def test_a_cmake_project_runs_also_on_a_board_of_ones_own(tmp_path, board, own_board, monkeypatch):
     if not (shutil.which("cmake") and shutil.which("ninja")):
         pytest.skip("needs cmake and ninja")
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin/aidge-build"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m aidge_build "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
     folder = tmp_path / "my-demo"
-    assert aidge_build("new", folder, "--build", "cmake", "--board", board).exit_code == 0
-    run_in(
-        folder,
-        "cmake",
-        "--preset",
-        board,
-        "-G",
-        "Ninja",
-        f"-Daidge_build_DIR={cmake_folder()}",
-        f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
-    )
+    where = ("--board-path", own_board) if board == "mine" else ()
+    made = aidge_build("new", folder, "--build", "cmake", "--board", board, *where)
+    assert made.exit_code == 0 and f"cmake --preset {board} && cmake --build build --target run" in made.stdout
+    run_in(folder, "cmake", "--preset", board, "-G", "Ninja")
     output = run_in(folder, "cmake", "--build", "build", "--target", "run")
     assert ANSWER in output and "warning:" not in output
     check_compile_commands(folder / "build/compile_commands.json")
+
+
+@pytest.mark.parametrize("build, file", [("scons", "SConstruct"), ("cmake", "CMakeLists.txt"), ("scons", "README.md")])
+def test_a_project_names_the_folder_of_its_board_by_the_way_from_there(tmp_path, own_board, build, file):
+    assert aidge_build("new", tmp_path / "deep/demo", "--build", build, "--board=mine", "--board-path", own_board).exit_code == 0
+    text = (tmp_path / "deep/demo" / file).read_text()
+    assert text.count("../../boards") == (1 if file == "README.md" else 2) and str(tmp_path) not in text
 
 
 @pytest.mark.parametrize("board, kind", [("host", "cppdbg"), ("stm32f7", "cortex-debug"), ("mps2-an386", "cortex-debug")])
@@ -95,3 +108,10 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_made(tmp_path, mon
     done = aidge_build("new", *words)
     assert done.exit_code == 2 and message in done.stderr and done.stderr.count("\n") == 1
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full"]
+
+
+def test_a_folder_of_boards_that_no_build_file_can_name_is_refused(tmp_path, own_board):
+    own_board.rename(tmp_path / "my $boards")
+    done = aidge_build("new", tmp_path / "demo", "--board=mine", "--board-path", tmp_path / "my $boards")
+    assert done.exit_code == 2 and "no build file can name this folder. Hint: move it" in done.stderr
+    assert not (tmp_path / "demo").exists()

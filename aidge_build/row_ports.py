@@ -12,7 +12,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 
 INPUT, OUTPUT = "--input rows", "--output rows"
-_HINTS = {INPUT: "--input whole hands it over in one piece", OUTPUT: "--output whole gets it in one piece"}
+_INSTEAD = {INPUT: "--input whole hands it over", OUTPUT: "--output whole gets it"}
 
 
 def input_by_rows(view: GraphView) -> str:
@@ -87,4 +87,4 @@ def _whole(node: Node) -> str:
 
 
 def _refused(what: str, option: str, where: str = "") -> AidgeError:
-    return AidgeError(what, where=where or option, code="ROWS", hint=f"{_HINTS[option]}")
+    return AidgeError(what, where=where or option, code="ROWS", hint=f"{_INSTEAD[option]} in one piece")

@@ -16,7 +16,7 @@ from aidge_build.elf.image import Image, read_image
 from aidge_build.emit.blob import read_blob
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.inputs import add_model_arguments, load
-from aidge_build.options import MODEL, with_given
+from aidge_build.options import MODEL, from_words, with_given
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
@@ -70,11 +70,9 @@ def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
 
 def _merged(arguments: argparse.Namespace, update: ClaimedUpdate) -> argparse.Namespace:
     """The options of the firmware where the command says nothing else; a version that is not given is the next one."""
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    add_model_arguments(parser)
     try:
-        remembered = parser.parse_args([arguments.model, *update.made_with])
-    except (argparse.ArgumentError, SystemExit) as error:
+        remembered = from_words(update.made_with, MODEL.options)
+    except ValueError as error:
         raise AidgeError(
             "was generated with options that this version does not know",
             where=arguments.against,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The one table of options, and what is written from it: arguments of the verbs, names in SCons and CMake, the page."""
 
-from aidge_build.options.arguments import add_options, with_given, words_of
+from aidge_build.options.arguments import add_options, from_words, with_given, words_of
 from aidge_build.options.table import (
     ACCURACY,
     BOARD_PATH,
@@ -30,6 +30,7 @@ __all__ = [
     "Group",
     "Option",
     "add_options",
+    "from_words",
     "options_named",
     "with_given",
     "words_of",

@@ -47,20 +47,41 @@ def _help(option: Option) -> str:
 _PATHS = ("file", "folders", "checkouts")
 
 
+class _Remembered(argparse.ArgumentParser):
+    """Reads words that nobody typed: what is wrong with them is a ValueError, and nothing is printed."""
+
+    def __init__(self):
+        super().__init__(add_help=False, allow_abbrev=False)
+
+    def error(self, message: str):
+        raise ValueError(message)
+
+
+def _without_paths(options: Iterable[Option]) -> list[Option]:
+    return [option for option in options if option.kind not in _PATHS]
+
+
 def words_of(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
     """The words of a command line that mean the same, without options that are at their default and without paths."""
     found = []
-    for option in options:
+    for option in _without_paths(options):
         value = getattr(arguments, option.argument, None)
-        if option.kind not in _PATHS and value not in (option.default or None, None, []):
+        if value not in (option.default or None, None, []):
             found += [f"--{option.name}={one}" for one in (value if isinstance(value, list) else [value])]
     return found
 
 
+def from_words(words: Iterable[str], options: Iterable[Option]) -> argparse.Namespace:
+    """What `words_of` wrote, read again; ValueError where a word is no such option's. A path, whose files might run, is none."""
+    parser = _Remembered()
+    add_options(parser, _without_paths(options))
+    return parser.parse_args(list(words))
+
+
 def with_given(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> argparse.Namespace:
-    """`arguments`, and what `remembered` says where they are at their default."""
+    """`arguments`, and what `remembered`, of `from_words`, says where they are at their default."""
     values = vars(arguments).copy()
-    for option in options:
+    for option in _without_paths(options):
         if values[option.argument] in (option.default or None, None, []):
             values[option.argument] = getattr(remembered, option.argument)
     return argparse.Namespace(**values)

@@ -217,3 +217,10 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
     onnx.save(other, tmp_path / "other.onnx")
     refused = aidge_build("weights", tmp_path / "other.onnx", "--against", elf, "--out", out)
     assert refused.exit_code == 1 and "scale 0.300000012" in refused.stderr
+    forged = tmp_path / "forged.elf"
+    for word in ("--kernel-path=aa", "--updata=weights", "--update=nowhere", "-h".ljust(16)):
+        forged.write_bytes(elf.read_bytes().replace(b"--update=weights", word.encode()))
+        refused = aidge_build("weights", DIGITS, "--against", forged, "--out", out)
+        assert refused.exit_code == 2 and not out.exists() and not refused.stdout, refused
+        assert refused.stderr.count("\n") == 1 and "was generated with options that this version does not know" in refused.stderr
+        assert "Hint: use the version of aidge-build that made it" in refused.stderr

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""The documentation site builds without a warning, needs no other machine, and none of its links leads nowhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.docs.build import build_site
+from tools.docs.links import broken_links
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # between MyST and Sphinx
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> tuple[Path, list[str]]:
+    out = tmp_path_factory.mktemp("site") / "html"
+    return out, build_site(ROOT, out)
+
+
+def test_the_site_builds_without_a_warning_and_every_link_leads_somewhere(site):
+    folder, warnings = site
+    assert warnings == [] and broken_links(folder) == []
+
+
+def test_every_page_of_docs_is_in_the_menu_once(site):
+    folder, _ = site
+    links = re.findall(
+        r'class="toctree-l1(?: [\w-]+)*"><a class="[^"]*" href="([^"]+)"', (folder / "docs" / "index.html").read_text()
+    )
+    pages = {page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert pages - {"index.html"} <= set(links) and len(links) == len(set(links))
+
+
+def test_a_link_to_a_folder_leads_to_its_readme(site):
+    folder, _ = site
+    assert 'href="../examples/keyword/README.html"' in (folder / "docs" / "frontend.html").read_text()
+
+
+def checkout(folder: Path, **pages: str) -> Path:
+    """A checkout with the settings of the site and these pages."""
+    (folder / "docs").mkdir()
+    (folder / "docs" / "conf.py").write_text((ROOT / "docs" / "conf.py").read_text())
+    (folder / "docs" / "static").symlink_to(ROOT / "docs" / "static")
+    (folder / "aidge_build").symlink_to(ROOT / "aidge_build")
+    for name, text in pages.items():
+        (folder / "docs" / f"{name}.md").write_text(text)
+    return folder
+
+
+def test_a_page_that_no_menu_names_is_listed_and_a_link_that_leads_nowhere_is_a_warning(tmp_path):
+    root = checkout(tmp_path, index="# First\n", other="# Other\n[no page](none.md) [no place](index.md#none)\n")
+    warnings = build_site(root, tmp_path / "out")
+    assert len(warnings) == 2 and "'none.md'" in warnings[0] and "'none'" in warnings[1], warnings
+    assert 'href="other.html"' in (tmp_path / "out" / "docs" / "index.html").read_text()
+
+
+def test_links_of_html_are_followed_to_files_and_places(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">1</a><a href="b.html#gone">2</a><a href="c.html">3</a><p id="top"><a href="#top">'
+    )
+    (tmp_path / "b.html").write_text(
+        '<h1 id="here"></h1><script src="https://elsewhere/x.js"></script><a href="https://elsewhere/">x</a>'
+    )
+    assert broken_links(tmp_path) == [
+        "a.html: b.html#gone leads to no place of that page",
+        "a.html: c.html leads to no file",
+        "b.html: loads https://elsewhere/x.js from elsewhere",
+    ]

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""`./sconsw docs`: writes the reference pages anew and builds the site; `python -m tools.docs --help`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from aidge_build.errors import AidgeError
+from tools.docs.build import build_site
+from tools.docs.links import broken_links
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.docs", description="Build the documentation site.")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="folder of the site (default: build/site)")
+    arguments = parser.parse_args(words)
+    try:
+        findings = [*build_site(ROOT, arguments.out), *broken_links(arguments.out)]
+    except AidgeError as error:
+        print(f"docs: {error}", file=sys.stderr)
+        return error.exit_code
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    print(f"{arguments.out / 'index.html'}: {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

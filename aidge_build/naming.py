@@ -120,7 +120,7 @@ def public_symbols(model: str) -> tuple[str, ...]:
     """The symbols that every model of this name owns."""
     return tuple(
         f"{model}_{word}"
-        for word in ("run", "arena", "state", "reset", "init", *_WEIGHTS, *_HOOKS, *_RECORD, *_BY_ROWS, *_CASCADES)
+        for word in ("run", "arena", "state", "reset", "init", "self_test", *_WEIGHTS, *_HOOKS, *_RECORD, *_BY_ROWS, *_CASCADES)
     )
 
 

@@ -14,10 +14,7 @@ import numpy
 from aidge_build.boards import Board
 from aidge_build.elf.image import read_image
 from aidge_build.emit import emit
-from aidge_build.emit.functions import has_instances
-from aidge_build.emit.ports import ports_of
 from aidge_build.emit.record import record_functions
-from aidge_build.emit.rows import ports_by_rows
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import CheckFailed
@@ -26,6 +23,7 @@ from aidge_build.output import write_sources
 from aidge_build.program import Program
 from aidge_build.render import render
 from aidge_build.toolchain import build_program
+from aidge_build.verify.calling import calling_of
 from aidge_build.verify.vectors import Vectors
 
 
@@ -146,61 +144,13 @@ def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:
 
 
 def _harness(program: Program, trace: bool, given_states: bool = False) -> str:
-    options = program.options
     inputs = [program.view.tensor(name) for name in program.view.given]
-    outputs = [program.view.tensor(name) for name in program.view.handed_out]
-    arena = "arena.bytes" if program.arena.peak_bytes else "0"
-    instance = has_instances(program)
-    arguments = ["&instance"] if instance else [arena] if options.arena == "caller" else []
-    ports = ports_of(program)
-    sides = [[port for port in ports if port.is_input == wanted] for wanted in (True, False)]
-    copies_in, copies_out = [], []
-    if options.io == "caller":
-        arguments += [f"input_{index}" for index in range(len(inputs))] + [f"output_{index}" for index in range(len(outputs))]
-    else:
-        by_rows = ports_by_rows(program, ports)  # these have no place in the arena
-        arguments += [f"{'input' if port.is_input else 'output'}_0" for port in by_rows]
-        of_arena = f"({arena})" if options.arena == "caller" else ""
-        copies_in = [
-            f"(void)memcpy({port.macro}{of_arena}, input_{index}, sizeof input_{index});"
-            for index, port in enumerate(sides[0])
-            if port not in by_rows
-        ]
-        copies_out = [
-            f"(void)memcpy(output_{index}, {port.macro}{of_arena}, sizeof output_{index});"
-            for index, port in enumerate(sides[1])
-            if port not in by_rows
-        ]
     return render(
         files(__package__).joinpath("harness.c.j2").read_text(),
         name=program.name,
         trace=trace,
-        inputs=[_c(tensor) for tensor in inputs],
-        outputs=[_c(tensor) for tensor in outputs],
-        dma_line=options.dma_line,
+        call=calling_of(program),
         input_bytes=sum(tensor.size_bytes for tensor in inputs) + (program.states.size_bytes if given_states else 0),
         given_state_bytes=program.states.size_bytes if given_states else 0,
         ready=program.states.size_bytes if program.states.needs_start else None,
-        arguments=", ".join(arguments),
-        instance=f"{program.name}_init(&instance, {arena}{', state.bytes' if program.states.size_bytes else ''})"
-        if instance
-        else "",
-        bind=_bind(program),
-        state_bytes=program.states.size_bytes if instance else 0,
-        arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
-        arena_alignment=program.arena_alignment,
-        copies_in=copies_in,
-        copies_out=copies_out,
     )
-
-
-def _bind(program: Program) -> str:
-    """The call that takes the weights of the program itself; "" where they stay as they are."""
-    if not program.options.replaces_weights:
-        return ""
-    name, instance = program.name, "&instance, " if has_instances(program) else ""
-    return f"{name}_bind({instance}{name}_weights, {name}_weights_bytes)"
-
-
-def _c(tensor: Tensor) -> dict:
-    return {"c_type": tensor.dtype.c_type, "elements": tensor.elements}

@@ -20,6 +20,9 @@
  *   words, or 4 behind levels as words of wide sums, follow the integer form, too. They give levels + 128.
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
+ * Packed and centred: where a group has form 0, the bias of an odd channel is less by 256 times the middle of the range of its
+ *   sums, whatever that is; the middles of both odd channels stand before the factors, in place of the two words of `form` -2, and
+ *   the multipliers are those of sums as they are.
  * Wide: a word per channel, a halfword per tap.
  * Form 0: multipliers of odd channels are divided by 256 if packed. Where biases have fractions, two words are in front of the
  *   multipliers: what is added to 256 times the sum of each even channel; all multipliers are then divided by 256.
@@ -31,9 +34,9 @@
 enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
- * multipliers of form 0; levels leave as words; fixed-point factors round once. */
+ * multipliers of form 0; levels leave as words; fixed-point factors round once; centred sums. */
 enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8,
-       AIDGE_CORTEXM_BITS = 16 };
+       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_BITS = 32 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -209,8 +212,10 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     const int32_t is_packed = packed & AIDGE_CORTEXM_PACKED;
     const int32_t words = packed & AIDGE_CORTEXM_WORDS;
     const int32_t own = (words != 0) && (is_packed == 0); /* constants of odd sums */
-    const int32_t integers = form == -6 ? 12 : form == -4 ? 2 * whole : own != 0 ? 8 : 6;
-    const int32_t floats = whole != 0 ? 2 * whole : (form == -2) && ((packed & AIDGE_CORTEXM_FRACTIONS) == 0) ? integers : 4;
+    const int32_t centres = (packed & AIDGE_CORTEXM_CENTRED) != 0 ? 2 : 0;
+    const int32_t integers = form == -6 ? 12 + centres : form == -4 ? 2 * whole + centres : own != 0 ? 8 : 6;
+    const int32_t more = packed & (AIDGE_CORTEXM_FRACTIONS | AIDGE_CORTEXM_CENTRED); /* in place of two words */
+    const int32_t floats = whole != 0 ? 2 * whole : (form == -2) && (more == 0) ? integers : 4;
     int8_t *second;
     int8_t *third;
     int32_t is_proved = (int32_t)(form == 1);
@@ -240,7 +245,11 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
         output[3] = aidge_cortexm_limited(output[3], head);
         return group + integers;
     }
-    if (((whole != 0) || (is_fixed != 0)) && (is_packed != 0)) {
+    if (centres != 0) {
+        sum1 = (uint32_t)((int32_t)sum1 >> 8) + (uint32_t)group[0];
+        sum3 = (uint32_t)((int32_t)sum3 >> 8) + (uint32_t)group[1];
+        group += centres;
+    } else if (((whole != 0) || (is_fixed != 0)) && (is_packed != 0)) {
         sum1 = (uint32_t)((int32_t)sum1 >> 8);
         sum3 = (uint32_t)((int32_t)sum3 >> 8);
     }

@@ -9,7 +9,7 @@ from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 from .assembly import Routine
 from .conditions import GROUP
 from .limits import Limits
-from .packing import EVEN, INTEGER, Stream
+from .packing import CENTRE_WORDS, EVEN, INTEGER, Stream
 
 CONDITIONS = {"lowest": "lt", "highest": "gt"}  # a level beyond an end
 ABOVE_IN_BYTES = "0x80808080"
@@ -42,6 +42,8 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     code("lsrs {x0}, {x0}, #1")
     code(f"add {{column}}, {{{'column' if 'b' in pixels else 'w1'}}}, {{x0}}", "where pixel 0 goes")
     code("bcs 5f")
+    if stream.is_centred:
+        _centre(code, pixels)
     rounded_form(code, stream, pixels)
     if stream.form == EVEN and stream.has_fpu and not stream.fixed and stream.padding:
         code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
@@ -51,17 +53,27 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     if stream.form == EVEN and stream.fixed:
         code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
     elif stream.form == EVEN and not stream.has_fpu:
-        code(f"adds {{stream}}, {{stream}}, #{NEAR_BYTES * (2 if stream.fraction_bits else 1) - 24}")
+        more = 4 * CENTRE_WORDS * stream.is_centred
+        code(f"adds {{stream}}, {{stream}}, #{NEAR_BYTES * (2 if stream.fraction_bits else 1) - 24 + more}")
     code.label(6)
+
+
+def _centre(code: Routine, pixels: str) -> None:
+    """Packed sums of odd channels, which lack the middle of their range, become sums as they are."""
+    code("ldm {stream}!, {{r2, r3}}", "the middles of both")
+    for pixel in pixels:
+        for channel, middle in ((1, "x0"), (3, "x1")):
+            code(f"add {{{pixel}{channel}}}, {{{middle}}}, {{{pixel}{channel}}}, asr #{HIGH_SHIFT}")
 
 
 def _fixed_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
     """By fixed-point factors, as arithmetic/fixed_form.py says, for levels + 128. With two pixels w1 is free until they leave."""
+    are_high = stream.is_packed and not stream.is_centred
     for channel in range(GROUP):
         code("ldm {stream}!, {{r2, r3, r12}}", "multiplier, constant, shift")
         for pixel in pixels:
             value = f"{{{pixel}{channel}}}"
-            code(f"asr {value}, {value}, #{HIGH_SHIFT - 1}" if stream.is_packed and channel % 2 else f"lsl {value}, {value}, #1")
+            code(f"asr {value}, {value}, #{HIGH_SHIFT - 1}" if are_high and channel % 2 else f"lsl {value}, {value}, #1")
             if stream.fixed == "once":
                 code(f"smmla {value}, {value}, {{x0}}, {{x1}}")
             else:
@@ -98,7 +110,7 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "colum
     _prepare_join(code, stream)
     code.get("{w0}", "zero", "ROUNDING and zero point + 128" if stream.sums_round else "zero point + 128, twice")
     for pixel in pixels:
-        (_sum_levels if stream.sums_round else _round_levels)(code, pixel, stream.is_packed)
+        (_sum_levels if stream.sums_round else _round_levels)(code, pixel, stream.is_packed and not stream.is_centred)
         halves = [(f"{{{pixel}{low}}}", f"{{{pixel}{high}}}") for low, high in _halves(stream)]
         for low, high in halves:
             code(f"pkhbt {low}, {low}, {high}, lsl #16")
@@ -111,7 +123,7 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "colum
         code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
 
 
-def _sum_levels(code: Routine, pixel: str, _is_packed: bool) -> None:
+def _sum_levels(code: Routine, pixel: str, _are_small: bool) -> None:
     """Sums of a pixel become levels + zero point + 128 in the lower halves: rounded products are added to what w0 holds."""
     for first in (0, 2):
         values = f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}"
@@ -124,8 +136,8 @@ def _sum_levels(code: Routine, pixel: str, _is_packed: bool) -> None:
         code(f"vmov {values}, s2, s3")
 
 
-def _round_levels(code: Routine, pixel: str, is_packed: bool) -> None:
-    """Sums of a pixel become levels in the lower halves, limited to these."""
+def _round_levels(code: Routine, pixel: str, are_small: bool) -> None:
+    """Sums of a pixel become levels in the lower halves, limited to these unless they `are_small` enough."""
     code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
     code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
     for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
@@ -133,7 +145,7 @@ def _round_levels(code: Routine, pixel: str, is_packed: bool) -> None:
             code(operation.format(channel, channel + 4))
     code(f"vmov {{{pixel}0}}, {{{pixel}1}}, s0, s1")
     code(f"vmov {{{pixel}2}}, {{{pixel}3}}, s2, s3")
-    if not is_packed:
+    if not are_small:
         for channel in range(4):
             code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
 
@@ -176,7 +188,7 @@ def _clamp(code: Routine, limits: Limits, registers: list[str], spare: str) -> N
 def _near_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
     """By a product of 64 bits, or where that says that it may be wrong by the float formula: arithmetic/near_halves.py."""
     targets = [("a", target), ("b", "w1")][: len(pixels)]
-    if stream.is_packed:
+    if stream.is_packed and not stream.is_centred:
         for pixel in pixels:
             for channel in (1, 3):
                 code(f"asr {{{pixel}{channel}}}, {{{pixel}{channel}}}, #{HIGH_SHIFT}")

@@ -18,13 +18,13 @@ from aidge_build.kernel_kit.linear_int8 import (
     Linear,
     best_form,
     fine_form,
-    fits_fraction,
     integer_forms,
     word_forms,
 )
 
 from .conditions import GROUP
 from .limits import Limits, compared, limits_of
+from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_sums
 
 INTEGER = 1
 ROUNDED = 0
@@ -33,13 +33,13 @@ EVEN = -2
 _FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
 _FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
 FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
+CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
 WORDS_GAIN = 16  # instructions that a proved group of two pixels saves where words are stored
 BYTES_GAIN = 13  # and where bytes are
 MOST_FREE = 0.5  # of the channels that no clamp changes, where words of all groups are limited
 TEXT_WORTH = 1  # instructions of a group that a text for words must save at least: other layers may have the one for bytes
-_LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,7 @@ class Stream:
     fixed: str = ""
     leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
     has_ends: bool = False  # levels of proved groups leave as words, and must be limited to more than int8
+    is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
 
     @property
     def is_stated(self) -> bool:
@@ -84,6 +85,7 @@ class Stream:
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_{self.fixed_form}" if self.fixed_form else ""
         weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
+        weights += "_centred" * self.is_centred
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
         return f"{weights}_s{self.shift}{self.limits.variant}{'_ends' * self.has_ends}{form}{core}"
 
@@ -98,15 +100,16 @@ class Stream:
     def numbers(self) -> str:
         """The last arguments of the C versions."""
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
-        return f"{flags + 16 * self.fraction_bits}, {self.shift}, {self.form_in_c}"
+        return f"{flags + 16 * self.is_centred + 32 * self.fraction_bits}, {self.shift}, {self.form_in_c}"
 
     @property
     def padding(self) -> int:
         """Bytes that follow the shorter factors of a group where streams are even: with an FPU those in float, of fixed-point
         factors the proved ones."""
+        integers = 8 if self.leaves_words and not self.is_packed else 6
         if self.fixed:
-            return 4 * (FIXED_WORDS - (8 if self.leaves_words and not self.is_packed else 6))
-        return 4 * (8 if self.leaves_words and not self.is_packed else 6) - 4 * (6 if self.has_fractions else 4)
+            return 4 * (FIXED_WORDS + CENTRE_WORDS * self.is_centred - integers)
+        return 4 * (integers - (6 if self.has_fractions or self.is_centred else 4))
 
     def left_to_step(self, step: int, channels: int) -> int:
         """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the
@@ -179,7 +182,7 @@ def pack_blocks(
     free, unlimited = float(linear.free_of_clamp.mean()), replace(linear, clamp=INT8)
     linear = linear if limits.is_more else unlimited
     groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike)
-    if has_fpu and not (by_tap or is_alike or is_even) and _are_rounded_small(linear).all():
+    if has_fpu and not (by_tap or is_alike or is_even) and (linear.is_any or are_rounded_small(linear).all()):
         may_end = limits.is_more and free < MOST_FREE and not linear.is_any
         words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
@@ -230,10 +233,11 @@ def pack_blocks(
         and not all(proofs.values())
         and not linear.is_any
         and linear.zero_point % 2 == 0
-        and bool(_are_rounded_small(linear).all()),
+        and bool(are_rounded_small(linear).all()),
         groups.fixed,
         groups.leave_words,
         has_ends,
+        groups.is_centred,
     )
 
 
@@ -260,7 +264,10 @@ class _Groups:
         self.fixed_form = linear.fixed_form(ABOVE)
         self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
-        self.is_packed = may_pack and _can_pack(linear, linear.rows, [self.channels(first) for first in starts])
+        channels = [self.channels(first) for first in starts]
+        self.is_packed = may_pack and fit_halfwords(linear.rows, channels) and fit_sums(linear, channels)
+        self.is_centred = self.is_packed and are_centred(linear)
+        self.centres = centres_of(linear) * self.is_centred
         forms = (
             word_forms(linear, self.is_packed)
             if self.leave_words
@@ -304,7 +311,7 @@ class _Groups:
         for index, (channel, part) in enumerate(zip(self.channels(first), self._parts(self.form))):
             own = int(self.linear.bias[channel])
             if self.is_packed and index % 2:
-                more = int(part.offsets[channel]) if is_proved else self._fraction(channel)
+                more = int(part.offsets[channel]) if is_proved else self._fraction(channel) - 256 * int(self.centres[channel])
                 biases.append(256 * own + more + biases[-1])
             else:
                 biases.append(own + (int(part.extras[channel]) if is_proved else 0))
@@ -320,18 +327,19 @@ class _Groups:
             if is_own:
                 constants = [[*own, int(parts[1].constants[channels[pair + 1]])] for own, pair in zip(constants, (0, 2))]
             return [*multipliers[:2], *constants[0], *multipliers[2:], *constants[1]]
+        centres = self.centres[channels[1::2]].tolist() if self.is_centred else []
         if self.fixed_form is not None:
             fixed = (self.fixed_form.multipliers, self.fixed_form.constants, self.fixed_form.shifts)
-            return numpy.stack(fixed, axis=1)[channels].ravel().tolist()
+            return [*centres, *numpy.stack(fixed, axis=1)[channels].ravel().tolist()]
         factors = self.linear.factors[channels]
         if not has_fpu:
             own, unit = self.linear.fractions[channels], self.linear.unit
             fine = (factors / numpy.float32(unit if has_fractions else 1)).astype(numpy.float32)
             more = [near_starts(factors, own, unit).tolist(), own.tolist()] if has_fractions else [[], []]
-            return [*near_factors(factors).tolist(), *more[0], *fine.view(numpy.uint32).tolist(), *more[1]]
-        scales = [1 / 256 if has_fractions else 1, 1 / 256] * 2 if self.is_packed else [1] * 4
+            return [*centres, *near_factors(factors).tolist(), *more[0], *fine.view(numpy.uint32).tolist(), *more[1]]
+        scales = [1 / 256 if has_fractions else 1, 1 / 256] * 2 if self.is_packed and not self.is_centred else [1] * 4
         fractions = [self._fraction(channel) for channel in channels[::2]] if has_fractions else []
-        return [*fractions, *(factors * numpy.array(scales, numpy.float32)).view(numpy.uint32).tolist()]
+        return [*centres, *fractions, *(factors * numpy.array(scales, numpy.float32)).view(numpy.uint32).tolist()]
 
     def _fraction(self, channel: int) -> int:
         """Of the bias, in 1/256."""
@@ -341,24 +349,6 @@ class _Groups:
 def _is_near(linear: Linear, starts: list[int]) -> bool:
     channels = [first + index for first in starts for index in range(GROUP)]
     return bool(near_is_exact(linear.factors[channels], linear.largest[channels]).all())
-
-
-def _can_pack(linear: Linear, rows: numpy.ndarray, groups: list[list[int]]) -> bool:
-    """Whether low fits a byte and 256 * high + low a halfword for all weights, and 256 * accumulator a word, in all pairs of
-    channels."""
-    if rows.size and (rows.min() < -128 or rows.max() > 127):
-        return False
-    for channels in groups:
-        for low, high in (channels[:2], channels[2:]):
-            halves = 256 * rows[high] + rows[low]
-            if halves.size and (halves.min() < -32768 or halves.max() > 32767):
-                return False
-    return bool((fits_fraction(linear) & _are_rounded_small(linear)).all())
-
-
-def _are_rounded_small(linear: Linear) -> numpy.ndarray:
-    """Channels whose levels fit 16 bits before they are limited."""
-    return linear.largest * linear.factors.astype(numpy.float64) < _LARGEST_ROUNDED
 
 
 def pair_words(rows: numpy.ndarray, is_packed: bool) -> list[int]:

@@ -95,6 +95,7 @@ class Case:
             graph=view.graph,
             objective=view.objective,
             features=self.features,
+            any_weights=view.any_weights,
         )
 
     @functools.cached_property

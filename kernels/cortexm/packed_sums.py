@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Whether two int8 weights may share a halfword: the sums of odd channels then carry those of even ones in 8 bits below."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.kernel_kit.linear_int8 import Linear, fits_fraction
+
+LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
+LARGEST_CENTRED = 1 << 23  # 256 times what is below it fits a word
+
+
+def fit_halfwords(rows: numpy.ndarray, groups: list[list[int]]) -> bool:
+    """Whether low fits a byte and 256 * high + low a halfword for all weights of all pairs of channels."""
+    if rows.size and (rows.min() < -128 or rows.max() > 127):
+        return False
+    for channels in groups:
+        for low, high in (channels[:2], channels[2:]):
+            halves = 256 * rows[high] + rows[low]
+            if halves.size and (halves.min() < -32768 or halves.max() > 32767):
+                return False
+    return True
+
+
+def fit_sums(linear: Linear, groups: list[list[int]]) -> bool:
+    """Whether 256 * sum fits a word: whatever a bias is, where sums are centred, or else that of each channel, whose level must
+    then fit 16 bits, too."""
+    if not are_centred(linear):
+        return bool((fits_fraction(linear) & are_rounded_small(linear)).all())
+    odd = [channel for channels in groups for channel in channels[1::2]]
+    ends = numpy.stack([linear.low, linear.high])[:, odd] - centres_of(linear)[odd]
+    return bool((numpy.abs(ends) < LARGEST_CENTRED).all())
+
+
+def are_centred(linear: Linear) -> bool:
+    """Whether packed sums are: other weights may have a bias of any size, such as one whose channel is nearly constant."""
+    return linear.is_any and not linear.fractions.any()
+
+
+def centres_of(linear: Linear) -> numpy.ndarray:
+    """The middle of the range of each channel's sums."""
+    return (linear.low + linear.high) >> 1
+
+
+def are_rounded_small(linear: Linear) -> numpy.ndarray:
+    """Channels whose levels fit 16 bits before they are limited."""
+    return linear.largest * linear.factors.astype(numpy.float64) < LARGEST_ROUNDED

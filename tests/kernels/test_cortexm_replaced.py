@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Dense layers of `cortexm` whose weights may be replaced: one text whatever the biases and scales are, right to the bit."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import replace
+
+import numpy
+import pytest
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, case, run, without_fpu
+from harness import under_double
+from random_tensors import Randomness
+
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.matmul import FC
+from aidge_build.operators.window import Window
+
+needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+LIMITS = ((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
+OUTPUTS, SCALE = 9, 0.05
+# channels, spatial, kernel: from pixels as they are, from lines, from planes; and a row
+SHAPES = ((16, (3, 3), (1, 1)), (8, (3, 4), (3, 3)), (3, (5, 7), (3, 3)), (24, (), ()))
+KINDS = ("usual", "nearly constant", "steep")
+
+
+def layer(shape: int, kind: str, seed: int) -> Case:
+    """A layer of which every third output channel, beside each other in one pair, too, has levels that change once or twice
+    beneath a bias of up to 2^30 (`nearly constant`), or levels far beyond 16 bits (`steep`)."""
+    channels, spatial, kernel = SHAPES[shape]
+    random = Randomness(seed)
+    window = Window(kernel, (1,) * len(kernel), (1,) * len(kernel), *[tuple(size // 2 for size in kernel)] * 2)
+    low, high = LIMITS[seed % 3]
+    operator = Conv(minimum=low, maximum=high, window=window, groups=1) if kernel else FC(minimum=low, maximum=high)
+    data = random.data(1, channels, *spatial)
+    values = numpy.maximum(random.int8(OUTPUTS, channels, *kernel), -127)
+    scales = numpy.full(OUTPUTS, 0.01)
+    biases = random.numbers.integers(-3000, 3000, OUTPUTS)
+    output = per_tensor(SCALE * 0.01 * 50 * math.sqrt(values[0].size), random.choice(0, -128, 3))
+    special = random.numbers.permutation(OUTPUTS)[: OUTPUTS // 2] if kind != "usual" else []
+    for number, channel in enumerate(special):
+        if kind == "steep":
+            scales[channel] = 30.0
+        else:
+            level = (11.5, 40.5, -20.5, 90.5)[number]
+            biases[channel] = ((1 << 30) - 5, (1 << 24) + 3, 1 << 27, 1 << 29)[number] * (-1 if level < 0 else 1)
+            scales[channel] = level * output.scales[0] / (data.quantization.scales[0] * abs(biases[channel]))
+            scales[channel] = abs(scales[channel])
+    quantization = Quantization(tuple(map(float, scales)), (0,) * OUTPUTS, 0)
+    inputs = [data, constant("w", values, quantization), constant("b", biases.astype(numpy.int32))]
+    made = case(operator, inputs, [random.int8(*data.dims)], quantization=output)
+    return type(made)(replace(made.view, any_weights=True), made.values)
+
+
+def layers(kinds=KINDS) -> list[Case]:
+    return [layer(shape, kind, seed) for shape in range(len(SHAPES)) for kind in kinds for seed in range(3)]
+
+
+@needs_compiler
+def test_layers_equal_their_meaning_whatever_their_biases_and_scales_are():
+    cases = layers()
+    assert sum("two weights per halfword" in entry.call.note for entry in cases) == len(cases)
+    assert run(cases, board=BOARD) == []
+
+
+@needs_compiler
+def test_so_do_those_of_the_other_contract_and_those_without_an_fpu():
+    fixed = accepted([under_double(entry) for entry in layers(KINDS[:2])])
+    assert len(fixed) > len(SHAPES)
+    assert run(fixed, board=BOARD) == []
+    cases = without_fpu(layers())
+    assert run(cases, board=BOARD_WITHOUT_FPU) == []
+
+
+def test_the_c_versions_equal_the_meaning_on_this_machine():
+    for cases in (layers(), accepted([under_double(entry) for entry in layers(KINDS[:2])]), without_fpu(layers())):
+        assert run(cases, board="host") == []
+
+
+def test_one_text_serves_every_bias_and_scale():
+    for shape in range(len(SHAPES)):
+        for seed in range(3):
+            found = [layer(shape, kind, seed).call for kind in KINDS]
+            assert found[0].function == found[1].function == found[2].function
+            assert found[0].texts == found[1].texts == found[2].texts

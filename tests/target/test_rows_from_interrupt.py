@@ -69,7 +69,7 @@ extern uint32_t __stack_top[];
 void Reset_Handler(void);
 void Fault_Handler(void);
 typedef union { void (*handler)(void); uint32_t *stack; } entry;
-static const entry vectors[16] __attribute__((aligned(64), used)) = {
+static const entry vectors[16] __attribute__((aligned(128), used)) = {
     {.stack = __stack_top}, {.handler = Reset_Handler},
     {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler},
     {.handler = Fault_Handler}, {.handler = 0}, {.handler = 0}, {.handler = 0}, {.handler = 0},

@@ -35,6 +35,8 @@ ROOMS = (
             "tests/target/test_steps.py",
             "tests/target/test_cascaded_programs.py",
             "tests/target/test_row_by_row.py",
+            "tests/target/test_output_rows.py",
+            "tests/unit/test_arriving_rows.py",
         ),
     ),
     Room(

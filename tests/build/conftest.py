@@ -90,6 +90,17 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
+def firmware(tmp_path: Path) -> Project:
+    """Files of somebody's firmware, at a path that make can hold, without a build script."""
+    if shutil.which("cc") is None:
+        pytest.skip("needs a native C compiler (cc)")
+    made = Project(tmp_path / "firmware")
+    made.write("main.c", MAIN)
+    made.write("models/kws.onnx", MODEL)
+    return made
+
+
+@pytest.fixture
 def command() -> None:
     """The command that this repository's SConstruct finds; it is there after any ./sconsw."""
     if not (Path(sys.executable).parent / "aidge-build").exists():

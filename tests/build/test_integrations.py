@@ -22,16 +22,6 @@ STRICT = "-Wall -Wextra -Werror -Wstrict-prototypes -std=gnu11"
 FIRST = {"AIDGE kws.c", "CC main.o", "CC kws.o", "CC kws_weights.o", "LINK app.elf"}
 
 
-@pytest.fixture
-def firmware(tmp_path) -> Project:
-    if shutil.which("cc") is None:
-        pytest.skip("needs a native C compiler (cc)")
-    made = Project(tmp_path / "firmware")
-    made.write("main.c", MAIN)
-    made.write("models/kws.onnx", MODEL)
-    return made
-
-
 def run(project: Project, *words: str) -> str:
     done = subprocess.run(
         words, cwd=project.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -102,14 +92,14 @@ def test_make_generates_again_where_a_file_of_the_kernels_or_of_the_tool_is_gone
     make(firmware)
     (firmware.folder / "kernels/used.h").unlink()
     assert make(firmware) == {"AIDGE kws.c", "CC kws.o", "LINK app.elf"} and make(firmware) == set()
-    depfile = firmware.folder / "build/aidge/kws.d"
+    depfile = firmware.folder / "build/aidge/kws.read.d"
     package = ["/older/aidge_build/__init__.py", "/older/aidge_build/gone.py", "/older/kernels/gone.h"]
     depfile.write_text(depfile.read_text().rstrip("\n") + "".join(f" \\\n {path}" for path in package) + "\n")
     assert make(firmware) == {"AIDGE kws.c"} and make(firmware) == set()
 
 
 @needs_make
-@pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json", "kws.d"])
+@pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json", "kws.read.d"])
 def test_make_restores_a_deleted_output(firmware, output):
     firmware.write("Makefile", MAKEFILE)
     make(firmware)

@@ -14,13 +14,13 @@ from aidge_build.emit import emit
 from aidge_build.errors import AidgeError, printable
 from aidge_build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.memory.checker import check
-from aidge_build.memory.drawing import render_html, render_svg
 from aidge_build.memory.picture import render_text
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan
 from aidge_build.memory.planner import plan
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reading import read_regular
+from aidge_build.report.plan_page import Named, plan_drawing, plan_page
 from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
 
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     lines += saved(program.cascades, peak.peak_bytes, program.whole_peak_bytes)
     drawn = [part.plan for part in program.split] or [peak]
-    _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", steps, lines)
+    _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", _named(program), lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
     lines += (
         _why(data["live_at_peak"], peak) if arguments.why else [line for each in drawn for line in _picture(each, len(steps))]
@@ -123,6 +123,17 @@ def _tensors_of(program: Program) -> dict[str, list[str]]:
         for tensor in layer.outputs:
             found.setdefault(program.buffer_of.get(tensor.name, tensor.name), []).append(tensor.name)
     return found
+
+
+def _named(program: Program) -> Named:
+    """Steps by the names that their functions have in C, buffers by those of the layers that write them first."""
+    short = {layer.node.name: layer.symbol.removeprefix(f"{NAME_TO_LOOK_AT}_") for layer in program.layers}
+    buffers = {f"scratch of {node}": f"scratch of {name}" for node, name in short.items()}
+    for layer in program.layers:
+        for tensor in layer.outputs:
+            buffers.setdefault(program.buffer_of.get(tensor.name, tensor.name), short[layer.node.name])
+    in_full = [name if name == node else f"{name}: {node}" for node, name in short.items()]
+    return Named(list(short.values()), in_full, buffers)
 
 
 def _run_problem(arguments: argparse.Namespace) -> Outcome:
@@ -161,7 +172,7 @@ def _outcome(
     """`order` is None where the lifetimes are given: then this order is the only one."""
     node = steps[found.bound_step] if found.bound_step < len(steps) else ""
     lines = [f"{name}: {found.report_line(node, order.report() if order else '')}"]
-    _draw(arguments, [found], f"peak {found.peak_bytes:,} B", steps, lines)
+    _draw(arguments, [found], f"peak {found.peak_bytes:,} B", Named(steps), lines)
     sizes = {
         kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind] for kind in ("io", "scratch", "state")
     }
@@ -231,13 +242,13 @@ def _why(live: list[dict], found: MemoryPlan) -> list[str]:
     return lines
 
 
-def _draw(arguments: argparse.Namespace, drawn: list[MemoryPlan], peak: str, steps: list[str], lines: list[str]) -> None:
+def _draw(arguments: argparse.Namespace, drawn: list[MemoryPlan], peak: str, named: Named, lines: list[str]) -> None:
     title = f"{Path(arguments.model).name}: {peak}"
     drawings = {}
     if arguments.svg:
-        drawings[arguments.svg] = render_svg(drawn, steps, title).encode()
+        drawings[arguments.svg] = plan_drawing(drawn, named, title).encode()
     if arguments.html:
-        drawings[arguments.html] = render_html(drawn, steps, title, lines).encode()
+        drawings[arguments.html] = plan_page(drawn, named, title, lines).encode()
     write_files(drawings)
 
 

@@ -12,9 +12,8 @@ from aidge_build.cascade.words import all_layers_of, instructions_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, curve_of
 from aidge_build.errors import AidgeError
-from aidge_build.memory.drawing import render_curve
 from aidge_build.output import write_files
-from aidge_build.render import escaped
+from aidge_build.report.plan_page import curve_drawing, curve_page
 from aidge_build.request import CompileRequest
 
 _BAR = 40  # columns of the largest peak
@@ -50,17 +49,18 @@ def tradeoff(arguments: argparse.Namespace, request: CompileRequest) -> Outcome:
         Point(one.peak.peak_bytes, instructions_of(one.schedule.cascades), all_layers_of(one.schedule.cascades)) for one in found
     ]
     points = _with_present(points, request)
-    drawing = render_curve(
-        [(point.peak_bytes, point.more, point.is_present, point.text()) for point in points],
-        f"{Path(arguments.model).name}: bytes to the right, instructions more (estimated) upwards",
-    )
     lines = [
         f"{arguments.model}: peak with inputs and outputs against instructions beyond those of whole layers (estimated)",
         *_lines(points),
     ]
-    page = f'<!doctype html>\n<html lang="en"><meta charset="utf-8">{drawing}<pre>{escaped(chr(10).join(lines))}</pre></html>\n'
-    drawings = {arguments.svg: drawing, arguments.html: page}
-    write_files({path: text.encode() for path, text in drawings.items() if path})
+    title = f"{Path(arguments.model).name}: bytes to the right, instructions more (estimated) upwards"
+    curve = [(point.peak_bytes, point.more, point.is_present, point.text()) for point in points]
+    drawings = {}
+    if arguments.svg:
+        drawings[arguments.svg] = curve_drawing(curve, title).encode()
+    if arguments.html:
+        drawings[arguments.html] = curve_page(curve, f"{Path(arguments.model).name}: RAM against instructions", lines).encode()
+    write_files(drawings)
     return Outcome(lines, {"tradeoff": [point.as_json() for point in points]})
 
 

@@ -8,13 +8,13 @@ from importlib.resources import files
 
 from aidge_build.render import escaped, render
 from aidge_build.report.accuracy import accuracy_section
+from aidge_build.report.arena import CHARACTER_WIDTH, PANEL_HEIGHT, WIDTH, Box, draw_arena, draw_box, draw_label
+from aidge_build.report.plan_page import page_style
 from aidge_build.report.text import known_columns, number, table_rows, total
 from aidge_build.report.treemap import Rectangle, squarify
-from aidge_build.shortening import shortened
 
-_WIDTH, _HEIGHT = 1200.0, 520.0
+_HEIGHT = 520.0
 _HEADING = 18.0
-_CHARACTER_WIDTH = 6.6
 _ARENA_HEIGHT, _ARENA_LEFT, _ARENA_BOTTOM = 340.0, 70.0, 22.0
 _CLASSES = {
     "arena": "arena",
@@ -39,7 +39,8 @@ def render_page(document: dict, title: str, measures: Sequence[dict] = (), besid
     models = [_model(model) for model in document["models"]]
     stack = None
     if document["stack_bound_bytes"] is not None:
-        stack = f"at most {number(document['stack_bound_bytes'])} of {number(document['stack_reserved_bytes'])}"
+        reserved = document["stack_reserved_bytes"]
+        stack = f"at most {number(document['stack_bound_bytes'])}" + (f" of {number(reserved)}" if reserved is not None else "")
     elif document["stack_refused"]:
         stack = f"no bound, because of {escaped(document['stack_refused'])}"
     template = files(__package__).joinpath("page.html.j2").read_text()
@@ -51,7 +52,8 @@ def render_page(document: dict, title: str, measures: Sequence[dict] = (), besid
         beside_float=beside_float,
         measures=[accuracy_section(measure) for measure in measures],
         stack=stack,
-        width=_WIDTH,
+        style=page_style(),
+        width=WIDTH,
         height=_HEIGHT,
         classes=_CLASSES,
     )
@@ -100,27 +102,27 @@ def _item(item: dict) -> dict:
 def _treemap(groups: list[dict], prefixes: tuple[str, ...]) -> str:
     """Groups as rectangles, their symbols inside."""
     ordered = sorted(groups, key=lambda group: (-group["size_bytes"], group["name"]))
-    outer = squarify([group["size_bytes"] for group in ordered], Rectangle(0.0, 0.0, _WIDTH, _HEIGHT))
+    outer = squarify([group["size_bytes"] for group in ordered], Rectangle(0.0, 0.0, WIDTH, _HEIGHT))
     return "".join(_group(group, rectangle, prefixes) for group, rectangle in zip(ordered, outer, strict=True))
 
 
 def _group(group: dict, rectangle: Rectangle, prefixes: tuple[str, ...]) -> str:
     style = _CLASSES[group["name"]]
     heading = f"{group['name']} {group['size_bytes']:,} B"
-    has_heading = rectangle.height > 3 * _HEADING and rectangle.width > _CHARACTER_WIDTH * len(group["name"])
-    parts = [f"<g class='{style}'>", _box(rectangle, "group", heading)]
+    has_heading = rectangle.height > 3 * _HEADING and rectangle.width > CHARACTER_WIDTH * len(group["name"])
+    parts = [f"<g class='{style}'>", draw_box(rectangle, "group", heading)]
     if has_heading:
-        parts.append(_label(heading, rectangle.left + 4, rectangle.top + 13, rectangle.width - 8, "heading"))
+        parts.append(draw_label(heading, rectangle.left + 4, rectangle.top + 13, rectangle.width - 8, "heading"))
     inside = rectangle.inset(1.5, _HEADING if has_heading else 1.5)
     sizes = [item["size_bytes"] for item in group["items"]]
     for item, box in zip(group["items"], squarify(sizes, inside), strict=True):
         if min(box.width, box.height) < _SMALLEST:
             continue
-        parts.append(_box(box, "item", f"{item['name']}  {item['size_bytes']:,} B  ({group['name']}, {item['section']})"))
+        parts.append(draw_box(box, "item", f"{item['name']}  {item['size_bytes']:,} B  ({group['name']}, {item['section']})"))
         if box.height > 14:
-            parts.append(_label(_short(item["name"], prefixes), box.left + 3, box.top + 12, box.width - 6, "name"))
+            parts.append(draw_label(_short(item["name"], prefixes), box.left + 3, box.top + 12, box.width - 6, "name"))
         if box.height > 30:
-            parts.append(_label(f"{item['size_bytes']:,}", box.left + 3, box.top + 25, box.width - 6, "size"))
+            parts.append(draw_label(f"{item['size_bytes']:,}", box.left + 3, box.top + 25, box.width - 6, "size"))
     return "".join([*parts, "</g>"])
 
 
@@ -129,22 +131,6 @@ def _short(name: str, prefixes: tuple[str, ...]) -> str:
     for prefix in (*prefixes, "aidge_"):
         name = name.removeprefix(prefix)
     return name
-
-
-def _box(box: Rectangle, style: str, tip: str) -> str:
-    return (
-        f"<rect class='{style}' x='{box.left:.1f}' y='{box.top:.1f}' width='{max(box.width - 0.6, 0.4):.1f}' "
-        f"height='{max(box.height - 0.6, 0.4):.1f}'><title>{escaped(tip)}</title></rect>"
-    )
-
-
-def _label(text: str, left: float, base: float, width: float, style: str) -> str:
-    """The text, cut in the middle to the width; nothing where not even three characters fit."""
-    room = int(width / _CHARACTER_WIDTH)
-    if room < 3:
-        return ""
-    shown = shortened(text, room, "\u2026")
-    return f"<text class='{style}' x='{left:.1f}' y='{base:.1f}'>{escaped(shown)}</text>"
 
 
 def _model(model: dict) -> dict:
@@ -175,7 +161,7 @@ def _model(model: dict) -> dict:
             {"region": escaped(name), "map": _arena(model, [buffer for buffer in model["buffers"] if buffer["region"] == name])}
             for name in memories
         ],
-        "arena_height": _ARENA_HEIGHT + _ARENA_BOTTOM + 6,
+        "arena_height": PANEL_HEIGHT,
     }
 
 
@@ -184,45 +170,20 @@ def _kernel(layer: dict) -> str:
 
 
 def _arena(model: dict, buffers: list[dict]) -> str:
-    """Time to the right, address upwards: each buffer is a rectangle; an output may lie over its input."""
-    height = max(buffer["offset_bytes"] + buffer["size_bytes"] for buffer in buffers)
-    steps = len(model["layers"])
-    if not height or not steps:
-        return ""
-    step_width, scale = (_WIDTH - _ARENA_LEFT - 10) / steps, _ARENA_HEIGHT / height
-    base = _ARENA_HEIGHT + 4
-    parts = []
-    for line in range(5):
-        address = height * line // 4
-        y = base - address * scale
-        parts.append(
-            f"<line class='grid' x1='{_ARENA_LEFT}' x2='{_WIDTH - 10}' y1='{y:.1f}' y2='{y:.1f}'/>"
-            f"<text class='axis' text-anchor='end' x='{_ARENA_LEFT - 6}' y='{y + 4:.1f}'>{address:,}</text>"
-        )
-    names = [layer["symbol"].removeprefix(f"{model['model']}_") for layer in model["layers"]]
-    if step_width < _CHARACTER_WIDTH * max(map(len, names)):
-        names = [f"{index + 1:3}" for index in range(steps)]
-    for index, name in enumerate(names):
-        parts.append(_label(name, _ARENA_LEFT + index * step_width + 2, base + 15, step_width - 2, "axis"))
+    """Each buffer by the name of the layer that writes it first; an output may lie over its input."""
     prefix = f"{model['model']}_"
-    for buffer in buffers:
-        tip = (
-            f"{buffer['name']}  {buffer['size_bytes']:,} B at {buffer['offset_bytes']:,}, "
-            f"from step {buffer['first']} to {buffer['last']} ({buffer['kind']})"
+    names = [layer["symbol"].removeprefix(prefix) for layer in model["layers"]]
+    boxes = [
+        Box(
+            buffer["name"],
+            names[min(max(buffer["first"], 0), len(names) - 1)] if names else "",
+            buffer["kind"],
+            buffer["offset_bytes"],
+            buffer["size_bytes"],
+            buffer["first"],
+            buffer["last"],
+            tuple((one["first"], one["last"], one["low_bytes"], one["high_bytes"]) for one in buffer["windows"]),
         )
-        parts.append(f"<g class='buffer {'scratch' if buffer['kind'] == 'scratch' else 'activation'}'>")
-        boxes = []
-        for window in buffer["windows"]:
-            first, last = min(max(window["first"], 0), steps), min(max(window["last"], window["first"] + 1), steps)
-            left, width = _ARENA_LEFT + first * step_width, max(last - first, 0) * step_width
-            top = base - (buffer["offset_bytes"] + window["high_bytes"]) * scale
-            boxes.append(Rectangle(left, top, width, (window["high_bytes"] - window["low_bytes"]) * scale))
-        parts += [_box(box, "item", tip) for box in boxes]
-        box = max(boxes, key=lambda each: each.width * each.height)
-        if box.height > 14:
-            name = model["layers"][min(max(buffer["first"], 0), steps - 1)]["symbol"].removeprefix(prefix)
-            parts.append(_label(name, box.left + 4, box.top + 13, box.width - 8, "name"))
-        if box.height > 30:
-            parts.append(_label(f"{buffer['size_bytes']:,} B", box.left + 4, box.top + 26, box.width - 8, "size"))
-        parts.append("</g>")
-    return "".join(parts)
+        for buffer in buffers
+    ]
+    return draw_arena(boxes, names) if names else ""

@@ -17,7 +17,6 @@ from aidge_build.errors import AidgeError
 from aidge_build.memory.branch import NodeBudget, search
 from aidge_build.memory.buffer import Buffer, Overlap, Window
 from aidge_build.memory.climb import climb, moves_for
-from aidge_build.memory.drawing import render_html, render_svg
 from aidge_build.memory.fullest import fullest_first
 from aidge_build.memory.greedy import Arrangement, best_greedy, orders, place
 from aidge_build.memory.picture import render_text
@@ -27,6 +26,7 @@ from aidge_build.memory.problem import Problem
 from aidge_build.memory.regions import Room, Spread, spread
 from aidge_build.memory.settle import settle
 from aidge_build.memory.stack import least_padding, stack_bytes
+from aidge_build.report.plan_page import Named, plan_drawing, plan_page
 from tests.unit.test_memory_random import buffers_of
 from tests.unit.test_memory_settle import random_question
 
@@ -241,11 +241,13 @@ def test_the_drawings_are_as_they_were(golden):
     golden(
         "plans_drawings",
         {
-            "two.svg": render_svg(plans, steps, "two <regions>").encode(),
-            "one.svg": render_svg(plans[:1], steps, "one & only").encode(),
-            "four.svg": render_svg([replace(found, region=name) for found in plans for name in "AB"], steps, "four").encode(),
-            "boxes.svg": render_svg([plan(boxes())], [], "names in boxes of 61 by 13 and not of 60 by 12").encode(),
-            "empty.svg": render_svg([plan([])], [], "nothing").encode(),
-            "two.html": render_html(plans, steps, "two", ["a line", "<another>"]).encode(),
+            "two.svg": plan_drawing(plans, Named(steps), "two <regions>").encode(),
+            "one.svg": plan_drawing(plans[:1], Named(steps), "one & only").encode(),
+            "four.svg": plan_drawing(
+                [replace(found, region=name) for found in plans for name in "AB"], Named(steps), "four"
+            ).encode(),
+            "boxes.svg": plan_drawing([plan(boxes())], Named(), "names in boxes of 61 by 13 and not of 60 by 12").encode(),
+            "empty.svg": plan_drawing([plan([])], Named(), "nothing").encode(),
+            "two.html": plan_page(plans, Named(steps), "two", ["a line", "<another>"]).encode(),
         },
     )

@@ -18,6 +18,7 @@ import pytest
 from aidge_build.boards import list_boards, load_board
 from aidge_build.elf import read_image, region_use
 from aidge_build.errors import EXIT_BAD_INPUT
+from aidge_build.report import render_page
 from aidge_build.report.text import table_rows
 from aidge_build.report.treemap import Rectangle, squarify
 from tests.command import aidge_build
@@ -190,6 +191,12 @@ def test_a_page_without_a_bound_says_why(tmp_path):
     )
     report(build("stm32f7", code, tmp_path), "stm32f7", "--html", tmp_path / "report.html")
     assert "Stack: no bound, because of an indirect call at main" in (tmp_path / "report.html").read_text()
+
+
+def test_a_bound_without_a_reserve_is_a_number_alone(digits):
+    document = aidge_build("report", digits[0], "--board", "stm32f7", "--json").json
+    assert re.search(r"Stack: at most [0-9,]+ of [0-9,]+\.", render_page(document, "app"))
+    assert re.search(r"Stack: at most [0-9,]+\.", render_page({**document, "stack_reserved_bytes": None}, "app"))
 
 
 def test_the_page_opens_in_a_browser(digits, tmp_path):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy
+import onnx
 import pytest
 
 from tests.command import aidge_build
@@ -186,9 +188,25 @@ def test_the_drawing_is_well_formed_and_names_every_buffer(chain, tmp_path):
     found = planned(chain, "--svg", svg, "--html", page)
     titles = [element.text or "" for element in xml.etree.ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}title")]
     for buffer in found["peak_buffers"]:
-        assert any(title.startswith(f"{buffer['name']}: ") for title in titles)
-    assert svg.read_text() in page.read_text() and "offsets optimal" in page.read_text()
-    assert not any(word in page.read_text() for word in ("<script", "href=", "src="))
+        assert any(title.startswith(f"{buffer['name']}  {buffer['size_bytes']:,} B at ") for title in titles)
+    boxes = svg.read_text().count("class='item'")
+    assert boxes == page.read_text().count("class='item'") >= len(found["peak_buffers"]) and "offsets optimal" in page.read_text()
+    assert not any(word in page.read_text() for word in ("<script", "href=", "src=", "http"))
+    assert "prefers-color-scheme: dark" in page.read_text() and "prefers-color-scheme: dark" in svg.read_text()
+
+
+def test_a_drawing_calls_layers_by_their_functions_and_long_names_stay_in_tables(chain, tmp_path):
+    made, page, svg = onnx.load(chain), tmp_path / "a.html", tmp_path / "a.svg"
+    long = "functional_1/a_very_long_name;" * 20 + "<b>"
+    for node in made.graph.node:
+        for names in (node.input, node.output):
+            for index, name in enumerate(names):
+                names[index] = long if name == "b" else name
+    onnx.save(made, chain)
+    planned(chain, "--svg", svg, "--html", page, "--memory-model", "plain")
+    texts = [element.text or "" for element in xml.etree.ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert max(map(len, texts)) < 80 and "matmul_0" in texts
+    assert f"<td class='name'>{html.escape(long)}</td>" not in page.read_text() and html.escape(long) in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,16 @@ _CROSS = "arm-none-eabi-gcc"
 
 @dataclass(frozen=True)
 class Tool:
-    """Something this machine may lack; `version` returns its version, "" for an unknown one, or None if it is missing."""
+    """Something this machine may lack; `version` returns its version, "" for an unknown one, or None if it is missing.
+
+    `least` is the oldest version that does, "" where none is known to be too old.
+    """
 
     name: str
     purpose: str
     packages: tuple[str, ...]
     version: Callable[[], str | None]
+    least: str = ""
 
 
 def install_line(tools: Sequence[Tool]) -> str:
@@ -104,14 +108,22 @@ def _venv_package() -> str:
 
 
 HOST_COMPILER = Tool("cc", "board=host and tests", ("gcc", "libc6-dev"), _host_compiler)
-CROSS_COMPILER = Tool(_CROSS, "every board but host", ("gcc-arm-none-eabi",), _version_of(_CROSS))
+CROSS_COMPILER = Tool(
+    _CROSS, "every board but host", ("gcc-arm-none-eabi",), _version_of(_CROSS), least="11.3"
+)  # the oldest tried
 NEWLIB = Tool("newlib", "every board but host", ("libnewlib-arm-none-eabi",), _newlib)
-QEMU = Tool("qemu-system-arm", "run on boards that QEMU emulates, tests", ("qemu-system-arm",), _version_of("qemu-system-arm"))
+QEMU = Tool(  # 6.0 is the first with all machines of the boards
+    "qemu-system-arm",
+    "run on boards that QEMU emulates, tests",
+    ("qemu-system-arm",),
+    _version_of("qemu-system-arm"),
+    least="6.0",
+)
 # 300 MB to load and 1.6 GB on the disk: the one package holds the library for every core.
 CROSS_CPLUSPLUS = Tool("libstdc++-arm", "C++ on boards but host, tests", ("libstdc++-arm-none-eabi-newlib",), _cross_cplusplus)
 HOST_CPLUSPLUS = Tool("c++", "C++ with board=host, tests", ("g++",), _version_of("c++"))
 MAKE = Tool("make", "builds with make, tests", ("make",), _version_of("make"))
-CMAKE = Tool("cmake", "builds with CMake, tests", ("cmake",), _version_of("cmake"))
+CMAKE = Tool("cmake", "builds with CMake, tests", ("cmake",), _version_of("cmake"), least="3.20")
 NINJA = Tool("ninja", "builds with Ninja, tests", ("ninja-build",), _version_of("ninja"))
 VENV = Tool("ensurepip", "making .venv", (_venv_package(),), _venv)
 

@@ -30,12 +30,16 @@ _TESTS = "for tests"
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the list; `version` is None for what is missing, `problem` says what is wrong with it, or is empty."""
+    """One line of the list; `version` is None for what is missing, `problem` says what is wrong with it, or is empty.
+
+    `bounds` are those of the version, such as ">=3.20".
+    """
 
     name: str
     version: str | None
     purpose: str
     problem: str
+    bounds: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     wanted = (*machine.TOOLS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
     tools = [*(_tool_entry(tool) for tool in wanted), *(_optional_entry(tool) for tool in machine.FOR_TESTS)]
-    missing = [tool for tool, entry in zip(wanted, tools) if entry.problem]
+    missing = [tool for tool, entry in zip(wanted, tools) if entry.problem and entry.version is None]
     packages = [_package_entry(*requirement) for requirement in _requirements()]
     troubled = [entry for entry in (*tools, *packages) if entry.problem]
     line = machine.install_line(missing) if missing else ""
@@ -58,35 +62,63 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "missing": [entry.name for entry in troubled],
         "install_line": line,
     }
-    return Outcome(_lines(tools, packages, troubled, line), data, EXIT_MISSING if troubled else 0)
+    return Outcome(_lines(tools, packages, line), data, EXIT_MISSING if troubled else 0)
 
 
-def _lines(tools: list[Entry], packages: list[Entry], troubled: list[Entry], line: str) -> list[str]:
+def _lines(tools: list[Entry], packages: list[Entry], line: str) -> list[str]:
+    entries = [*tools, *packages]
     rows = [
         f"{'aidge_build':18} {VERSION:12} {Path(__file__).resolve().parent.parent}",
         f"{'python':18} {platform.python_version():12} {sys.executable}",
     ]
-    rows += [f"{entry.name:18} {entry.version or '-':12} {entry.problem or entry.purpose}" for entry in (*tools, *packages)]
-    if not troubled:
-        return [*rows, "Nothing is missing."]
-    rows.append(f"Missing: {', '.join(entry.name for entry in troubled)}.")
+    rows += [f"{entry.name:18} {entry.version or '-':12} {entry.problem or entry.purpose}" for entry in entries]
+    unfit = [entry for entry in entries if entry.problem and entry.version is not None]
+    gone = [entry for entry in entries if entry.problem and entry.version is None]
+    absent = [entry for entry in entries if entry.version is None and not entry.problem and not entry.purpose.endswith(_TESTS)]
+    if gone:
+        rows.append(f"Missing: {_names(gone)}.")
+    if unfit:
+        rows.append(f"Of a version that does not do: {', '.join(f'{e.name} {e.version} ({e.bounds})' for e in unfit)}.")
     if line:
         rows.append(f"Type: {line}")
-    if any(entry in troubled for entry in packages):
+    if any(entry.problem for entry in packages):
         rows.append("Python packages: ./sconsw in the checkout, or pip install 'aidge_build[emulate,test]'")
+    if absent:
+        rows.append(f"Not installed, and needed by some commands only: {_names(absent)}.")
+    if not gone and not unfit:
+        rows.append("Nothing that every command needs is missing." if absent else "Nothing is missing.")
     return rows
+
+
+def _names(entries: list[Entry]) -> str:
+    return ", ".join(entry.name for entry in entries)
 
 
 def _tool_entry(tool: machine.Tool) -> Entry:
     version = tool.version()
-    return Entry(tool.name, version, f"for {tool.purpose}", f"MISSING, needed for {tool.purpose}" if version is None else "")
+    if version is None:
+        return Entry(tool.name, None, f"for {tool.purpose}", f"MISSING, needed for {tool.purpose}")
+    old = _age(tool, version)
+    return Entry(tool.name, version, f"for {tool.purpose}", old and f"is {old}, needed for {tool.purpose}", _bounds(tool))
 
 
 def _optional_entry(tool: machine.Tool) -> Entry:
-    """A tool that only some builds and the tests need: its absence is no trouble."""
+    """A tool that only some builds and the tests need: its absence, or its age, is no trouble."""
     version = tool.version()
-    absent = f"not installed, for {tool.purpose} (package {' '.join(tool.packages)})"
-    return Entry(tool.name, version, f"for {tool.purpose}" if version is not None else absent, "")
+    if version is None:
+        absent = f"not installed, for {tool.purpose} (package {' '.join(tool.packages)})"
+        return Entry(tool.name, None, absent, "")
+    old = _age(tool, version)
+    return Entry(tool.name, version, f"is {old}, for {tool.purpose}" if old else f"for {tool.purpose}", "", _bounds(tool))
+
+
+def _age(tool: machine.Tool, version: str) -> str:
+    """The words for a tool that is too old, "" for one that is not, or whose version nobody could read."""
+    return f"too old, wants {_bounds(tool)}" if tool.least and version and not _holds(version, f">={tool.least}") else ""
+
+
+def _bounds(tool: machine.Tool) -> str:
+    return f">={tool.least}" if tool.least else ""
 
 
 def _package_entry(name: str, bounds: str, purpose: str) -> Entry:
@@ -95,10 +127,11 @@ def _package_entry(name: str, bounds: str, purpose: str) -> Entry:
     except importlib.metadata.PackageNotFoundError:
         optional = purpose != _REQUIRED
         return Entry(name, None, f"not installed, {purpose}" if optional else purpose, "" if optional else f"MISSING, {purpose}")
-    if all(_holds(version, bound) for bound in bounds.split(",") if bound):
-        return Entry(name, version, purpose, "")
-    unfit = f"is too old or too new, wants {bounds}, {purpose}"
-    return Entry(name, version, unfit, "" if purpose == _TESTS else unfit)
+    broken = next((bound for bound in bounds.split(",") if bound and not _holds(version, bound)), "")
+    if not broken:
+        return Entry(name, version, purpose, "", bounds)
+    unfit = f"is too {'old' if broken.startswith('>') else 'new'}, wants {bounds}, {purpose}"
+    return Entry(name, version, unfit, "" if purpose == _TESTS else unfit, bounds)
 
 
 def _holds(version: str, bound: str) -> bool:

@@ -50,7 +50,7 @@ def test_a_tool_that_only_tests_and_some_builds_need_may_be_absent(monkeypatch):
     assert "libstdc++-arm" not in aidge_build("doctor", "--json").json["missing"]
 
 
-@pytest.mark.parametrize("version, words", [("1.20.0", "is too old or too new, wants >=1.21"), (None, "MISSING")])
+@pytest.mark.parametrize("version, words", [("1.20.0", "is too old, wants >=1.21"), (None, "MISSING")])
 def test_an_old_or_missing_package_is_named(monkeypatch, version, words):
     with_versions(monkeypatch, onnx=version)
     done = aidge_build("doctor")
@@ -62,3 +62,36 @@ def test_an_old_or_missing_package_is_named(monkeypatch, version, words):
 def test_packages_of_the_tests_may_be_old_or_absent(monkeypatch, version):
     with_versions(monkeypatch, hypothesis=version)
     assert "hypothesis" not in aidge_build("doctor", "--json").json["missing"]
+
+
+def with_optional(monkeypatch, **changes):
+    monkeypatch.setattr(machine, "FOR_TESTS", (dataclasses.replace(machine.CMAKE, **changes),))
+
+
+def test_what_only_some_commands_need_is_named_before_nothing_is_said_to_be_missing(monkeypatch):
+    with_optional(monkeypatch, version=lambda: None)
+    with_versions(monkeypatch, unicorn=None, hypothesis=None)
+    done = aidge_build("doctor")
+    assert done.exit_code == 0 and "Nothing is missing." not in done.stdout
+    assert done.stdout.splitlines()[-2:] == [
+        "Not installed, and needed by some commands only: cmake, unicorn.",
+        "Nothing that every command needs is missing.",
+    ]
+
+
+@pytest.mark.parametrize("version, is_old", [("3.19.8", True), ("3.20", False), ("3.20.0", False), ("4.0", False), ("", False)])
+def test_a_tool_that_is_too_old_is_listed_with_the_least_version(monkeypatch, version, is_old):
+    with_optional(monkeypatch, version=lambda: version)
+    done = aidge_build("doctor")
+    assert done.exit_code == 0 and ("is too old, wants >=3.20, for builds with CMake" in done.stdout) == is_old
+    monkeypatch.setattr(machine, "TOOLS", (dataclasses.replace(machine.CMAKE, version=lambda: version),))
+    monkeypatch.setattr(machine, "FOR_TESTS", ())
+    done = aidge_build("doctor")
+    assert done.exit_code == (3 if is_old else 0) and "apt-get" not in done.stdout
+    assert (f"Of a version that does not do: cmake {version} (>=3.20)." in done.stdout) == is_old
+
+
+def test_a_package_that_is_too_new_is_called_so(monkeypatch):
+    with_versions(monkeypatch, scons="4.12.0")
+    done = aidge_build("doctor")
+    assert done.exit_code == 3 and "is too new, wants >=4.4,<4.12, needed by every command" in done.stdout

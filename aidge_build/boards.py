@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,18 +10,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from aidge_build.cores import CPU_FEATURES
+from aidge_build.cores import FLAG_WORDS, Core, find_core, list_cores
 from aidge_build.errors import AidgeError
-from aidge_build.installed import board_folder
-from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
+from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
+from aidge_build.settings import check_keys, find, guess, names_in, read_chain, read_settings, searched
 
-HOST = "host"
 LARGEST_LINE_BYTES = 256
 _KINDS = ("flash", "ram")
 _RUNNERS = ("openocd", "pyocd", "probe-rs", "uf2")
 _EMULATORS = ("unicorn", "qemu", "native")
 _SIZE = re.compile(r"(\d+)([KM]?)")
 _UNIT = {"": 1, "K": 1024, "M": 1024 * 1024}
+_FLAG_WORD = re.compile(r"\{(\w+)\}")
 _REGION_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 # Every key of a board file with the type that TOML gives it; boards/README.md explains each.
@@ -112,6 +111,7 @@ class Board:
     name: str
     title: str
     cpu: str
+    core: Core
     fpu: str
     float_abi: str
     features: frozenset[str]
@@ -134,7 +134,7 @@ class Board:
     @property
     def is_host(self) -> bool:
         """Whether programs for this board run on this machine, built by its native compiler."""
-        return self.cpu == HOST
+        return self.core.is_native
 
     @property
     def include_folders(self) -> tuple[str, ...]:
@@ -151,85 +151,61 @@ class Board:
 
 def list_boards(folders: Sequence[Path] = ()) -> tuple[str, ...]:
     """The names of all boards in `folders` and of the built-in ones, sorted."""
-    return tuple(sorted({path.stem for folder in _search(folders) for path in folder.glob("*.toml")}))
+    return names_in(searched(folders))
 
 
 def load_board(name: str, folders: Sequence[Path] = ()) -> Board:
-    """The board `name`, looked up in `folders` first and then among the built-in ones.
+    """The board `name`, looked up in `folders` first and then among the built-in ones; so is its core.
 
     Raises AidgeError (BOARD): an unknown name (with the valid ones), an unknown key, a wrong value, a cycle of `extends`.
     """
     files: dict[str, bytes] = {}
-    path = _find(name, folders, bases=False)
+    path = find(name, searched(folders), bases=False)
     if path is None:
         raise _unknown_board(name, folders)
-    settings = _read_chain(path, folders, files, ())
-    return _Reader(name, str(path), settings).board(files)
 
+    def base(wanted: str, where: str) -> Path:
+        found = find(wanted, searched(folders), bases=True)
+        if found is None:
+            raise _unknown_board(wanted, folders, where)
+        return found
 
-def _search(folders: Sequence[Path]) -> list[Path]:
-    for folder in folders:
-        if not Path(folder).is_dir():
-            raise AidgeError("the board folder does not exist", where=str(folder), code="BOARD")
-    return [*(Path(folder) for folder in folders), board_folder()]
-
-
-def _find(name: str, folders: Sequence[Path], bases: bool) -> Path | None:
-    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name):
-        for folder in _search(folders):
-            for path in (folder / f"{name}.toml", *([folder / "bases" / f"{name}.toml"] if bases else [])):
-                if path.is_file():
-                    return path
-    return None
+    settings = read_chain(path, "boards", ("regions",), lambda one: _read(one, files), base)
+    return _Reader(name, str(path), settings, _core(settings, str(path), folders)).board(files)
 
 
 def _unknown_board(name: str, folders: Sequence[Path], where: str = "") -> AidgeError:
     names = list_boards(folders)
-    near = difflib.get_close_matches(name.lower(), names, n=1)
-    guess = f"did you mean '{near[0]}'? " if near else ""
-    return AidgeError(f"there is no board '{name}'", where=where, hint=f"{guess}Boards: {', '.join(names)}", code="BOARD")
+    hint = f"{guess(name.lower(), names)}Boards: {', '.join(names)}"
+    return AidgeError(f"there is no board '{name}'", where=where, hint=hint, code="BOARD")
 
 
-def _read_chain(path: Path, folders: Sequence[Path], files: dict[str, bytes], chain: tuple[Path, ...]) -> dict:
-    """The settings of `path` laid over those of the file that it extends; regions are merged by name."""
-    if path in chain:
-        cycle = " -> ".join(step.stem for step in (*chain[chain.index(path) :], path))
-        raise AidgeError(f"boards extend each other in a cycle: {cycle}", where=str(path), code="BOARD")
-    own = _read(path, files)
-    base_name = own.pop("extends", None)
-    if base_name is None:
-        return own
-    base_path = _find(base_name, folders, bases=True)
-    if base_path is None:
-        raise _unknown_board(base_name, folders, where=f"{path}: extends")
-    base = _read_chain(base_path, folders, files, (*chain, path))
-    return {**base, **own, "regions": {**base.get("regions", {}), **own.get("regions", {})}}
+def _core(settings: dict, where: str, folders: Sequence[Path]) -> Core:
+    if "cpu" not in settings:
+        raise AidgeError("key 'cpu' is missing", where=where, code="BOARD")
+    try:
+        core = find_core(settings["cpu"], folders)
+    except AidgeError as error:
+        raise AidgeError(error.what, where=f"{where}: cpu", tried=error.tried, code="BOARD") if error.code == "USAGE" else error
+    if core is None:
+        names = list_cores(folders)
+        raise AidgeError(
+            f"there is no core '{settings['cpu']}'",
+            where=f"{where}: cpu",
+            hint=f"{guess(settings['cpu'].lower(), names)}Cores: {', '.join(names)}; a file cores/NAME.toml beside it adds one",
+            code="BOARD",
+        )
+    return core
 
 
 def _read(path: Path, files: dict[str, bytes]) -> dict:
-    files[str(path)] = content = read_regular(path, LARGEST_TEXT_BYTES, "BOARD")
-    settings = toml_of(content, str(path), "BOARD")
-    _check_keys(settings, _KEYS, str(path))
+    settings = read_settings(path, _KEYS, files)
     for name, region in settings.get("regions", {}).items():
-        _check_keys(region, _REGION_KEYS, f"{path}: regions.{name}")
+        check_keys(region, _REGION_KEYS, f"{path}: regions.{name}")
     for key in _FILE_KEYS:
         if key in settings:
             settings[key] = _resolve(path, settings[key], files)
     return settings
-
-
-def _check_keys(table: object, allowed: Mapping[str, Any], where: str) -> None:
-    if not isinstance(table, dict):
-        raise AidgeError("a table is expected here", where=where, code="BOARD")
-    for key, value in table.items():
-        if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
-            guess = f"did you mean '{near[0]}'? " if near else ""
-            raise AidgeError(f"unknown key '{key}'", where=where, hint=f"{guess}Keys: {', '.join(sorted(allowed))}", code="BOARD")
-        if not isinstance(value, allowed[key]) or isinstance(value, bool) and allowed[key] is not bool:
-            raise AidgeError(f"key '{key}' has the wrong type of value: {value!r}", where=where, code="BOARD")
-        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-            raise AidgeError(f"key '{key}' must be a list of strings", where=where, code="BOARD")
 
 
 def _resolve(path: Path, names: Any, files: dict[str, bytes]) -> Any:
@@ -248,8 +224,9 @@ def _resolve(path: Path, names: Any, files: dict[str, bytes]) -> Any:
 class _Reader:
     """Turns the merged settings of one board into a `Board`, checking every value."""
 
-    def __init__(self, name: str, where: str, settings: dict):
+    def __init__(self, name: str, where: str, settings: dict, core: Core):
         self.name = name
+        self.core = core
         self.where = where
         self.settings = settings
 
@@ -261,9 +238,10 @@ class _Reader:
             name=self.name,
             title=self._get("title", self.name),
             cpu=self._get("cpu"),
+            core=self.core,
             fpu=self._get("fpu", ""),
             float_abi=self._get("float_abi", ""),
-            features=frozenset(self._choice("features", item, CPU_FEATURES) for item in self._get("features", [])),
+            features=self._features(),
             regions=regions,
             arena_regions=tuple(by_name[self._region_name("arena", item)] for item in self._get("arena", [])),
             libs=self._libs(),
@@ -278,8 +256,12 @@ class _Reader:
             link_script=self._get("link_script", ""),
             runners=self._runners(),
             dma_line=self._dma_line(),
-            files=MappingProxyType(dict(sorted(files.items()))),
+            files=MappingProxyType(dict(sorted({**files, **self.core.files}.items()))),
         )
+
+    def _features(self) -> frozenset[str]:
+        known = tuple(self.core.known_features)
+        return frozenset(self._choice("features", item, known) for item in self._get("features", []))
 
     def _multiplier_cycles(self) -> int:
         cycles = self._get("multiplier_cycles", 1)
@@ -340,17 +322,20 @@ class _Reader:
         return tuple(runners.items())
 
     def _machine_flags(self) -> tuple[str, ...]:
-        cpu, fpu = self._get("cpu"), self._get("fpu", "")
-        if cpu == HOST:
-            return ()
-        return (f"-mcpu={cpu}", "-mthumb", *([f"-mfpu={fpu}"] if fpu else []), f"-mfloat-abi={self._get('float_abi')}")
+        """The core's flags; one that names the FPU is for boards that have one."""
+        values = {key: self._get(key, None if key == "float_abi" else "") for key in FLAG_WORDS if self._is_asked_for(key)}
+        wanted = [flag for flag in self.core.flags if "{fpu}" not in flag or values["fpu"]]
+        return tuple(_FLAG_WORD.sub(lambda word: values[word[1]], flag) for flag in wanted)
+
+    def _is_asked_for(self, key: str) -> bool:
+        return any("{%s}" % key in flag for flag in self.core.flags)
 
     def _region_name(self, key: str, name: str) -> str:
         return self._choice(key, name, tuple(self.settings.get("regions", {})))
 
     def _regions(self) -> tuple[Region, ...]:
         tables = self.settings.get("regions", {})
-        if not tables and self._get("cpu") == HOST:
+        if not tables and self.core.is_native:
             return ()
         roles: dict[str, list[str]] = {name: [] for name in tables}
         fallback = {"vectors": "code", "constants": "code", "stack": "data"}
@@ -388,7 +373,7 @@ class _Reader:
         if table is None:
             return None
         where = f"{self.where}: regions.{name}.clock"
-        _check_keys(table, _CLOCK_KEYS, where)
+        check_keys(table, _CLOCK_KEYS, where)
         register, bits = table.get("register", -1), table.get("bits", 0)
         if not (0 <= register < 1 << 32 and register % 4 == 0 and 0 < bits < 1 << 32):
             raise AidgeError(

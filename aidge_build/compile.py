@@ -61,7 +61,7 @@ def build_program(request: CompileRequest) -> Program:
         assignment = _in_groups(view, assignment, request)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
         names = [one.name for one in request.libraries]
-        notices += slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.cpu)
+        notices += slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core)
         notices += (
             *slow_layers(assignment, request.target.features, names),
             *wide_layers(assignment, names),
@@ -284,6 +284,7 @@ def make_program(
         flash=tuple(region for region in request.board.regions if region.kind == "flash") if request.board else (),
         made_with=request.words,
         cpu=request.cpu,
+        pointer_bytes=request.core.pointer_bytes if request.core else 4,
         language=language,
         order=schedule.order,
         split=placed.split,

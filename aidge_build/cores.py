@@ -1,92 +1,76 @@
 # SPDX-License-Identifier: MIT
-"""What a processor core can do, from the name that gcc's -mcpu= has for it."""
+"""Cores: what a processor can do, and the tools that know it, read from one TOML file and the files that it extends."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from aidge_build.errors import AidgeError
+from aidge_build.settings import BASES, CODE, check_keys, find, guess, names_in, read_chain, read_settings, searched
 
 # Beside the features of a core: the build takes no inline assembly, so that C and intrinsics stand in for it.
 NO_ASSEMBLY = "no assembly"
 ASSEMBLY = "assembly"  # what is left out then
+FPU = "fpu"
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
-CPU_FEATURES = ("thumb2", "dsp", "fpu", "mve", "narrow")
-_IMPLIED = {"dsp": {"thumb2"}, "mve": {"thumb2", "dsp"}}
-# The FPU is not among them: most cores are built with and without, and the float ABI decides.
-CORES = {
-    "cortex-m0": "narrow",
-    "cortex-m0plus": "narrow",
-    "cortex-m1": "narrow",
-    "cortex-m3": "thumb2",
-    "cortex-m4": "thumb2 dsp",
-    "cortex-m7": "thumb2 dsp",
-    "cortex-m23": "narrow",
-    "cortex-m33": "thumb2 dsp",
-    "cortex-m35p": "thumb2 dsp",
-    "cortex-m52": "thumb2 dsp mve",
-    "cortex-m55": "thumb2 dsp mve",
-    "cortex-m85": "thumb2 dsp mve",
-    "host": "",
+PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
+FOLDER = "cores"  # beside the boards
+FLAG_WORDS = ("cpu", "fpu", "float_abi")  # what `flags` may name: keys of the board
+THUMB, NO_STACK = "thumb", "none"  # how the bound of the stack is found in the code of a program
+
+# Every key of a core's file with the type that TOML gives it; boards/README.md explains each.
+_KEYS = {
+    "extends": str,
+    "features": list,
+    "may_have": list,
+    "known_features": dict,
+    "extensions": dict,
+    "cache_line": int,
+    "pointer_bytes": int,
+    "architecture": str,
+    "runs": list,
+    "machines": list,
+    "native": bool,
+    "stack": str,
+    "calls": str,
+    "toolchain": str,
+    "packages": list,
+    "objdump_packages": list,
+    "flags": list,
+    "defines": str,
+    "clang_target": str,
+    "like_library": list,
+    "qemu": str,
+    "qemu_packages": list,
+    "qemu_flags": list,
+    "unicorn": str,
 }
-# Bytes of a line of the data cache (Technical Reference Manuals of the cores: Cortex-M7 5.1, M52, M55 and M85 "L1 caches").
-_CACHE_LINES = {"cortex-m7": 32, "cortex-m52": 32, "cortex-m55": 32, "cortex-m85": 32}
-_MAY_HAVE_FPU = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85")
-_NAMES = {"dsp": "DSP instructions", "fpu": "an FPU", "mve": "MVE", "thumb2": "Thumb-2"}
-# What the ELF's build attributes call the architecture of a core (Arm IHI 0045, Tag_CPU_arch); v6S-M is v6-M with an extension.
-_ARCHITECTURES = {
-    "v6-M": ("cortex-m0", "cortex-m0plus", "cortex-m1"),
-    "v7-M": ("cortex-m3",),
-    "v7E-M": ("cortex-m4", "cortex-m7"),
-    "v8-M.baseline": ("cortex-m23",),
-    "v8-M.mainline": ("cortex-m33", "cortex-m35p"),
-    "v8.1-M.mainline": ("cortex-m52", "cortex-m55", "cortex-m85"),
-}
-# Which architectures have all instructions of one (Armv8-M Architecture Reference Manual, B2.1 and its predecessors).
-_RUNS_ON = {
-    "v6-M": tuple(_ARCHITECTURES),
-    "v7-M": ("v7-M", "v7E-M", "v8-M.mainline", "v8.1-M.mainline"),
-    "v7E-M": ("v7E-M", "v8-M.mainline", "v8.1-M.mainline"),
-    "v8-M.baseline": ("v8-M.baseline", "v8-M.mainline", "v8.1-M.mainline"),
-    "v8-M.mainline": ("v8-M.mainline", "v8.1-M.mainline"),
-    "v8.1-M.mainline": ("v8.1-M.mainline",),
-}
-# gcc's extensions behind the core, and what the core then has not (GCC manual, "ARM Options", -mcpu). A kernel that wants MVE
-# may use its float half, too.
-_EXTENSIONS = {
-    "nodsp": {"dsp", "mve"},
-    "nofp": {"fpu"},
-    "nomve": {"mve"},
-    "nomve.fp": {"mve"},
-    "nofp.dp": set(),
-    "nopacbti": set(),
-}
-_EXTENSIONS |= {f"cdecp{number}": set() for number in range(8)}
+_FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str}
+_TABLES = ("known_features", "extensions")
+_TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn")
+_LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
+_SETS_OF_FEATURES = ("features", "may_have")
+_SETS = (*_SETS_OF_FEATURES, "runs")
+_CHOICES = {"stack": (THUMB, NO_STACK), "calls": (THUMB, "riscv")}
+_REQUIRED = {"machines": '["RISCV"], as readelf -h calls the machine', "toolchain": '"riscv64-unknown-elf-"'}
 
 
-def core_features(cpu: str, fpu: str = "") -> frozenset[str]:
-    """The features of `cortex-m33+nodsp` and its like; with an FPU where one is named and the core has not left it out."""
-    core, *extensions = cpu.split("+")
-    if core not in CORES:
-        raise AidgeError(f"unknown core {core!r}", where="--cpu", tried=sorted(CORES), code="USAGE")
-    features = {*CORES[core].split(), *(["fpu"] if fpu not in ("", NO_FPU) else [])}
-    for extension in extensions:
-        if extension not in _EXTENSIONS:
-            raise AidgeError(
-                f"unknown extension {extension!r} of the core", where=f"--cpu {cpu}", tried=sorted(_EXTENSIONS), code="USAGE"
-            )
-        features -= _EXTENSIONS[extension]
-    return frozenset(features)
+@dataclass(frozen=True)
+class Feature:
+    """What kernels may use of a core: its name for people, the features that every core with it has, too, and the compiler's
+    flags without and with it ("" where the core's name alone says it)."""
 
-
-def cache_line_bytes(cpu: str) -> int:
-    """The bytes of a line of the core's data cache, which a chip may leave out; 0 for a core that has none."""
-    return _CACHE_LINES.get(cpu.partition("+")[0], 0)
-
-
-def with_implied(features: frozenset[str]) -> frozenset[str]:
-    """The features, and those that every core has which has these."""
-    return features.union(*(_IMPLIED.get(feature, set()) for feature in features))
+    title: str
+    implies: frozenset[str] = frozenset()
+    off: str = ""
+    on: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,38 +81,203 @@ class LeftOut:
     help: str
 
 
-def possible_features(cpu: str) -> frozenset[str]:
-    """All that a chip with this core may have, whatever the flags leave out."""
-    core = cpu.split("+")[0]
-    return frozenset({*CORES.get(core, "").split(), *(["fpu"] if core in _MAY_HAVE_FPU else [])})
+@dataclass(frozen=True)
+class Core:
+    """A core, or an instruction set where that is all that one needs to know. `boards/README.md` explains the fields.
+
+    `cpu` is its name with what a user leaves out behind a + (`cortex-m33+nodsp`: `said`), `extensions` say what that is. An FPU
+    is in `may_have`, as most cores are built with and without. `machines` are ELF's names, `architecture` that of its build
+    attributes, `runs` the architectures whose code it executes. `files` holds everything that was read (path -> bytes).
+    """
+
+    name: str
+    cpu: str
+    features: frozenset[str]
+    may_have: frozenset[str]
+    known_features: Mapping[str, Feature]
+    extensions: Mapping[str, frozenset[str]]
+    said: tuple[str, ...]
+    cache_line: int
+    pointer_bytes: int
+    architecture: str
+    runs: frozenset[str]
+    machines: tuple[str, ...]
+    is_native: bool
+    stack: str
+    calls: str
+    toolchain: str
+    packages: tuple[str, ...]
+    objdump_packages: tuple[str, ...]
+    flags: tuple[str, ...]
+    defines: str
+    clang_target: str
+    like_library: tuple[str, ...]
+    qemu: str
+    qemu_packages: tuple[str, ...]
+    qemu_flags: tuple[str, ...]
+    unicorn: str
+    files: Mapping[str, bytes] = field(repr=False)
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its tools begin with: AIDGE_TOOLCHAIN_PREFIX, or what its file says."""
+        return os.environ.get(PREFIX_VARIABLE) or self.toolchain
+
+    def features_with(self, fpu: str = "") -> frozenset[str]:
+        """What kernels may use; with an FPU where one is named and the core has not left it out."""
+        features = self.features | ({FPU} if fpu not in ("", NO_FPU) else set())
+        return features.difference(*(self.extensions[word] for word in self.said))
+
+    @property
+    def possible_features(self) -> frozenset[str]:
+        """All that a chip with this core may have, whatever the flags leave out."""
+        return self.features | self.may_have
+
+    def with_implied(self, features: frozenset[str]) -> frozenset[str]:
+        """The features, and those that every core has which has these."""
+        known = self.known_features
+        return features.union(*(known[feature].implies for feature in features if feature in known))
+
+    def left_out(self, features: frozenset[str]) -> dict[str, LeftOut]:
+        """What a core of this name may have and `features` has not, by feature."""
+        found = {feature: self._left_out(feature) for feature in sorted(self.possible_features - features)}
+        return found | (
+            {ASSEMBLY: LeftOut("--assembly off", "with --assembly on they take those")} if NO_ASSEMBLY in features else {}
+        )
+
+    def _left_out(self, feature: str) -> LeftOut:
+        known = self.known_features[feature]
+        where_there = f"they take those, if the chip has {known.title}"
+        said = next((word for word in self.said if feature in self.extensions[word]), "")
+        if said:
+            return LeftOut(f"-mcpu={self.name}+{said}", f"without +{said} {where_there}")
+        if known.off:
+            return LeftOut(known.off, f"with {known.on} {where_there}")
+        return LeftOut(f"features without {feature}", f'with features = ["{feature}"] {where_there}')
 
 
-def left_out(cpu: str, features: frozenset[str]) -> dict[str, LeftOut]:
-    """What a core of this name may have and `features` has not, by feature."""
-    core, *extensions = cpu.split("+")
-    found = {feature: _left_out(core, extensions, feature) for feature in sorted(possible_features(cpu) - features)}
-    return found | (
-        {ASSEMBLY: LeftOut("--assembly off", "with --assembly on they take those")} if NO_ASSEMBLY in features else {}
-    )
+def list_cores(folders: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The names of all cores in the folders `cores` of `folders`, and of the built-in ones, sorted."""
+    return names_in(searched(folders, FOLDER))
 
 
-def _left_out(core: str, extensions: list[str], feature: str) -> LeftOut:
-    said = next((extension for extension in extensions if feature in _EXTENSIONS.get(extension, ())), "")
-    if said:
-        return LeftOut(f"-mcpu={core}+{said}", f"without +{said} they take those, if the chip has {_NAMES[feature]}")
-    if feature == "fpu":
-        return LeftOut("-mfloat-abi=soft", "with -mfloat-abi=hard they take those, if the chip has an FPU")
-    return LeftOut(
-        f"features without {feature}", f'with features = ["{feature}"] they take those, if the chip has {_NAMES[feature]}'
-    )
+def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
+    """The core of `cortex-m33+nodsp` and its like; None for a name that no file has. `folders` are those of boards.
+
+    Raises AidgeError (BOARD) where its file is wrong, and (USAGE) for a word behind a + that the core does not know.
+    """
+    name, *said = cpu.split("+")
+    core = _read(name, folders) if folders else _built_in(name)
+    if core is None or not said:
+        return core
+    for word in said:
+        if word not in core.extensions:
+            raise AidgeError(
+                f"unknown extension {word!r} of the core", where=f"--cpu {cpu}", tried=sorted(core.extensions), code="USAGE"
+            )
+    return replace(core, cpu=cpu, said=tuple(said))
 
 
-def architecture_of(cpu: str) -> str:
-    """The architecture of `cortex-m33+nodsp` and its like, as build attributes call it; "" for any other name."""
-    core = cpu.split("+")[0]
-    return next((name for name, cores in _ARCHITECTURES.items() if core in cores), "")
+def load_core(cpu: str, folders: Sequence[Path] = ()) -> Core:
+    """The core that a user names; AidgeError (USAGE) for an unknown one, with those that there are."""
+    core = find_core(cpu, folders)
+    if core is None:
+        raise AidgeError(f"unknown core {cpu.split('+')[0]!r}", where="--cpu", tried=list_cores(folders), code="USAGE")
+    return core
 
 
-def runs_code_of(architecture: str, of: str) -> bool:
+def all_cores(folders: Sequence[Path] = ()) -> tuple[Core, ...]:
+    """Every core, by name."""
+    return tuple(core for core in (find_core(name, folders) for name in list_cores(folders)) if core)
+
+
+def core_of_machine(machine: str, folders: Sequence[Path] = ()) -> Core | None:
+    """A core for whose programs ELF has this name ("ARM"): they share toolchain and disassembler; None where no file names it."""
+    return next((core for core in all_cores(folders) if machine in core.machines), None)
+
+
+def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bool:
     """Whether a core of `architecture` has all instructions of another one's code."""
-    return architecture in _RUNS_ON[of]
+    return any(core.architecture == architecture and of in core.runs for core in all_cores(folders))
+
+
+@cache
+def known_features() -> tuple[str, ...]:
+    """The features that the built-in cores may have."""
+    return tuple(sorted({feature for core in all_cores() for feature in core.known_features}))
+
+
+@cache
+def _built_in(name: str) -> Core | None:
+    return _read(name, ())
+
+
+def _read(name: str, folders: Sequence[Path]) -> Core | None:
+    places = searched(folders, FOLDER)
+    path = find(name, places, bases=False)
+    if path is None:
+        return None
+    files: dict[str, bytes] = {}
+
+    def base(wanted: str, where: str) -> Path:
+        found = find(wanted, places, bases=True)
+        if found is None:
+            names = (*names_in(places), *names_in([place / BASES for place in places]))
+            raise AidgeError(
+                f"there is no core '{wanted}'", where=where, hint=f"{guess(wanted, names)}Cores: {', '.join(names)}", code=CODE
+            )
+        return found
+
+    settings = read_chain(path, "cores", _TABLES, lambda one: read_settings(one, _KEYS, files), base)
+    return _core(name, str(path), settings, files)
+
+
+def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Core:
+    tables, extensions = settings.get("known_features", {}), settings.get("extensions", {})
+    known = {word: _feature(table, f"{where}: known_features.{word}") for word, table in tables.items()}
+    check_keys(extensions, dict.fromkeys(extensions, list), f"{where}: extensions")
+    _check_words(where, settings, known, extensions)
+    plain: dict[str, Any] = {key: settings.get(key, "") for key in _TEXTS}
+    plain |= {key: tuple(settings.get(key, [])) for key in _LISTS}
+    plain |= {key: frozenset(settings.get(key, [])) for key in _SETS}
+    return Core(
+        name=name,
+        cpu=name,
+        known_features=MappingProxyType(known),
+        extensions=MappingProxyType({word: frozenset(removed) for word, removed in extensions.items()}),
+        said=(),
+        cache_line=settings.get("cache_line", 0),
+        pointer_bytes=settings.get("pointer_bytes", 4),
+        is_native=settings.get("native", False),
+        stack=settings.get("stack", NO_STACK),
+        files=MappingProxyType(dict(sorted(files.items()))),
+        **plain,
+    )
+
+
+def _feature(table: object, where: str) -> Feature:
+    check_keys(table, _FEATURE_KEYS, where)
+    assert isinstance(table, dict)
+    if not table.get("title"):
+        raise AidgeError("key 'title' is missing", where=where, hint='title = "DSP instructions"', code=CODE)
+    return Feature(table["title"], frozenset(table.get("implies", [])), table.get("off", ""), table.get("on", ""))
+
+
+def _check_words(where: str, settings: dict, known: Mapping[str, Feature], extensions: Mapping[str, Sequence[str]]) -> None:
+    """Words that mean something are among those that do."""
+    asked: list[tuple[str, Sequence[str], Collection[str]]]
+    asked = [(key, settings.get(key, []), known) for key in _SETS_OF_FEATURES]
+    asked += [(f"extensions.{word}", removed, known) for word, removed in extensions.items()]
+    asked += [(f"known_features.{word}.implies", sorted(feature.implies), known) for word, feature in known.items()]
+    asked += [(key, [settings[key]], valid) for key, valid in _CHOICES.items() if key in settings]
+    asked += [("flags", re.findall(r"\{(.*?)\}", flag), FLAG_WORDS) for flag in settings.get("flags", [])]
+    for key, words, valid in asked:
+        for word in words:
+            if word not in valid:
+                raise AidgeError(
+                    f"key '{key}': '{word}' is not valid", where=where, hint=f"valid: {', '.join(valid) or 'none'}", code=CODE
+                )
+    if not settings.get("native"):
+        for key, example in _REQUIRED.items():
+            if not settings.get(key):
+                raise AidgeError(f"key '{key}' is missing", where=where, hint=f"{key} = {example}", code=CODE)

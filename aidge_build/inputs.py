@@ -15,7 +15,7 @@ from aidge_build.adaptation.match import Target, match
 from aidge_build.boards import Board, load_board
 from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import NO_ASSEMBLY, NO_FPU, core_features, possible_features, with_implied
+from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, Core, load_core
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -54,15 +54,16 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     path = Path(arguments.model)
     model, external = read_model_file(path)
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
+    core = board.core if board else load_core(arguments.cpu, arguments.board_path) if arguments.cpu else None
     library_folders = find_libraries(arguments.kernel_path)
-    features = _features(board, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
+    features = _features(board, core, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
     unfit: list[str] = []
     if arguments.lib or board:
         wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []
     else:
-        wanted, looked_at = default_libraries(library_folders, features), [*map(str, arguments.kernel_path), str(kernel_folder())]
-        looked_at += [str(folder / MANIFEST) for folder in library_folders.values()]
-        possible = default_libraries(library_folders, possible_features(arguments.cpu)) if arguments.cpu else []
+        wanted, looked_at = default_libraries(library_folders, features, core), [*map(str, arguments.kernel_path)]
+        looked_at += [str(kernel_folder()), *(str(folder / MANIFEST) for folder in library_folders.values())]
+        possible = default_libraries(library_folders, core.possible_features, core) if core else []
         unfit = [name for name in possible if name not in wanted]
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
     left_out, also_read = load_libraries(unfit, library_folders)
@@ -74,7 +75,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         *read,
         *also_read,
         *looked_at,
-        *(board.files if board else ()),
+        *(board.files if board else core.files if core else ()),
         *([arguments.cost_table] if table else ()),
     ]
     request = CompileRequest(
@@ -94,7 +95,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         ),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
-        cpu=board.cpu if board else arguments.cpu or "",
+        core=core,
         external=external,
         bind=bindings(arguments.bind),
         signature=arguments.signature or "",
@@ -106,7 +107,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             weights_version=weights_version(arguments),
             ram_budget=budget(arguments.ram_budget, arguments.memory_model),
             max_step=max_step(arguments),
-            dma_line=dma_line(arguments, board),
+            dma_line=dma_line(arguments, board, core),
             constants_in=rooms_of(arguments.constants_in, board, arguments),
             record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
         ),
@@ -207,14 +208,14 @@ def _cost_table(arguments: argparse.Namespace) -> CostTable | None:
     return read_cost_table(read_regular(Path(arguments.cost_table), LARGEST_KERNEL_FILE_BYTES), arguments.cost_table)
 
 
-def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[str]:
+def _features(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:
     if board is not None:
         if arguments.fpu == NO_FPU:
-            return board.features - {"fpu"}
+            return board.features - {FPU}
         if arguments.fpu:
             raise AidgeError("--fpu belongs to --cpu, a board has its own", where=f"--fpu {arguments.fpu}", code="USAGE")
         return board.features
-    return core_features(arguments.cpu, arguments.fpu or "") if arguments.cpu else frozenset()
+    return core.features_with(arguments.fpu or "") if core else frozenset()
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
@@ -261,8 +262,8 @@ def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
     )
 
 
-def default_libraries(folders: Mapping[str, Path], features: frozenset[str]) -> list[str]:
-    """The libraries for a core that no board describes.
+def default_libraries(folders: Mapping[str, Path], features: frozenset[str], core: Core | None = None) -> list[str]:
+    """The libraries for a core that no board describes, or for any core (None).
 
     A library says in library.toml what it is made for (`default_for`). The more it asks for of what the core has, the earlier it
     comes, those for every core last: what it does not know the next one takes. Others are only taken where they are named.
@@ -271,8 +272,8 @@ def default_libraries(folders: Mapping[str, Path], features: frozenset[str]) -> 
         name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
         for name, folder in folders.items()
     }
-    able = {name: len(with_implied(needs)) for name, needs in wanted.items() if needs is not None and needs <= features}
-    return sorted(able, key=lambda name: -able[name])
+    able = {name: needs for name, needs in wanted.items() if needs is not None and needs <= features}
+    return sorted(able, key=lambda name: -len(core.with_implied(able[name]) if core else able[name]))
 
 
 def _checkouts(texts: Sequence[str]) -> dict[str, Path]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CROSS = "arm-none-eabi-gcc"
+CROSS_CPLUSPLUS_DRIVER = "arm-none-eabi-g++"  # which Debian installs without its library
 
 
 @dataclass(frozen=True)

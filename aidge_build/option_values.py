@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Sequence
 
 from aidge_build.boards import Board, size_of
-from aidge_build.cores import cache_line_bytes
+from aidge_build.cores import Core
 from aidge_build.emit.blob import LARGEST_VERSION
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
@@ -39,15 +39,15 @@ def budget(text: str | None, memory_model: str) -> int:
     return size
 
 
-def dma_line(arguments: argparse.Namespace, board: Board | None) -> int:
+def dma_line(arguments: argparse.Namespace, board: Board | None, core: Core | None) -> int:
     """The bytes of a line of the data cache where --dma on asks for lines; 0 where the core has no cache."""
     if arguments.dma != "on":
         return 0
-    if board is None and not arguments.cpu:
+    if core is None:
         raise AidgeError(
             "whether there is a data cache depends on the core", where="--dma on", hint="name it: --board or --cpu", code="USAGE"
         )
-    return board.dma_line if board else cache_line_bytes(arguments.cpu)
+    return board.dma_line if board else core.cache_line
 
 
 def max_step(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy
 
-from aidge_build.boards import HOST, Region
+from aidge_build.boards import Region
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.waiting import Waiting
@@ -158,7 +158,8 @@ class Program:
     flash: tuple[Region, ...] = ()  # in which constants and code may lie
     made_with: tuple[str, ...] = ()  # the options of the command that are no paths
     regions: tuple[Region, ...] = ()  # all memories of the board
-    cpu: str = ""  # gcc's -mcpu name, "host", or "" for any core
+    cpu: str = ""  # the core's name, "" for any core
+    pointer_bytes: int = 4
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is
     buffer_of: Mapping[str, str] = field(default_factory=dict)  # tensor -> the buffer that holds its bytes
@@ -220,11 +221,6 @@ class Program:
     def recording(self) -> Recording | None:
         """What is kept of the last inferences; None where nothing is."""
         return Recording.of(self.view, self.states, self.options.record)
-
-    @property
-    def pointer_bytes(self) -> int:
-        """Bytes of a pointer of the target."""
-        return 8 if self.cpu == HOST else 4
 
     @property
     def code_file(self) -> str:

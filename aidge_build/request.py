@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
 from aidge_build.contract.library import Library
+from aidge_build.cores import Core
 from aidge_build.importers.dims import Bound
 from aidge_build.operators.base import Operator
 from aidge_build.program import Options
@@ -30,7 +31,7 @@ class CompileRequest:
     target: Target
     target_name: str
     board: Board | None = None
-    cpu: str = ""  # gcc's -mcpu name, "host" for this machine, "" where code for any core was asked for
+    core: Core | None = None  # None where code for any core was asked for
     external: Mapping[str, bytes] = field(default_factory=dict)
     bind: Mapping[str, Bound] = field(default_factory=dict)
     signature: str = ""  # of a .tflite file: whose graph is compiled; "" for the first
@@ -41,3 +42,8 @@ class CompileRequest:
     float_model: bytes | None = None  # what the file holds, where `model` was quantized from it
     notices: tuple[str, ...] = ()  # of what was done before
     words: tuple[str, ...] = ()  # the options of the command that are no paths: the request, with the same files
+
+    @property
+    def cpu(self) -> str:
+        """The core's name, with what is left out of it: "cortex-m33+nodsp", "host" for this machine, "" for any core."""
+        return self.core.cpu if self.core else ""

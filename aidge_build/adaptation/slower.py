@@ -10,7 +10,7 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
-from aidge_build.cores import ASSEMBLY, NO_ASSEMBLY, LeftOut, left_out, with_implied
+from aidge_build.cores import ASSEMBLY, NO_ASSEMBLY, Core, LeftOut
 from aidge_build.graph.dtype import DType
 
 SOFT_FLOAT = "float32_soft"  # of `per_mac` in library.toml: float32 without an FPU
@@ -30,10 +30,10 @@ class _Layer:
     lacking: frozenset[str]
 
 
-def slower_notices(assignment: Assignment, libraries: Sequence[Library], target: Target, cpu: str) -> tuple[str, ...]:
+def slower_notices(assignment: Assignment, libraries: Sequence[Library], target: Target, core: Core | None) -> tuple[str, ...]:
     """One line where flags of the build choose slower kernels than the core has: the flag, what it costs, what would help."""
-    missing = left_out(cpu, target.features)
-    layers = list(_layers(assignment, libraries, target, missing)) if missing else []
+    missing = core.left_out(target.features) if core else {}
+    layers = list(_layers(assignment, libraries, target, core, missing)) if core and missing else []
     if not layers:
         return ()
     causes = [missing[feature] for feature in sorted(set().union(*(layer.lacking for layer in layers)))]
@@ -48,7 +48,7 @@ def slower_notices(assignment: Assignment, libraries: Sequence[Library], target:
 
 
 def _layers(
-    assignment: Assignment, libraries: Sequence[Library], target: Target, missing: Mapping[str, LeftOut]
+    assignment: Assignment, libraries: Sequence[Library], target: Target, core: Core, missing: Mapping[str, LeftOut]
 ) -> Iterable[_Layer]:
     for node in assignment.view.nodes:
         taken = assignment.choices[node.name].kernel
@@ -56,7 +56,7 @@ def _layers(
             continue
         view = assignment.node_view(node)
         for library in libraries:
-            faster = _first_faster(library, view, taken, target, missing)
+            faster = _first_faster(library, view, taken, target, core, missing)
             if faster is not None:
                 yield _Layer(view, taken, faster, _lacking(faster, target))
                 break
@@ -65,14 +65,14 @@ def _layers(
 
 
 def _first_faster(
-    library: Library, view: NodeView, taken: Kernel, target: Target, missing: Mapping[str, LeftOut]
+    library: Library, view: NodeView, taken: Kernel, target: Target, core: Core, missing: Mapping[str, LeftOut]
 ) -> Kernel | None:
     """The kernel that the library would have for the node if nothing were left out, and only then; itself, if its assembly is."""
     if library.name == taken.library:
         return taken if _lacking(taken, target) else None
     for kernel in library.kernels_for(view.node.type, view.operator.kinds()):
         lacking = _lacking(kernel, target)
-        more = with_implied(kernel.spec.features) > with_implied(taken.spec.features)
+        more = core.with_implied(kernel.spec.features) > core.with_implied(taken.spec.features)
         if lacking and lacking <= missing.keys() and (more or ASSEMBLY in lacking):
             if not kernel.rejection(view, (target.features | lacking) - {NO_ASSEMBLY}, target.rounding):
                 return kernel

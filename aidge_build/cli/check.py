@@ -14,6 +14,7 @@ from aidge_build.cli.linked import (
     add_memory_arguments,
     add_objects_argument,
     cache_line_of,
+    core_of,
     memories,
     stack_of,
 )
@@ -70,11 +71,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     regions = memories(arguments)
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
     uses, homeless = region_use(image, regions)
-    stack = stack_of(elf, image, claims, arguments.max_stack is not None)
+    stack = stack_of(elf, image, claims, core_of(arguments, image), required=arguments.max_stack is not None)
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     findings = in_order(
         [
-            *check_image(image, claims, plans, uses, homeless, agreed),
+            *check_image(image, claims, plans, uses, homeless, agreed, arguments.board_path),
             *_check_reach(image, claims, stack),
             *check_contents(image, uses, arguments.max_flash),
             *check_dma(image, claims, named, cache_line_of(arguments), regions),

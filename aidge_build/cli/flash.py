@@ -13,6 +13,7 @@ from aidge_build.cli import check
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.linked import add_agreed_arguments, add_objects_argument
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cores import Core
 from aidge_build.elf import read_image
 from aidge_build.elf.uf2 import uf2_of
 from aidge_build.errors import CheckFailed
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     _require_check(arguments)
     runner = choose_runner(board, arguments.runner)
     if arguments.debug:
-        return _debug(arguments, runner)
+        return _debug(arguments, runner, board.core)
     if runner.copies:
         return _copy_uf2(arguments, runner)
     command = flash_command(runner, arguments.elf)
@@ -91,8 +92,8 @@ def _copy_uf2(arguments: argparse.Namespace, runner: Runner) -> Outcome:
     return Outcome([copied], {"drive": str(drive)})
 
 
-def _debug(arguments: argparse.Namespace, runner: Runner) -> Outcome:
-    server, gdb = debug_commands(runner, arguments.elf)
+def _debug(arguments: argparse.Namespace, runner: Runner, core: Core) -> Outcome:
+    server, gdb = debug_commands(runner, arguments.elf, core)
     lines = [f"{shlex.join(server)} &", shlex.join(gdb)]
     if arguments.dry_run:
         return Outcome(lines, {"commands": [server, gdb]})

@@ -7,12 +7,11 @@ import argparse
 from pathlib import Path
 
 from aidge_build.boards import Region, load_board
+from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.options import CHECK, add_options, options_named
 from aidge_build.toolchain import disassemble
-
-_CORTEX_M, _COMPUTERS = "ARM", ("X86_64", "386", "AARCH64")
 
 
 def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,19 +71,28 @@ def _computing(image: Image, claims: tuple[Claim, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], required: bool) -> StackUse | None:
+def core_of(arguments: argparse.Namespace, image: Image) -> Core | None:
+    """The core of the board that the command names, if the program is for it, or else one of those that such programs run on."""
+    if arguments.board:
+        core = load_board(arguments.board, arguments.board_path).core
+        if image.machine in core.machines:
+            return core
+    return core_of_machine(image.machine, arguments.board_path)
+
+
+def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | None, *, required: bool) -> StackUse | None:
     """The bounds of the stack; None for programs of a computer, whose stack nobody counts. `required`: or an error."""
-    if image.machine != _CORTEX_M:
+    if core is None or core.stack != THUMB:
         if required:
             raise AidgeError(
                 f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf), code="STK02"
             )
-        if image.machine in _COMPUTERS:
+        if core is not None and core.is_native:
             return None
         unread = StackBound(None, (), f"the program is for {image.machine}, code is read for Cortex-M alone")
         return StackUse(unread, {}, unread, None)
     try:
-        return stack_use(image, read_disassembly(disassemble(elf)), _computing(image, claims))
+        return stack_use(image, read_disassembly(disassemble(elf, core)), _computing(image, claims))
     except MissingTool as error:
         if required:
             raise

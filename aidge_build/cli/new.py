@@ -100,7 +100,6 @@ def _values(project: str, build: str, board: Board, model: Path, board_path: lis
     add_model_arguments(parser)
     where = [f"--board={board.name}", *(f"--board-path={folder}" for folder in board_path)]
     manifest = compile(load(parser.parse_args([*where, "--", str(model)]), name)).manifest
-    prefix = os.environ.get("AIDGE_TOOLCHAIN_PREFIX") or "arm-none-eabi-"
     return {
         "project": project,
         "build": build,
@@ -110,7 +109,7 @@ def _values(project: str, build: str, board: Board, model: Path, board_path: lis
         "title": board.title,
         "cpu": board.cpu,
         "host": board.is_host,
-        "compiler": "cc" if board.is_host else prefix + "gcc",
+        "compiler": "cc" if board.is_host else board.core.prefix + "gcc",
         "flags": list(board.compiler_flags),
         "link_flags": [*board.link_flags, *([] if board.is_host else ["-T", "board/link.ld"])],
         "qemu": board.emulator.machine if board.emulator and board.emulator.kind == "qemu" else "",

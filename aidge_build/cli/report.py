@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from aidge_build.accuracy.drawing import layers_drawing
-from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
+from aidge_build.cli.linked import add_memory_arguments, core_of, memories, stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import read_claims, read_image
 from aidge_build.errors import AidgeError
@@ -58,9 +58,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     plans = [read_json(path, PLAN, "REPORT", "N.plan.json of `compile`") for path in arguments.plan]
     measured = read_json(arguments.counts, COUNTS, "REPORT", "what `run --json` printed") if arguments.counts else None
-    document = make_document(
-        image, claims, attribute(image, claims, regions), plans, measured, stack_of(arguments.elf, image, claims, required=False)
-    )
+    stack = stack_of(arguments.elf, image, claims, core_of(arguments, image), required=False)
+    document = make_document(image, claims, attribute(image, claims, regions), plans, measured, stack)
     measures = [read_accuracy(path) for path in arguments.accuracy]
     beside = _beside_float(arguments.layers)
     if arguments.html:

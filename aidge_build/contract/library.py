@@ -24,7 +24,7 @@ from aidge_build.contract.length import Length, lengths_of
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import Demands, ImplSpec, NodeView
-from aidge_build.cores import CPU_FEATURES, NO_ASSEMBLY
+from aidge_build.cores import NO_ASSEMBLY, known_features
 from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
@@ -317,12 +317,12 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
 
 def _check_default(manifest: Mapping, where: str) -> None:
     wanted = manifest.get("default_for", [])
-    if any(feature not in CPU_FEATURES for feature in wanted):
+    if any(feature not in known_features() for feature in wanted):
         raise AidgeError(
             f"`default_for` wants a list of what a core must have, got {wanted!r}",
             where=where,
             code="LIBRARY",
-            tried=CPU_FEATURES,
+            tried=known_features(),
         )
     if "default_for" in manifest and manifest.get("language", "c") != "c":
         raise AidgeError(

@@ -146,6 +146,19 @@ def read_image(path: Path) -> Image:
         ) from error
 
 
+def machine_of(path: Path) -> str:
+    """The machine that the ELF file `path` is for ("ARM"); "" where that cannot be read."""
+    try:
+        with open_regular(path, "ELF") as stream:
+            return _machine(ELFFile(stream))
+    except (ELFError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+
+
+def _machine(elf: ELFFile) -> str:
+    return str(elf["e_machine"]).removeprefix("EM_")
+
+
 def _read(elf: ELFFile, path: str) -> Image:
     if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
         raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
@@ -168,7 +181,7 @@ def _read(elf: ELFFile, path: str) -> Image:
     grouped = {name: tuple(members) for name, members in by_name.items()}
     return Image(
         path,
-        str(elf["e_machine"]).removeprefix("EM_"),
+        _machine(elf),
         _architecture(elf),
         elf["e_entry"],
         sections,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from aidge_build.elf.agreed import NOTHING_AGREED, Agreed
 from aidge_build.elf.arena_proof import check_buffers
@@ -38,12 +39,13 @@ def check_image(
     uses: Sequence[RegionUse],
     homeless: Sequence[Section],
     agreed: Agreed = NOTHING_AGREED,
+    folders: Sequence[Path] = (),
 ) -> tuple[Finding, ...]:
-    """Every finding about memory."""
+    """Every finding about memory. `folders`: those of boards, where the cores of models are looked for, too."""
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
-        findings += check_machine(image, claim)
+        findings += check_machine(image, claim, folders)
         findings += _check_source(claim)
         if not image.symbols:
             findings.append(

@@ -19,6 +19,6 @@ def cycles_of(elf: Path, board: Board) -> InstructionCycles | None:
     if model is None:
         return None
     try:
-        return InstructionCycles(instruction_cycles(model, read_disassembly(disassemble(elf))), model.taken_cycles)
+        return InstructionCycles(instruction_cycles(model, read_disassembly(disassemble(elf, board.core))), model.taken_cycles)
     except MissingTool:
         return None

@@ -13,7 +13,6 @@ from aidge_build.emulate.native_code import shared_library
 from aidge_build.emulate.program import NO_ADDRESS, Program, RunResult, Steps
 from aidge_build.errors import AidgeError, MissingTool
 
-_QEMU = "qemu-system-arm"
 # What the start-up code prints when the core takes a fault.
 _FAULT = re.compile(r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8}) address ([0-9a-f]{8}))?$", re.MULTILINE)
 _BUS_FAULT_ADDRESS_VALID = 1 << 15
@@ -24,23 +23,25 @@ def run_in_qemu(program: Program) -> RunResult:
 
     QEMU serves semihosting files itself, relative to the work folder.
     """
-    executable = shutil.which(_QEMU)
+    core = program.board.core
+    machine = program.board.emulator.machine if program.board.emulator else ""
+    if not machine or not core.qemu:
+        raise AidgeError("QEMU has no machine for it", where=f"board {program.board.name}", code="RUN")
+    executable = shutil.which(core.qemu)
     if executable is None:
         raise MissingTool(
-            f"board {program.board.name} runs in {_QEMU}, which is not on this machine",
-            hint="apt install qemu-system-arm",
+            f"board {program.board.name} runs in {core.qemu}, which is not on this machine",
+            hint=f"apt install {' '.join(core.qemu_packages)}" if core.qemu_packages else f"put {core.qemu} on the PATH",
             code="EMULATOR",
         )
-    machine = program.board.emulator.machine if program.board.emulator else ""
-    if not machine:
-        raise AidgeError("QEMU has no machine for it", where=f"board {program.board.name}", code="RUN")
     with tempfile.TemporaryDirectory() as folder:
         return _run(program, executable, machine, Path(folder))
 
 
 def _run(program: Program, executable: str, machine: str, folder: Path) -> RunResult:
     slots = program.layer_slots()
-    plugin = shared_library("qemu_plugin", program.work_folder) if program.count else None
+    counts_calls = program.count and program.board.core.calls
+    plugin = shared_library("qemu_plugin", program.work_folder) if counts_calls else None
     console, counts = folder / "console", folder / "counts"
     words = "".join(f",arg={_escape(word)}" for word in program.arguments)
     command = [
@@ -56,6 +57,7 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         f"file,id=console,path={_escape(str(console))}",
         "-semihosting-config",
         f"enable=on,target=native,chardev=console{words}",
+        *program.board.core.qemu_flags,
         "-kernel",
         str(Path(program.image.path).resolve()),
     ]
@@ -98,6 +100,7 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, slots: tuple[
     fields = [
         _escape(str(plugin)),
         f"out={_escape(str(counts))}",
+        f"calls={program.board.core.calls}",
         f"run={run}",
         f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
@@ -144,6 +147,6 @@ def _raise_on_failure(program: Program, result: subprocess.CompletedProcess, std
             hint="QEMU 4.2 to 8.1, or run without counts",
             code="EMULATOR",
         )
-    if result.returncode < 0 or "Lockup" in result.stderr or result.stderr.startswith(_QEMU):
+    if result.returncode < 0 or "Lockup" in result.stderr or result.stderr.startswith(program.board.core.qemu):
         first = next(iter(result.stderr.strip().splitlines()), f"ended by signal {-result.returncode}")
         raise program.failure(f"QEMU stopped: {first}")

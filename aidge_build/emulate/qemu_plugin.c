@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts, the lowest stack address that was written, and how
  * many bytes of stretches of memory (arenas) the runs wrote.
- * Arguments: out=FILE run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N and layer=ADDRESS, sorted by address, once per layer.
+ * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N and layer=ADDRESS, sorted by address, once per layer.
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include "counting.h"
 
@@ -120,8 +120,36 @@ static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
                 watches[index].written[at] = 1;
 }
 
+/* Which instructions call, and which branch to themselves, depends on the instruction set. */
+enum { THUMB, RISCV };
+static int instruction_set = THUMB;
+
+static bool is_riscv_call(const uint8_t *bytes, size_t size)
+{
+    if (size == 2) /* c.jal on 32-bit cores; c.jalr: a register, and not the one that c.ebreak has in its place */
+        return ((bytes[1] & 0xE0) == 0x20 && (bytes[0] & 3) == 1) ||
+               ((bytes[1] & 0xF0) == 0x90 && (bytes[0] & 0x7F) == 2 && ((bytes[1] & 0x0F) != 0 || (bytes[0] & 0x80) != 0));
+    return (bytes[0] == 0xEF || (bytes[0] == 0xE7 && (bytes[1] & 0x70) == 0)) && (bytes[1] & 0x0F) == 0; /* jal, jalr: link in ra */
+}
+
+static bool is_riscv_loop(const uint8_t *bytes, size_t size)
+{
+    if (size == 2) /* c.j to itself */
+        return bytes[1] == 0xA0 && bytes[0] == 0x01;
+    return bytes[0] == 0x6F && bytes[1] == 0 && bytes[2] == 0 && bytes[3] == 0; /* jal zero, 0 */
+}
+
+static bool is_loop(const uint8_t *bytes, size_t size)
+{
+    if (instruction_set == RISCV)
+        return is_riscv_loop(bytes, size);
+    return size == 2 && bytes[0] == 0xFE && bytes[1] == 0xE7; /* "b ." */
+}
+
 static bool is_call(const uint8_t *bytes, size_t size)
 {
+    if (instruction_set == RISCV)
+        return is_riscv_call(bytes, size);
     if (size == 2) /* blx register */
         return bytes[1] == 0x47 && (bytes[0] & 0x87) == 0x80;
     return (bytes[1] & 0xF8) == 0xF0 && (bytes[3] & 0xD0) == 0xD0; /* bl label */
@@ -140,7 +168,7 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     block->instructions = (uint32_t)count;
     block->layer = counting_find(&counting, block->address);
     block->calls = is_call(bytes, size);
-    block->endless = count == 1 && size == 2 && bytes[0] == 0xFE && bytes[1] == 0xE7; /* "b ." */
+    block->endless = count == 1 && is_loop(bytes, size);
     qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
     for (size_t index = 0; index < count && (stack_high != stack_low || watch_count != 0); index++)
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(code, index), on_write, NO_REGISTERS, MEMORY_WRITES, NULL);
@@ -180,6 +208,8 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             counting.step_address = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "main=", 5) == 0)
             counting.main_address = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "calls=", 6) == 0)
+            instruction_set = strcmp(value, "riscv") == 0 ? RISCV : THUMB;
         else if (strncmp(arguments[index], "limit=", 6) == 0)
             counting.limit = strtoull(value, NULL, 0);
         else if (strncmp(arguments[index], "layer=", 6) == 0)

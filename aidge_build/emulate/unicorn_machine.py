@@ -20,17 +20,6 @@ from aidge_build.emulate.block_counter import make_counter
 from aidge_build.emulate.program import Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
 
-_CPU_MODELS = {
-    "cortex-m0": arm_const.UC_CPU_ARM_CORTEX_M0,
-    "cortex-m0plus": arm_const.UC_CPU_ARM_CORTEX_M0,
-    "cortex-m1": arm_const.UC_CPU_ARM_CORTEX_M0,
-    "cortex-m3": arm_const.UC_CPU_ARM_CORTEX_M3,
-    "cortex-m4": arm_const.UC_CPU_ARM_CORTEX_M4,
-    "cortex-m7": arm_const.UC_CPU_ARM_CORTEX_M7,
-    "cortex-m33": arm_const.UC_CPU_ARM_CORTEX_M33,
-    # Unicorn has no Armv8-M Baseline core; this one has all of its instructions, and others, which `tests/kernels` look for.
-    "cortex-m23": arm_const.UC_CPU_ARM_CORTEX_M33,
-}
 _SYSTEM = Region("SYSTEM", 0xE0000000, 0x100000, "ram", ())
 _NEVER = 0xFFFFFFFE
 _BREAKPOINT = 7
@@ -64,12 +53,12 @@ class Machine:
     def __init__(self, program: Program):
         self.program = program
         board = program.board
-        core = board.cpu.partition("+")[0]  # what an extension leaves out is not asked for
-        if core not in _CPU_MODELS:
+        model = getattr(arm_const, f"UC_CPU_ARM_{board.core.unicorn}", None)  # what an extension leaves out is not asked for
+        if model is None:
             raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint='emulator = "qemu"', code="RUN")
         self.memories: dict[Region, mmap.mmap] = {}
         self.machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
-        self.machine.ctl_set_cpu_model(_CPU_MODELS[core])
+        self.machine.ctl_set_cpu_model(model)
         for region in board.regions:
             self.map(region)
         self.map(_SYSTEM)

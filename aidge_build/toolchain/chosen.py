@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aidge_build.cores import Core
 from aidge_build.errors import AidgeError, MissingTool
 
 COMPILER_VARIABLE = "AIDGE_CC"
-_TARGET = "arm-none-eabi"
 _CPLUSPLUS_NAMES = (("clang", "clang++"), ("gcc", "g++"))
 # What only gcc has a word for, and what it stands for is what others do without it.
 _ONLY_GCC = frozenset({"-mfpu=auto"})
-# The C library's objects have enums of few bytes, and say nothing of the stack: a linker that is told to take warnings seriously
-# refuses them beside objects that differ.
-_LIKE_LIBRARY = ("-fshort-enums",)
+# The C library's objects say nothing of the stack: a linker that is told to take warnings seriously refuses them beside others.
 LINK_FLAGS = ("-Wl,-z,noexecstack",)
 
 
@@ -41,11 +39,11 @@ class Chosen:
         return [flag for flag in flags if self.is_gcc or flag not in _ONLY_GCC]
 
 
-def chosen_compiler(linker: str) -> Chosen | None:
+def chosen_compiler(linker: str, core: Core) -> Chosen | None:
     """What AIDGE_CC names, a command with its first words; None where it is not set.
 
     `linker`: the gcc whose C library programs are linked with: its headers are found, too. A clang compiles for bare metal unless
-    its words name a target. Raises MissingTool for a program that is not there, AidgeError for one that is no compiler for Arm.
+    its words name a target. Raises MissingTool for a program that is not there, AidgeError for one that compiles for other cores.
     """
     setting = os.environ.get(COMPILER_VARIABLE, "")
     first, *words = _words(setting) or [""]
@@ -56,17 +54,17 @@ def chosen_compiler(linker: str) -> Chosen | None:
         raise MissingTool(
             f"there is no program '{first}'", where=COMPILER_VARIABLE, hint="a path, or a name on the PATH", code="TOOLCHAIN"
         )
-    words += _target(program, words)
+    words += _target(program, words, core)
     macros = _macros(program, words)
-    if "__ARM_EABI__" not in macros:
+    if not macros or core.defines and core.defines not in macros:
         raise AidgeError(
-            f"'{setting}' does not compile C for Arm's ABI",
+            f"'{setting}' does not compile C for {core.name}: it does not define {core.defines}",
             where=COMPILER_VARIABLE,
-            hint=f"a clang or a gcc, with the words that it needs: 'clang --target={_TARGET}'",
+            hint=f"a clang or a gcc, with the words that it needs: 'clang --target={core.clang_target}'",
             code="TOOLCHAIN",
         )
     words += ["-fno-pie"] if "__pie__" in macros else []  # nobody on a board fills in a table of addresses
-    words += [*_LIKE_LIBRARY, *(f"-isystem{folder}" for folder in _library_headers(linker))]
+    words += [*core.like_library, *(f"-isystem{folder}" for folder in _library_headers(linker))]
     return Chosen(program, _cplusplus(program), tuple(words), "__clang__" not in macros)
 
 
@@ -77,10 +75,12 @@ def _words(setting: str) -> list[str]:
         raise AidgeError(f"'{setting}' is no command: {error}", where=COMPILER_VARIABLE, code="TOOLCHAIN") from None
 
 
-def _target(program: str, words: Sequence[str]) -> list[str]:
+def _target(program: str, words: Sequence[str], core: Core) -> list[str]:
     """The target of a clang whose words name none: by itself it compiles for the machine that it runs on."""
     named = any(re.match(r"--?target\b", word) for word in words)
-    return [] if named or "__clang__" not in _macros(program, words) else [f"--target={_TARGET}"]
+    if named or not core.clang_target or "__clang__" not in _macros(program, words):
+        return []
+    return [f"--target={core.clang_target}"]
 
 
 def _macros(program: str, words: Sequence[str]) -> set[str]:

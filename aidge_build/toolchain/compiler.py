@@ -13,15 +13,13 @@ from pathlib import Path
 
 from aidge_build import machine
 from aidge_build.boards import Board
+from aidge_build.cores import PREFIX_VARIABLE
 from aidge_build.elf.overflow import read_overflows
 from aidge_build.elf.undefined import read_undefined
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.report.wrong_header import second_names
 from aidge_build.toolchain.chosen import Chosen, chosen_compiler
 
-PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
-DEFAULT_PREFIX = "arm-none-eabi-"
-_CROSS_CPLUSPLUS = f"{DEFAULT_PREFIX}g++"
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
 _CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")
 _ERROR_LINE = re.compile(
@@ -58,7 +56,7 @@ class Compiler:
         """Runs a command; a failure is an AidgeError with the first error line (COMPILE, LINK, LINK_OVERFLOW or LINK_HEADER)."""
         environment = {**os.environ, "LC_ALL": "C"}
         result = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
-        if result.returncode != 0 and command[0] == self.cplusplus and Path(command[0]).name == _CROSS_CPLUSPLUS:
+        if result.returncode != 0 and command[0] == self.cplusplus and Path(command[0]).name == machine.CROSS_CPLUSPLUS_DRIVER:
             _require_cplusplus_library(where)
         if result.returncode != 0:
             raise _failure(result.stderr, where)
@@ -83,8 +81,13 @@ def _require_cplusplus_library(where: str) -> None:
         raise MissingTool("the C++ library of the cross compiler is missing", where=where, hint=f"apt install {packages}")
 
 
+def installing(packages: Sequence[str]) -> str:
+    """`apt install A B, or `; "" where nobody says which packages help."""
+    return f"apt install {' '.join(packages)}, or " if packages else ""
+
+
 def find_compiler(board: Board) -> Compiler:
-    """The compiler for `board`: the native one for the host, else `AIDGE_TOOLCHAIN_PREFIX` or arm-none-eabi-gcc on the PATH.
+    """The compiler for `board`: the native one for the host, else gcc with the prefix of its core on the PATH.
 
     Where AIDGE_CC names another compiler for boards, that one compiles. Raises MissingTool with the package to install.
     """
@@ -95,15 +98,15 @@ def find_compiler(board: Board) -> Compiler:
                 "this machine has no C compiler", tried=("$CC", "cc", "gcc", "clang"), hint="apt install gcc", code="TOOLCHAIN"
             )
         return compiler
-    prefix = os.environ.get(PREFIX_VARIABLE) or DEFAULT_PREFIX
+    prefix = board.core.prefix
     c = shutil.which(f"{prefix}gcc")
     if c is None:
         raise MissingTool(
             f"board {board.name} needs {prefix}gcc, which is not on this machine",
-            hint=f"apt install gcc-arm-none-eabi libnewlib-arm-none-eabi, or set {PREFIX_VARIABLE}",
+            hint=f"{installing(board.core.packages)}set {PREFIX_VARIABLE}",
             code="TOOLCHAIN",
         )
-    return Compiler(c, shutil.which(f"{prefix}g++"), chosen_compiler(c))
+    return Compiler(c, shutil.which(f"{prefix}g++"), chosen_compiler(c, board.core))
 
 
 def find_host_compiler() -> Compiler | None:

@@ -8,18 +8,26 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from aidge_build.cores import PREFIX_VARIABLE, Core, core_of_machine
+from aidge_build.elf.image import machine_of
 from aidge_build.errors import AidgeError, MissingTool
-from aidge_build.toolchain.compiler import DEFAULT_PREFIX, PREFIX_VARIABLE
+from aidge_build.toolchain.compiler import installing
 
 
-def disassemble(elf: Path) -> str:
-    """The text of `objdump -d`; MissingTool when the toolchain has no objdump on this machine."""
-    name = f"{os.environ.get(PREFIX_VARIABLE) or DEFAULT_PREFIX}objdump"
+def disassemble(elf: Path, core: Core | None = None) -> str:
+    """The text of `objdump -d`; by default by the toolchain of the built-in cores for whose machine the program is.
+
+    MissingTool when the toolchain has no objdump on this machine.
+    """
+    core = core or core_of_machine(machine_of(elf))
+    if core is None:
+        raise MissingTool(f"{elf.name}: no core is known whose toolchain reads it", hint="name the board", code="TOOLCHAIN")
+    name = f"{core.prefix}objdump"
     program = shutil.which(name)
     if program is None:
         raise MissingTool(
             f"{name} is not on this machine",
-            hint=f"apt install binutils-arm-none-eabi, or set {PREFIX_VARIABLE}",
+            hint=f"{installing(core.objdump_packages)}set {PREFIX_VARIABLE}",
             code="TOOLCHAIN",
         )
     result = subprocess.run(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.boards import Board
+from aidge_build.cores import Core
 from aidge_build.errors import AidgeError, MissingTool
 
 GDB_PORT = 3333
@@ -54,17 +55,18 @@ def flash_command(runner: Runner, elf: Path) -> list[str]:
     return _RUNNERS[runner.name][1](runner.target, str(elf))
 
 
-def debug_commands(runner: Runner, elf: Path) -> tuple[list[str], list[str]]:
+def debug_commands(runner: Runner, elf: Path, core: Core) -> tuple[list[str], list[str]]:
     """The command that serves gdb, and the one of gdb itself, which stops in main."""
     if runner.copies:
         raise AidgeError(
             "a boot loader cannot debug", where=f"runner {runner.name}", hint="connect a probe and name its runner", code="FLASH"
         )
-    gdb = next(filter(None, map(shutil.which, ("arm-none-eabi-gdb", "gdb-multiarch"))), None)
+    names = (f"{core.prefix}gdb", "gdb-multiarch")
+    gdb = next(filter(None, map(shutil.which, names)), None)
     if gdb is None:
         raise MissingTool(
-            "there is no gdb for Arm on this machine",
-            tried=("arm-none-eabi-gdb", "gdb-multiarch"),
+            f"there is no gdb for {core.name} on this machine",
+            tried=names,
             hint="apt install gdb-multiarch",
             code="FLASH",
         )

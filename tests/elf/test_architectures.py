@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.cores import architecture_of
+from aidge_build.cores import load_core
 from aidge_build.elf import read_image
 from tests.elf.own_script import SCRIPT, link, program
 from tests.programs import needs_cross_compiler
@@ -24,4 +24,4 @@ CORES = {
 @pytest.mark.parametrize("core", CORES)
 def test_a_program_says_its_architecture(tmp_path, core):
     elf = link(tmp_path, program(), SCRIPT, cpu=(f"-mcpu={core}", "-mthumb"))
-    assert read_image(elf).architecture == CORES[core] == architecture_of(core)
+    assert read_image(elf).architecture == CORES[core] == load_core(core).architecture

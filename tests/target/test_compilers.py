@@ -102,8 +102,8 @@ def compiler_in(elf: Path) -> str:
     "setting, message",
     [
         ("no-such-clang --target=arm-none-eabi", "AIDGE_CC: there is no program 'no-such-clang'"),
-        ("cc", "AIDGE_CC: 'cc' does not compile C for Arm's ABI"),
-        ("true", "AIDGE_CC: 'true' does not compile C for Arm's ABI"),
+        ("cc", "AIDGE_CC: 'cc' does not compile C for cortex-m0: it does not define __ARM_EABI__"),
+        ("true", "AIDGE_CC: 'true' does not compile C for cortex-m0: it does not define __ARM_EABI__"),
         ("clang '", "AIDGE_CC: 'clang '' is no command"),
     ],
 )
@@ -117,7 +117,7 @@ def test_what_is_no_compiler_for_arm_is_refused_with_its_name(setting, message, 
 
 def test_without_the_variable_the_boards_gcc_compiles(monkeypatch):
     monkeypatch.setenv(COMPILER_VARIABLE, " ")
-    assert chosen_compiler("arm-none-eabi-gcc") is None
+    assert chosen_compiler("arm-none-eabi-gcc", load_board("microbit").core) is None
     found = find_compiler(load_board("microbit"))
     assert found.compiling(Path("a.c"), ["-Os"]) == [shutil.which("arm-none-eabi-gcc"), "-Os"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import list_boards, load_board
-from aidge_build.cores import core_features
+from aidge_build.cores import load_core
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, default_libraries, find_libraries, load, load_libraries
 
@@ -39,7 +39,7 @@ def libraries(*words: str) -> list[str]:
     ],
 )
 def test_features_follow_from_the_core_its_extensions_and_the_fpu(cpu, fpu, features):
-    assert core_features(cpu, fpu) == frozenset(features.split())
+    assert load_core(cpu).features_with(fpu) == frozenset(features.split())
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_features_follow_from_the_core_its_extensions_and_the_fpu(cpu, fpu, feat
 )
 def test_an_unknown_core_or_extension_is_refused(cpu, message):
     with pytest.raises(AidgeError, match=message):
-        core_features(cpu)
+        load_core(cpu)
 
 
 @pytest.mark.parametrize("name", [name for name in list_boards() if name != "host"])
 def test_a_core_gets_the_libraries_of_the_boards_that_have_it(name):
     board = load_board(name)
-    assert core_features(board.cpu, board.fpu) == board.features
+    assert load_core(board.cpu).features_with(board.fpu) == board.core.features_with(board.fpu) == board.features
     assert libraries(f"--cpu={board.cpu}", *([f"--fpu={board.fpu}"] if board.fpu else [])) == list(board.libs)
 
 
@@ -70,6 +70,11 @@ def test_a_named_library_comes_before_the_features():
     assert libraries("--cpu=cortex-m4", "--fpu=auto", "--lib=ref") == ["ref"]
 
 
+def chosen(found: dict[str, Path], cpu: str, fpu: str = "") -> list[str]:
+    core = load_core(cpu)
+    return default_libraries(found, core.features_with(fpu), core)
+
+
 def write(folder: Path, name: str, line: str) -> None:
     (folder / name).mkdir()
     (folder / name / "library.toml").write_text(f'name = "{name}"\n{line}\n')
@@ -84,17 +89,10 @@ def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
     }.items():
         write(tmp_path, name, line)
     found = find_libraries([tmp_path])
-    assert default_libraries(found, core_features("cortex-m4", "auto")) == [
-        "fast",
-        "less",
-        "cortexm",
-        "armv7m",
-        "anywhere",
-        "ref",
-    ]
-    assert default_libraries(found, core_features("cortex-m4")) == ["less", "cortexm", "armv7m", "anywhere", "ref"]
-    assert default_libraries(found, core_features("cortex-m3")) == ["armv7m", "anywhere", "ref"]
-    assert default_libraries(found, core_features("cortex-m0")) == ["armv6m", "anywhere", "ref"]
+    assert chosen(found, "cortex-m4", "auto") == ["fast", "less", "cortexm", "armv7m", "anywhere", "ref"]
+    assert chosen(found, "cortex-m4") == ["less", "cortexm", "armv7m", "anywhere", "ref"]
+    assert chosen(found, "cortex-m3") == ["armv7m", "anywhere", "ref"]
+    assert chosen(found, "cortex-m0") == ["armv6m", "anywhere", "ref"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ import numpy
 import onnx
 
 from aidge_build import cli
-from aidge_build.installed import kernel_folder
+from aidge_build.cores import FOLDER
+from aidge_build.installed import board_folder, kernel_folder
 from aidge_build.onnx_format.node_cases import node_cases
+from aidge_build.settings import BASES
 from tools.fuzz import mutations
 from tools.fuzz.model_mutations import damaged_model
 from tools.fuzz.seeds import models, plan_of, programs
@@ -168,7 +170,8 @@ def _printed(words: list[str]) -> bytes:
 
 
 def _boards(folder: Path) -> Files:
-    seeds = [path.read_bytes() for path in sorted((kernel_folder().parent / "boards").glob("**/*.toml"))]
+    folders = (board_folder(), board_folder() / BASES)
+    seeds = [path.read_bytes() for place in folders for path in sorted(place.glob("*.toml"))]
     model = folder / "good.onnx"
     model.write_bytes(models()[0])
     where = ["--board", "mine", "--board-path", str(folder / "boards")]
@@ -178,6 +181,18 @@ def _boards(folder: Path) -> Files:
         ["link-script", *where, "--out", str(folder / "link.ld")],
     ]
     return Files(folder, seeds, mutations.damaged_toml, "boards/mine.toml", commands)
+
+
+def _cores(folder: Path) -> Files:
+    seeds = [path.read_bytes() for path in sorted((board_folder() / FOLDER).glob("**/*.toml"))]
+    model = folder / "good.onnx"
+    model.write_bytes(models()[0])
+    (folder / "boards").mkdir()
+    (folder / "boards" / "mine.toml").write_text('extends = "stm32f7"\ncpu = "mine"\n')
+    where = ["--board-path", str(folder / "boards")]
+    made = ["compile", str(model), "--name", "good", "--out", str(folder / "out"), *where]
+    commands = [["boards", "mine", *where], [*made, "--cpu", "mine"], [*made, "--board", "mine"]]
+    return Files(folder, seeds, mutations.damaged_toml, "boards/cores/mine.toml", commands)
 
 
 def _libraries(folder: Path) -> Files:
@@ -231,6 +246,7 @@ KINDS: dict[str, Callable[[Path], Models | TfliteModels | Files]] = {
     "elf-headers": _headers,
     "plan": _plans,
     "board": _boards,
+    "core": _cores,
     "library": _libraries,
     "vectors": _vectors,
     "costs": _costs,

@@ -26,6 +26,7 @@ VERBS = (
     "plan",
     "explain",
     "export",
+    "package",
     "verify",
     "accuracy",
     "weights",

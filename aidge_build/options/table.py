@@ -134,7 +134,7 @@ QUANTIZATION = (
 )
 MODEL = Group(
     "A model",
-    "compile, plan, explain, export, verify",
+    "compile, plan, explain, export, package, verify",
     'env.AidgeModel("kws", "kws.onnx", ...)',
     "aidge_add_model(kws MODEL kws.onnx ...)",
     (

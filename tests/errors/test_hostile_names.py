@@ -13,6 +13,7 @@ import onnx
 import pytest
 
 from aidge_build.cli import VERBS
+from aidge_build.packages import targets
 from tests.command import Result, aidge_build
 
 EVIL = "\x1b]0;title\x07\x1b[2J\r\u202ec\u2066d\x9be\u2028f\nFORGED: \x7f"
@@ -107,6 +108,12 @@ LOOKED_AT: dict[str, list[tuple]] = {
     ],
     "explain": [("m.onnx",), ("nan.onnx", f"first{EVIL}"), ("m.onnx", EVIL)],
     "export": [("m.onnx", "--out", "folder"), ("nan.onnx", "--out", "folder")],
+    "package": [
+        *(("m.onnx", "--name", "m", "--for", target, "--out", "packages") for target in targets()),
+        ("nan.onnx", "--name", "m", "--for", "plain", "--out", "packages"),
+        ("m.onnx", "--name", "m", "--for", EVIL, "--out", "packages"),
+        ("m.onnx", "--name", "m", "--for", "plain", "--author", EVIL, "--out", "packages"),
+    ],
     "verify": [
         ("m.onnx", "--io-data", "m.npz"),
         ("m.onnx", "--io-data", "m.npz", "--layers"),
@@ -156,7 +163,7 @@ def test_hostile_names_reach_no_terminal_and_no_page(verb, folder, monkeypatch):
     for words in LOOKED_AT[verb]:
         assert_all_harmless(aidge_build(name, *words), (verb, *words))
     assert_all_harmless(aidge_build(name, "--json", *LOOKED_AT[verb][-1]), (verb, "--json"))
-    for path in folder.rglob("page.*"):
+    for path in [*folder.rglob("page.*"), *folder.glob("packages/*/**/*.*")]:
         assert_harmless(path.read_text(), path.name)
 
 

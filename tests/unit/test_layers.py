@@ -34,6 +34,7 @@ ROWS = (
         "training",
         "onnx_backend",
         "frontend",
+        "packages",
     ),
     ("compat",),
     ("cli", "__main__"),

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""The verb `package`: a model as what a user of an ecosystem imports."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.npz import read_npz
+from aidge_build.options import FILES, add_options
+from aidge_build.output import write_files
+from aidge_build.packages import Package, Publication, load_target, make_package, targets
+from aidge_build.packages.archive import names_in
+from aidge_build.packages.making import list_path
+from aidge_build.packages.target import Target
+from aidge_build.reading import fits, json_of
+
+SUMMARY = "write a model as a library of an ecosystem: Arduino, Rust, Zephyr, ..."
+_LIST = {"target": str, "files": [str]}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model_arguments(parser)
+    add_options(parser, FILES)
+    known = [load_target(name) for name in targets()]
+    experimental = [target.name for target in known if target.is_experimental]
+    about = "; ".join(f"{target.name}: {target.title}" for target in known)
+    parser.add_argument(
+        "--for",
+        dest="target",
+        required=True,
+        metavar="TARGET",
+        help=about + (f" (experimental, no tool of theirs has imported one: {', '.join(experimental)})" if experimental else ""),
+    )
+    parser.add_argument("--release", default="1.0.0", metavar="A.B.C", help="the version of the package (default: 1.0.0)")
+    parser.add_argument("--author", default="aidge_build", metavar="NAME", help="who publishes it, perhaps with <mail@address>")
+    parser.add_argument("--url", default="https://example.com/", help="its page, for manifests that want one")
+    parser.add_argument(
+        "--io-data", metavar="F.npz", help="inputs for its self-test, x or x_<input> (default: seeded ones, which need no flash)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    target = load_target(arguments.target)
+    publication = Publication(arguments.release, arguments.author, arguments.url)
+    request = load(arguments, arguments.name or Path(arguments.model).stem)
+    vectors = read_npz(Path(arguments.io_data)) if arguments.io_data else None
+    try:
+        package = make_package(request, target, publication, vectors)
+    except AidgeError as error:
+        raise error.within(arguments.io_data) if error.code == "VECTORS" and arguments.io_data else error
+    folder = Path(arguments.out)
+    place = folder / package.name
+    outdated = _replaced(place, package, target, request.name)
+    base = folder if package.is_archive else place
+    write_files({base / path: data for path, data in sorted(package.files.items())})
+    for path in outdated:
+        (place / path).unlink(missing_ok=True)
+    notices = [f"{request.file_name}: {notice}" for notice in package.manifest.get("notices", ())]
+    size = sum(map(len, package.files.values()))
+    what = f"{size:,} B" if package.is_archive else f"{len(package.files)} files"
+    experimental = " (experimental)" if target.is_experimental else ""
+    done = f"{place}: {target.title}{experimental}, {what}, arena {package.manifest['arena_bytes']:,} B. Now: {target.use}"
+    return Outcome(
+        [*notices, done],
+        {
+            "package": str(place),
+            "target": target.name,
+            "experimental": target.is_experimental,
+            "files": sorted(package.files),
+            "arena_bytes": package.manifest["arena_bytes"],
+        },
+    )
+
+
+def _replaced(place: Path, package: Package, target: Target, model: str) -> list[str]:
+    """The files of an older package of this model for this target that the new one has not; anything else is refused."""
+    if package.is_archive:
+        if place.exists() and not any(path.endswith(list_path(target, model)) for path in _archived(place)):
+            raise _something_else(place)
+        return []
+    if not place.exists():
+        return []
+    if not place.is_dir():
+        raise _something_else(place)
+    if not any(place.iterdir()):
+        return []
+    try:
+        data = (place / list_path(target, model)).read_bytes()
+        old = json_of(data, str(place), "WRITE", "name another folder")
+    except (OSError, AidgeError):
+        raise _something_else(place) from None
+    if not fits(old, _LIST) or old["target"] != target.name:
+        raise _something_else(place)
+    return [path for path in old["files"] if path not in package.files and _is_inside(path)]
+
+
+def _archived(place: Path) -> frozenset[str]:
+    try:
+        return names_in(place.read_bytes())
+    except OSError:
+        return frozenset()
+
+
+def _is_inside(path: str) -> bool:
+    """A list of files is data, too: what is removed lies in the package."""
+    return not Path(path).is_absolute() and ".." not in Path(path).parts
+
+
+def _something_else(place: Path) -> AidgeError:
+    return AidgeError(
+        "is there already, and no such package of this model",
+        where=str(place),
+        code="WRITE",
+        hint="name another folder with --out, or remove it",
+    )

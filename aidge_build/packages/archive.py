@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""A ZIP archive whose bytes depend on names and contents alone."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # that the format can say
+_UNIX, _READABLE = 3, 0o100644 << 16
+
+
+def zip_of(contents: Mapping[str, bytes]) -> bytes:
+    """The files by their paths, sorted. They are stored as they are: what compresses them is not the same on every machine."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+        for path, data in sorted(contents.items()):
+            entry = zipfile.ZipInfo(path, _EARLIEST)
+            entry.create_system, entry.external_attr = _UNIX, _READABLE
+            archive.writestr(entry, data)
+    return made.getvalue()
+
+
+def names_in(data: bytes) -> frozenset[str]:
+    """The paths in an archive; none in what is no archive."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return frozenset(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return frozenset()

@@ -28,10 +28,25 @@ def render_difference(old: dict, new: dict, where: str) -> str:
         lines += [_row(name, *(document.get(name, {}).get("used_bytes", 0) for document in (before, after))) for name in names]
     if old.get("stack_bound_bytes") is not None and new.get("stack_bound_bytes") is not None:
         lines.append(_row("stack bound", old["stack_bound_bytes"], new["stack_bound_bytes"]))
+    before, after = _counted(old), _counted(new)
+    lines += [
+        _row(f"instructions of `{_plain(name)}`", sum(before[name].values()), sum(after[name].values()))
+        for name in after
+        if name in before
+    ]
     for kind, title in _KINDS:
         changes = list(_changes(_sizes(old, kind), _sizes(new, kind)))
         if changes:
             lines += ["", f"| {title} | before | after | change |", "|---|---:|---:|---:|", *_shown(changes)]
+    for name in (name for name in after if name in before):
+        changes = list(_changes(before[name], after[name]))
+        if changes:
+            lines += [
+                "",
+                f"| Instructions of `{_plain(name)}` | before | after | change |",
+                "|---|---:|---:|---:|",
+                *_shown(changes),
+            ]
     return "\n".join(lines)
 
 
@@ -50,13 +65,29 @@ def _sizes(document: dict, kind: str) -> dict[tuple[str, str], int]:
     return sizes
 
 
+def _counted(document: dict) -> dict[str, dict[tuple[str, str], int]]:
+    """The instructions of an inference by model, of those that were counted: by layer, and what is around the layers."""
+    found = {}
+    for model in document.get("models", ()):
+        layers = {(model["model"], layer["symbol"]): layer.get("instructions") for layer in model["layers"]}
+        around = {("", "around the layers"): model.get("other_instructions") or 0}
+        counted = {key: count for key, count in layers.items() if count is not None}
+        if counted:
+            found[model["model"]] = {**counted, **around}
+    return found
+
+
 def _changes(old: dict, new: dict) -> Iterator[tuple[str, int, int]]:
     """The largest change first."""
     keys = sorted({*old, *new}, key=lambda key: (-abs(new.get(key, 0) - old.get(key, 0)), key))
     for group, name in keys:
         before, after = old.get((group, name), 0), new.get((group, name), 0)
         if before != after:
-            yield (f"`{_plain(name)}`" if name != group else name) + (f" ({group})" if name != group else ""), before, after
+            yield (
+                (f"`{_plain(name)}`" if name != group else name) + (f" ({group})" if group not in ("", name) else ""),
+                before,
+                after,
+            )
 
 
 def _shown(changes: list[tuple[str, int, int]]) -> list[str]:

@@ -57,6 +57,9 @@ BESIDE_FLOAT = {
 REPORT = {
     "schema": int,
     "stack_bound_bytes?": _NUMBER,
+    "models?": [
+        {"model": str, "other_instructions?": _NUMBER, "layers": [{"symbol": str, "instructions?": _NUMBER}]},
+    ],
     "regions": [
         {"name": str, "kind": str, "used_bytes": int, "groups": [{"name": str, "items": [{"name": str, "size_bytes": int}]}]}
     ],

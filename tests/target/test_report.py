@@ -237,6 +237,25 @@ def test_two_reports_are_compared_flash_and_ram_apart(tmp_path):
     assert "| **Flash** |" in same and "`" not in same
 
 
+def test_instructions_are_compared_where_both_reports_have_them(digits, tmp_path):
+    elf, plan, counts = digits
+    new = report(elf, "stm32f7", "--plan", plan, "--counts", counts)
+    old = json.loads(json.dumps(new))
+    (found,) = old["models"]
+    total = sum(layer["instructions"] for layer in found["layers"]) + found["other_instructions"]
+    found["layers"][1]["instructions"] += 1000
+    found["other_instructions"] -= 7
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    words = ("report", elf, "--board", "stm32f7", "--plan", plan, "--diff", tmp_path / "old.json")
+    lines = aidge_build(*words, "--counts", counts).stdout.splitlines()
+    name, symbol = found["model"], found["layers"][1]["symbol"]
+    assert f"| instructions of `{name}` | {total + 993:,} | {total:,} | -993 |" in lines
+    changed = lines[lines.index(f"| Instructions of `{name}` | before | after | change |") + 2 :]
+    assert len(changed) == 2 and changed[0].startswith(f"| `{symbol}` ({name}) | ") and changed[0].endswith("| -1,000 |")
+    assert changed[1].startswith("| `around the layers` | ") and changed[1].endswith("| +7 |")
+    assert "nstructions" not in aidge_build(*words).stdout  # nobody counted the new one
+
+
 def test_what_is_no_report_or_has_no_memories_is_refused(tmp_path):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     (tmp_path / "other.json").write_text("{}")

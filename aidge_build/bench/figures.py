@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+ANY = "any"  # the type of data of models whose names do not say it
+
 
 @dataclass(frozen=True)
 class LayerFigures:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.adaptation.cost import shape_class
-from aidge_build.bench.figures import Figures, LayerFigures
+from aidge_build.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.boards import Board
 from aidge_build.compile import build_program
 from aidge_build.contract.spec import NodeView
@@ -21,38 +21,44 @@ from aidge_build.request import CompileRequest
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.compare import compare
 from aidge_build.verify.firmware import Execution, execute
-from aidge_build.verify.vectors import Vectors, model_inputs, read_npz, reference_outputs
+from aidge_build.verify.vectors import Vectors, model_inputs, random_vectors, read_npz, reference_outputs
 
 ENDINGS = {"int8": "_int8_qdq.onnx", "float": "_float.onnx"}
 DATA_ENDING = "_io.npz"
+_MODELS = (".onnx", ".tflite")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model file and the file of its test vectors."""
+    """A model file and the file of its test vectors; None: a seeded random one."""
 
     model: str
     data: str
     path: Path
-    vectors: Path
+    vectors: Path | None
 
 
 def cases_in(folder: Path) -> tuple[Case, ...]:
-    """The models of a folder that have vectors, by element type and name."""
-    return tuple(
-        Case(name, data, path, folder / f"{name}{DATA_ENDING}")
+    """The models of a folder by element type and name; where no name says an element type, every model in it."""
+    named = [
+        (path.name.removesuffix(ending), data, path)
         for data, ending in ENDINGS.items()
         for path in sorted(folder.glob(f"*{ending}"))
-        for name in [path.name.removesuffix(ending)]
-        if (folder / f"{name}{DATA_ENDING}").is_file()
-    )
+    ]
+    found = named or [(path.stem, ANY, path) for path in sorted(folder.iterdir()) if path.suffix in _MODELS]
+    return tuple(Case(name, data, path, _vectors_of(folder / f"{name}{DATA_ENDING}")) for name, data, path in found)
+
+
+def _vectors_of(path: Path) -> Path | None:
+    return path if path.is_file() else None
 
 
 def measure(case: Case, request: CompileRequest, board: Board, reference: str, most_vectors: int | None = None) -> Figures:
     """All figures of a case; AidgeError where it cannot be built, run or counted."""
     program = build_program(request)
-    arrays = read_npz(case.vectors)
-    vectors = {name: values[:most_vectors] for name, values in model_inputs(arrays, program.view).items()}
+    arrays = read_npz(case.vectors) if case.vectors else {}
+    found = model_inputs(arrays, program.view) if case.vectors else random_vectors(program.view, 1, seed=0)
+    vectors = {name: values[:most_vectors] for name, values in found.items()}
     count = len(next(iter(vectors.values())))
     with tempfile.TemporaryDirectory() as temporary:
         execution = execute(program, board, vectors, Path(temporary), estimates=True)

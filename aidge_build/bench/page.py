@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from aidge_build.bench.figures import Figures, LayerFigures
+from aidge_build.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.bench.peers import Peers
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.render import escaped, render
 
-_TITLES = {"int8": "int8", "float": "float32"}
+_TITLES = {"int8": "int8", "float": "float32", ANY: "models"}
 _COLOURS = 5  # of libraries, in the style sheet
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aidge_build.bench.figures import Figures
+from aidge_build.bench.figures import ANY, Figures
 from aidge_build.bench.peers import Peers
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.errors import AidgeError
@@ -50,9 +50,9 @@ _FLASH: tuple[Column, ...] = (
 
 
 def tables(figures: Sequence[Figures], peers: Peers) -> str:
-    """Of the int8 models and then of the float models instructions, RAM, and flash with start-up."""
+    """Of the int8 models, of the float models and of those whose names do not say instructions, RAM, and flash with start-up."""
     parts = []
-    for data, title, columns in (("int8", "int8", _SPEED), ("float", "float32", _FLOAT)):
+    for data, title, columns in (("int8", "int8", _SPEED), ("float", "float32", _FLOAT), (ANY, "models", _SPEED)):
         chosen = [entry for entry in figures if entry.data == data]
         if chosen:
             parts += [

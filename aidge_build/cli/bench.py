@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aidge_build.bench.costs import UNITS, cost_table, measure_alternatives, require_one_board
-from aidge_build.bench.figures import Figures
+from aidge_build.bench.figures import ANY, Figures
 from aidge_build.bench.measure import DATA_ENDING, ENDINGS, Case, cases_in, measure
 from aidge_build.bench.other_weights import measure_spread, spread_table
 from aidge_build.bench.page import render_page
@@ -32,7 +32,11 @@ SUMMARY = "instructions and bytes of a folder of models on emulated boards"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", metavar="DIR", type=Path, help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, with NAME{DATA_ENDING}"
+        "folder",
+        metavar="DIR",
+        type=Path,
+        help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, or models called as you like; with vectors in NAME{DATA_ENDING}, "
+        "or else measured with a seeded random input",
     )
     boards = parser.add_mutually_exclusive_group()
     boards.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
@@ -40,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rows", metavar="F.toml", type=Path, help="boards with data and vectors for each, as in docs/benchmarks.toml"
     )
     parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
-    parser.add_argument("--data", default=",".join(ENDINGS), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
+    parser.add_argument("--data", default=",".join((*ENDINGS, ANY)), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
     add_options(parser, options_named(MODEL, "lib", "optimize", "cost-table"))
     parser.add_argument("--vectors", type=int, metavar="N", help="only the first N test vectors of each model")
     parser.add_argument(
@@ -74,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     cases = _cases(arguments)
-    rows = read_rows(arguments.rows, tuple(ENDINGS)) if arguments.rows else (Row(tuple(arguments.boards.split(","))),)
+    rows = read_rows(arguments.rows, (*ENDINGS, ANY)) if arguments.rows else (Row(tuple(arguments.boards.split(","))),)
     boards = {name: load_board(name, []) for row in rows for name in row.boards}
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
     if arguments.costs:
@@ -118,7 +122,7 @@ def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
     wanted = arguments.models.split(",") if arguments.models else sorted({case.model for case in found})
     missing = sorted(set(wanted) - {case.model for case in found})
     if missing or not found:
-        what = f"model '{missing[0]}' with vectors" if missing else f"NAME{' and no NAME'.join(ENDINGS.values())}"
+        what = f"model '{missing[0]}'" if missing else "model of this type of data" if cases_in(folder) else "model"
         raise AidgeError(f"holds no {what}", where=str(folder), tried=sorted({case.model for case in found}), code="BENCH")
     return tuple(case for case in found if case.model in wanted)
 

@@ -84,6 +84,17 @@ def test_a_folder_that_is_not_there_is_something_missing(tmp_path):
     assert aidge_build("bench", tmp_path).exit_code == 2
 
 
+def test_models_called_as_one_likes_are_measured_without_vectors(tmp_path):
+    shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", tmp_path / "mine.onnx")
+    (tmp_path / "notes.txt").write_text("")
+    (entry,) = measured(tmp_path, "--html", tmp_path / "bench.html")["results"]
+    assert (entry["model"], entry["vectors"], entry["differing_values"]) == ("mine", 1, 0) and entry["instructions"] > 10_000
+    assert "| mine | cortex-m4 |" in aidge_build("bench", tmp_path).stdout and "mine" in (tmp_path / "bench.html").read_text()
+    shutil.copy(tmp_path / "mine.onnx", tmp_path / "named_int8_qdq.onnx")
+    assert aidge_build("bench", tmp_path, "--models", "mine").stderr.count("holds no model 'mine'") == 1
+    assert "holds no model of this type of data" in aidge_build("bench", tmp_path, "--data", "float").stderr
+
+
 def test_the_page_shows_every_layer_and_needs_nothing_from_elsewhere(folder):
     page, figures = folder / "bench.html", folder / "bench.json"
     peers = folder / "peers.json"

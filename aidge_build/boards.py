@@ -28,6 +28,9 @@ _REGION_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _KEYS = {
     "extends": str,
     "title": str,
+    "source": dict,
+    "verified": bool,
+    "clock_hz": int,
     "cpu": str,
     "fpu": str,
     "float_abi": str,
@@ -104,8 +107,10 @@ class Board:
     """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
 
     `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
-    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `runners` are (program, target) to flash
-    with; `files` holds everything that was read (path -> bytes): these are build dependencies.
+    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `clock_hz` is what the core usually
+    runs at, 0 where nobody said; `source` are (collection, device) of machine-readable data that the memories were compared
+    with; `runners` are (program, target) to flash with; `files` holds everything that was read (path -> bytes): these are
+    build dependencies.
     """
 
     name: str
@@ -129,12 +134,19 @@ class Board:
     link_script: str
     runners: tuple[tuple[str, str], ...]
     dma_line: int
+    clock_hz: int
+    source: tuple[tuple[str, str], ...]
     files: Mapping[str, bytes] = field(repr=False)
 
     @property
     def is_host(self) -> bool:
         """Whether programs for this board run on this machine, built by its native compiler."""
         return self.core.is_native
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the memories are those of a source that a machine has compared."""
+        return bool(self.source)
 
     @property
     def include_folders(self) -> tuple[str, ...]:
@@ -200,6 +212,8 @@ def _core(settings: dict, where: str, folders: Sequence[Path]) -> Core:
 
 def _read(path: Path, files: dict[str, bytes]) -> dict:
     settings = read_settings(path, _KEYS, files)
+    if {"regions", "cpu"} & set(settings):
+        settings.setdefault("source", {})  # that of the base speaks of other memories
     for name, region in settings.get("regions", {}).items():
         check_keys(region, _REGION_KEYS, f"{path}: regions.{name}")
     for key in _FILE_KEYS:
@@ -256,6 +270,8 @@ class _Reader:
             link_script=self._get("link_script", ""),
             runners=self._runners(),
             dma_line=self._dma_line(),
+            clock_hz=self._clock_hz(),
+            source=self._source(),
             files=MappingProxyType(dict(sorted({**files, **self.core.files}.items()))),
         )
 
@@ -277,6 +293,24 @@ class _Reader:
                 "leave it out without a cache",
             )
         return line
+
+    def _clock_hz(self) -> int:
+        clock = self._get("clock_hz", 0)
+        if clock < 0:
+            raise self._error(f"key 'clock_hz': a clock is not negative, got {clock}", "leave it out where it is not known")
+        return clock
+
+    def _source(self) -> tuple[tuple[str, str], ...]:
+        """(collection, device), sorted; none where the file says that nothing was compared."""
+        source = self._get("source", {})
+        if not all(isinstance(device, str) and device for device in source.values()):
+            raise self._error("key 'source': names of devices are expected", 'source = { modm-devices = "stm32f103c8t6" }')
+        if bool(source) != self._get("verified", bool(source)):
+            raise self._error(
+                "keys 'source' and 'verified' contradict each other",
+                "a board with a source is verified, and no other",
+            )
+        return tuple(sorted(source.items()))
 
     def _error(self, what: str, hint: str = "") -> AidgeError:
         return AidgeError(what, where=self.where, hint=hint, code="BOARD")

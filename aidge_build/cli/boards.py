@@ -38,6 +38,9 @@ def _as_json(board: Board) -> dict:
     return {
         "name": board.name,
         "title": board.title,
+        "source": dict(board.source),
+        "verified": board.is_verified,
+        "clock_hz": board.clock_hz,
         "cpu": board.cpu,
         "fpu": board.fpu,
         "float_abi": board.float_abi,

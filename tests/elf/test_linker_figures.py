@@ -13,24 +13,24 @@ import subprocess
 
 import pytest
 
-from aidge_build.boards import Board, list_boards, load_board
+from aidge_build.boards import Board, load_board
 from aidge_build.elf import read_image, region_use
 from aidge_build.toolchain import build_program
 from aidge_build.toolchain.compiler import Compiler
+from tests.boards import LINKED
 from tests.programs import EXAMPLES, build_example, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 _LINE = re.compile(r"^\s*(\w+):\s+(\d+) (B|KB|MB|GB)\s", re.MULTILINE)
 _UNIT = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
-BOARDS = tuple(name for name in list_boards() if name != "host")
 SMALL = "hand-written"
 FLAGS = ("-O2", "-Os -flto", "-O0")
 BOOT_LOADERS = (0, 0x4000)
-WHOLE = tuple(itertools.product((SMALL, *EXAMPLES), BOARDS, FLAGS, BOOT_LOADERS))
+WHOLE = tuple(itertools.product((SMALL, *EXAMPLES), LINKED, FLAGS, BOOT_LOADERS))
 # Each board with each kind of build, each example with each, all together once with a boot loader and link-time optimisation.
 SAMPLE = (
-    tuple((SMALL, board, FLAGS[index % 2], BOOT_LOADERS[index // 2 % 2]) for index, board in enumerate(BOARDS))
-    + tuple((SMALL, board, "-Os -flto", 0x4000) for board in BOARDS[:2])
+    tuple((SMALL, board, FLAGS[index % 2], BOOT_LOADERS[index // 2 % 2]) for index, board in enumerate(LINKED))
+    + tuple((SMALL, board, "-Os -flto", 0x4000) for board in LINKED[:2])
     + tuple(
         (example, board, flags, offset)
         for example in EXAMPLES

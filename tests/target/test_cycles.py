@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from aidge_build.boards import list_boards, load_board
+from aidge_build.boards import load_board
 from aidge_build.elf.cycles import cycle_model
+from tests.boards import TRIED
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
 
@@ -95,7 +96,7 @@ def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
     assert 0 < found["run_cycles_estimated"] - layers < 100
 
 
-@pytest.mark.parametrize("name", [name for name in list_boards() if load_board(name).cpu in TWO_ISSUE_SLOTS])
+@pytest.mark.parametrize("name", [name for name in TRIED if load_board(name).cpu in TWO_ISSUE_SLOTS])
 def test_cores_with_two_issue_slots_get_no_number(tmp_path, name):
     board = load_board(name)
     assert cycle_model(board.cpu) is None

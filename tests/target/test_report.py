@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.boards import list_boards, load_board
+from aidge_build.boards import load_board
 from aidge_build.elf import read_image, region_use
 from aidge_build.errors import EXIT_BAD_INPUT
 from aidge_build.report import render_page
 from aidge_build.report.text import table_rows
 from aidge_build.report.treemap import Rectangle, squarify
+from tests.boards import EMULATED
 from tests.command import aidge_build
 from tests.programs import CLAIM, EXAMPLES, build, build_example, model, needs_cross_compiler
 
@@ -96,7 +97,7 @@ def test_a_generated_model_adds_up_and_shows_its_layers(digits):
     assert len(found["buffers"]) == len(planned["buffers"])
 
 
-EVERYWHERE = tuple(itertools.product(EXAMPLES, [name for name in list_boards() if name != "host"], ("-O0", "-O2", "-Os -flto")))
+EVERYWHERE = tuple(itertools.product(EXAMPLES, [name for name in EMULATED if name != "host"], ("-O0", "-O2", "-Os -flto")))
 CASES = (
     EVERYWHERE
     if os.environ.get("AIDGE_STRESS")

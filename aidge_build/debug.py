@@ -8,8 +8,9 @@ whose further lines are indented. Nothing in it depends on time, machine or proc
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from aidge_build.errors import printable
 from aidge_build.terminal import print_notes
@@ -21,6 +22,21 @@ def level() -> int:
     """The number in AIDGE_DEBUG; 0 when it is not set or no number."""
     text = os.environ.get("AIDGE_DEBUG", "0")
     return int(text) if text.isdecimal() else 0
+
+
+@contextlib.contextmanager
+def shown_from(verbosity: int) -> Iterator[None]:
+    """While it lasts, `-v` shows what AIDGE_DEBUG=2 does, `-vv` what 3 does; programs that are started meanwhile know it, too."""
+    before = os.environ.get("AIDGE_DEBUG")
+    if verbosity:
+        os.environ["AIDGE_DEBUG"] = str(max(level(), verbosity + 1))
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("AIDGE_DEBUG", None)
+        else:
+            os.environ["AIDGE_DEBUG"] = before
 
 
 def show(wanted: int, title: str, value: object) -> None:

@@ -21,6 +21,21 @@ from aidge_build.errors import MissingTool, printable
 Item = TypeVar("Item")
 
 _UNLIMITED = 1 << 20  # columns of an output that is kept
+_ROOM_FOR_TIMES = 60  # columns of a terminal
+
+
+_quiet = False  # whether the command that runs was told to be
+
+
+@contextlib.contextmanager
+def saying(is_quiet: bool) -> Iterator[None]:
+    """While it lasts, a command that `is_quiet` shows no progress."""
+    global _quiet
+    before, _quiet = _quiet, is_quiet
+    try:
+        yield
+    finally:
+        _quiet = before
 
 
 class Drawn(str):
@@ -108,20 +123,39 @@ def print_error(text: str) -> None:
 
 def with_progress(verb: str, work: Sequence[Item], title: Callable[[Item], str]) -> Iterator[Item]:
     """The items, one by one, each announced as `VERB   3/12  title` on stderr: on a terminal in a line that is written over."""
+    if _quiet:
+        yield from work
+        return
     if not _is_shown(sys.stderr):
         for index, item in enumerate(work, 1):
             print_notes([_announced(verb, index, len(work), title(item))])
             yield item
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = BarColumn(bar_width=20), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    with Progress(*columns, console=_console(sys.stderr, True), transient=True) as progress:
+    with _progress() as progress:
         task = progress.add_task("", total=len(work))
         for index, item in enumerate(work, 1):
             progress.update(task, description=_announced(verb, index, len(work), title(item)))
             yield item
             progress.advance(task)
+
+
+def _progress():
+    """A line that is written over: a bar, what is done, how long it took so far, and how long the rest takes at this pace."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    console = _console(sys.stderr, True)
+    words = TextColumn("{task.description}", markup=False, table_column=Column(overflow="fold"))
+    times = (TimeElapsedColumn(), TimeRemainingColumn()) if console.width >= _ROOM_FOR_TIMES else ()
+    bar = (BarColumn(bar_width=12),) if times else ()
+    return Progress(*bar, words, *times, console=console, transient=True)
+
+
+def emphasized(text: str) -> str:
+    """A heading: bold where a terminal shows it."""
+    if not _is_shown(sys.stdout) or os.environ.get("NO_COLOR") or find_spec("rich") is None:
+        return text
+    return Drawn(f"\x1b[1m{printable(text, None)}\x1b[0m")
 
 
 def _is_shown(stream: TextIO | None) -> bool:
@@ -145,18 +179,15 @@ def counting(verb: str) -> Iterator[Callable[[str, int, int], None]]:
 
     On a terminal a line that is written over; else a line for each tenth of a hundred or more.
     """
-    if not _is_shown(sys.stderr):
+    if _quiet or not _is_shown(sys.stderr):
 
         def announce(what: str, done: int, total: int) -> None:
-            if total >= 100 and done * 10 // total > (done - 1) * 10 // total:
+            if not _quiet and total >= 100 and done * 10 // total > (done - 1) * 10 // total:
                 print_notes([_announced(verb, done, total, what)])
 
         yield announce
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = BarColumn(bar_width=20), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    with Progress(*columns, console=_console(sys.stderr, True), transient=True) as shown:
+    with _progress() as shown:
         task = shown.add_task("")
 
         def show(what: str, done: int, total: int) -> None:

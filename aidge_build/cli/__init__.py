@@ -9,18 +9,17 @@ import gc
 import importlib
 import json
 import os
-import re
 import sys
 import traceback
 from collections.abc import Sequence
 
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.debug import level as debug_level
-from aidge_build.debug import log, log_command
+from aidge_build.debug import log, log_command, shown_from
 from aidge_build.errors import AidgeError, InternalError, internal_error
-from aidge_build.terminal import print_error, print_lines, print_notes
+from aidge_build.terminal import print_error, print_lines, print_notes, saying
 
-# Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
+# Each verb is a module of this package with SUMMARY, GROUP, EXAMPLES, add_arguments(parser) and run(arguments) -> Outcome.
 VERBS = (
     "compile",
     "plan",
@@ -51,29 +50,6 @@ VERBS = (
 )
 
 EXIT_INTERRUPTED = 130
-
-
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are our errors."""
-
-    def error(self, message: str):
-        unknown = re.match(r"argument VERB: invalid choice: '(.*?)'", message)
-        if unknown:
-            raise _no_verb(unknown[1])
-        raise AidgeError(message, where=self.prog.removeprefix("aidge-build").strip(), hint=f"{self.prog} --help", code="USAGE")
-
-    def _print_message(self, message: str, file=None) -> None:
-        print_lines(message.rstrip("\n").split("\n"))
-
-
-def _no_verb(word: str) -> AidgeError:
-    import difflib
-
-    verbs = [name.replace("_", "-") for name in VERBS]
-    near = difflib.get_close_matches(word, verbs, n=1)
-    return AidgeError(
-        f"there is no verb '{word}'", hint=f"did you mean '{near[0]}'?" if near else f"verbs: {', '.join(verbs)}", code="USAGE"
-    )
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -135,30 +111,30 @@ def _json(ok: bool, data: dict) -> list[str]:
 
 
 def _run(argv: list[str]) -> Outcome:
-    if argv[:1] == ["--version"]:
+    from aidge_build.cli.parsing import overview, parse, refuse_unknown
+
+    first = argv[0] if argv else ""
+    if first == "--version":
         from aidge_build.version import VERSION
 
         return Outcome([f"aidge-build {VERSION}"])
-    verb = next((word for word in argv if not word.startswith("-")), None)
-    parser = _Parser(prog="aidge-build", description="Put a neural network into firmware.")
-    parser.add_argument("--version", action="store_true", help="print the version")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
-    for name in VERBS:
-        module = importlib.import_module(f"aidge_build.cli.{name}") if name.replace("_", "-") == verb or verb is None else None
-        command = verbs.add_parser(
-            name.replace("_", "-"), help=module.SUMMARY if module else None, description=module.SUMMARY if module else None
-        )
-        if module:
-            module.add_arguments(command)
-            command.add_argument("--json", action="store_true", help="print exactly one JSON object")
-            command.set_defaults(run=module.run)
-    arguments = parser.parse_args(argv)
+    if first in ("-h", "--help"):
+        return Outcome(overview(VERBS))
+    if not first or first.startswith("-"):
+        what = f"a verb comes first, not {first}" if first else "the following arguments are required: VERB"
+        raise AidgeError(what, hint="aidge-build --help lists the verbs", code="USAGE")
+    name = first.replace("-", "_")
+    if name not in VERBS or first != first.replace("_", "-"):
+        raise refuse_unknown(first, VERBS)
+    arguments = parse(name, argv[1:])
     try:
-        return arguments.run(arguments)
+        with saying(arguments.is_quiet), shown_from(getattr(arguments, "verbosity", 0)):
+            outcome = importlib.import_module(f"aidge_build.cli.{name}").run(arguments)
     except AidgeError as error:
         if error.code == "KERNEL":
             _name_library(error, arguments)
         raise
+    return Outcome([], outcome.data, 0) if arguments.is_quiet and outcome.exit_code == 0 else outcome
 
 
 def _name_library(error: AidgeError, arguments: argparse.Namespace) -> None:

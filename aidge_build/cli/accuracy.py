@@ -15,6 +15,7 @@ from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_sampl
 from aidge_build.accuracy.stages import Stage, claim_of, first_samples, input_quantizations, on_board, on_elf, on_host, renamed
 from aidge_build.accuracy.task import judged, task_of
 from aidge_build.boards import load_board
+from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model, model_sha256
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
@@ -28,6 +29,8 @@ from aidge_build.verify.compare import compare
 from aidge_build.verify.vectors import read_npz
 
 SUMMARY = "how often a model is right: float, quantized, and on the emulated board"
+GROUP = PROVE
+EXAMPLES = (("accuracy kws.onnx --board stm32f7 --labels test.npz --min-top1 0.97", "fails below 97 %"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from aidge_build.bench.record import Comparison, compare_with, read_record, reco
 from aidge_build.bench.rows import Row, read_rows
 from aidge_build.bench.table import page_with, tables
 from aidge_build.boards import Board, load_board
+from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
@@ -28,6 +29,11 @@ from aidge_build.request import CompileRequest
 from aidge_build.terminal import with_progress
 
 SUMMARY = "instructions and bytes of a folder of models on emulated boards"
+GROUP = PROVE
+EXAMPLES = (
+    ("bench models", "instructions and bytes of each model of a folder"),
+    ("bench models --boards mps2-an386,mps3-an547 --html bench.html", "on two cores, as a page"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

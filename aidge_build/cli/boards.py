@@ -6,11 +6,17 @@ from __future__ import annotations
 import argparse
 
 from aidge_build.boards import Board, Region, list_boards, load_board
+from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.options import BOARD_PATH, add_options
 from aidge_build.terminal import table
 
 SUMMARY = "list the boards"
+GROUP = UNDERSTAND
+EXAMPLES = (
+    ("boards", "all"),
+    ("boards stm32f7 --json", "everything about one"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 
+from aidge_build.cli.groups import PROVE
 from aidge_build.cli.linked import (
     add_agreed_arguments,
     add_memory_arguments,
@@ -48,6 +49,12 @@ _PLAN = {
     "claim?": {},
 }
 SUMMARY = "prove the memory use of a linked program"
+GROUP = PROVE
+EXAMPLES = (
+    ("check app.elf --board stm32f7", "memory as planned, weights as generated, a bound of the stack"),
+    ("check app.elf --region FLASH=0x08000000,1M,flash --region RAM=0x20000000,128K,ram", "without a board file"),
+    ("check app.elf --board stm32f7 --max-stack 2048 --quiet STK02", "a budget, and a warning less"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

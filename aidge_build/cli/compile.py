@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
 from aidge_build.errors import AidgeError
@@ -17,6 +18,12 @@ from aidge_build.output import write_sources
 from aidge_build.request import CompileRequest
 
 SUMMARY = "generate the C of a model"
+GROUP = BUILD
+EXAMPLES = (
+    ("compile kws.onnx --board stm32f7 --out generated", "kws.h, kws.c, kws_weights.c, kws.plan.json"),
+    ("compile kws.onnx --cpu cortex-m4 --fpu auto --optimize size --out generated", "for a core, without a board"),
+    ("compile kws.onnx --board stm32f4 --ram-budget 20K --out generated", "layers computed row by row, to fit"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
 from aidge_build.conformance.table import VERDICTS, Suite, Verdict, page
@@ -17,6 +18,11 @@ from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.terminal import with_progress
 
 SUMMARY = "run the ONNX node cases as generated C"
+GROUP = PROVE
+EXAMPLES = (
+    ("conformance --only conv", "on this machine"),
+    ("conformance --board mps2-an386 --every 50", "a sample, in an emulator"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.words import role_of, saved
+from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import assigned, build_program, import_model
 from aidge_build.emit.manifest import channels_removed
@@ -24,6 +25,12 @@ from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
 
 SUMMARY = "which kernel each node got, and why"
+GROUP = UNDERSTAND
+EXAMPLES = (
+    ("explain kws.onnx --board stm32f7", "which kernel each node got"),
+    ("explain kws.onnx --board stm32f7 conv_1", "one node, with every rejection"),
+    ("explain kws.onnx --board mps2-an386 --measure", "and what each costs, in the emulator"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from aidge_build.boards import load_board
 from aidge_build.cli import check
 from aidge_build.cli.boards import add_board_path
+from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.linked import add_agreed_arguments, add_objects_argument
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cores import Core
@@ -23,6 +24,8 @@ from aidge_build.terminal import print_lines
 from aidge_build.toolchain.runners import Runner, choose_runner, debug_commands, flash_command, uf2_drive
 
 SUMMARY = "put a checked program on the board, or debug it there"
+GROUP = PROJECT
+EXAMPLES = (("flash app.elf --board stm32f4 --dry-run", "only the commands"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.frontend.described import described
@@ -15,6 +16,8 @@ from aidge_build.output import write_files
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
 
 SUMMARY = "put an audio or image front end before a model, and a decision behind it"
+GROUP = BUILD
+EXAMPLES = (("frontend net.onnx --recipe recipe.toml --out whole.onnx", "samples in, a label out"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.options import TABLE, Option
@@ -14,6 +15,8 @@ from aidge_build.options.texts import CMAKE_OPTIONS, PAGE, SCONS_TOOL, cmake_opt
 from aidge_build.output import write_files
 
 SUMMARY = "list the options, and their names in SCons and CMake"
+GROUP = UNDERSTAND
+EXAMPLES = (("options", "their names in SCons, CMake and on the command line"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

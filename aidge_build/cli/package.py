@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
@@ -19,6 +20,11 @@ from aidge_build.packages.target import Target
 from aidge_build.reading import fits, json_of
 
 SUMMARY = "write a model as a library of an ecosystem: Arduino, Rust, Zephyr, ..."
+GROUP = BUILD
+EXAMPLES = (
+    ("package kws.onnx --for arduino --cpu cortex-m4 --out packages", "a library for the Arduino IDE"),
+    ("package kws.onnx --for plain --cpu cortex-m0plus --out packages", "C that any build takes"),
+)
 _LIST = {"target": str, "files": [str]}
 
 

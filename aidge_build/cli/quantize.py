@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import (
@@ -21,6 +22,8 @@ from aidge_build.options import MODEL, QUANTIZATION, add_options, options_named
 from aidge_build.output import write_files
 
 SUMMARY = "quantize a float model by samples of its inputs"
+GROUP = BUILD
+EXAMPLES = (("quantize float.onnx --calibration samples.npz --out int8.onnx", "from samples of its inputs"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

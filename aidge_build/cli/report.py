@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from aidge_build.accuracy.drawing import layers_drawing
+from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.linked import add_memory_arguments, core_of, memories, stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import read_claims, read_image
@@ -19,6 +20,12 @@ from aidge_build.report.given import BESIDE_FLOAT, COUNTS, PLAN, REPORT
 from aidge_build.sources import Sources
 
 SUMMARY = "show where the bytes of a linked program are"
+GROUP = UNDERSTAND
+EXAMPLES = (
+    ("report app.elf --board stm32f7 --html report.html", "where the bytes are, as a page"),
+    ("report app.elf --board stm32f7 --json", "for a later --diff"),
+    ("report app.elf --board stm32f7 --diff old.json", "what grew and what shrank, as Markdown"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
+from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
@@ -26,6 +27,11 @@ from aidge_build.output import write_sources
 from aidge_build.sources import Sources
 
 SUMMARY = "run a linked program (emulated on the board's true memory map)"
+GROUP = PROVE
+EXAMPLES = (
+    ("run app.elf --board stm32f7", "in the emulator, on the board's true memory map"),
+    ("run app.elf --board mps2-an386 --json", "instructions of each layer"),
+)
 _INPUT, _OUTPUT = "input.bin", "output.bin"
 
 

@@ -18,6 +18,7 @@ from aidge_build.accuracy.stages import first_samples, on_board
 from aidge_build.accuracy.texts import figure_text
 from aidge_build.accuracy.trials import FLOAT, INT8, TYPES, Trial, Trials
 from aidge_build.boards import load_board
+from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
@@ -30,6 +31,8 @@ from aidge_build.terminal import table
 from aidge_build.verify.vectors import read_npz
 
 SUMMARY = "which layer costs accuracy in int8, and the cheapest mixture of types that keeps it"
+GROUP = UNDERSTAND
+EXAMPLES = (("sensitivity float.onnx --quantize samples.npz --labels test.npz --board stm32f7", "which layer costs accuracy"),)
 _SHORT = {"int8": "8", "int16": "16", "float32": "f"}
 
 

@@ -15,6 +15,7 @@ from aidge_build.accuracy.against_float import beside_float, compare_with_float,
 from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
+from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.replayed import (
     add_replay_arguments,
@@ -42,6 +43,11 @@ from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_np
 _TITLES = ("instructions", "share", "MACs", "operator", "kernel", "node")
 
 SUMMARY = "generate, compile, run and compare a model"
+GROUP = PROVE
+EXAMPLES = (
+    ("verify kws.onnx --board stm32f7 --io-data vectors.npz", "compiles, runs, compares the outputs"),
+    ("verify kws.onnx --board mps2-an386 --layers", "every layer, with its instructions"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
 from aidge_build.elf.claim import Claim, ClaimedUpdate
@@ -22,6 +23,8 @@ from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
 
 SUMMARY = "make new weights for firmware that is in the field, and prove that they suit"
+GROUP = BUILD
+EXAMPLES = (("weights retrained.onnx --against app.elf --out new.bin", "new weights for firmware in the field, proved to suit"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,6 +32,13 @@ def test_a_terminal_gets_one_line_that_goes_away(capsys, shown):
     assert "\x1b[2K" in shown and "CASES  2/2  b" in shown.replace("\n", "")
 
 
+@pytest.mark.parametrize("columns, has_room", [("100", True), ("59", False)])
+def test_a_terminal_with_room_shows_how_long_the_rest_takes(capsys, shown, monkeypatch, columns, has_room):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert list(with_progress("CASES", list("ab"), str)) == list("ab")
+    assert ("-:--:--" in capsys.readouterr().err) == has_room  # at the start nobody knows
+
+
 def test_a_kept_table_has_whole_lines_without_colour_or_padding():
     assert table(ROWS, numbers=(1,)) == ["board  a board with a long title", "b                          2,048"]
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""The words of a command: a parser for each verb, and the help that lists all verbs."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+from collections.abc import Sequence
+from types import ModuleType
+
+from aidge_build.cli.groups import GROUPS
+from aidge_build.errors import AidgeError
+from aidge_build.terminal import emphasized, print_lines
+
+PROGRAM = "aidge-build"
+_OPTIONAL = ("?", "*")
+_FOOT = (
+    "aidge-build VERB --help has the options of a verb, and examples. Shell completion: aidge-build completion --help",
+    "Exit codes: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing on this machine.",
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are our errors."""
+
+    def error(self, message: str):
+        raise AidgeError(message, where=self.prog.removeprefix(PROGRAM).strip(), hint=f"{self.prog} --help", code="USAGE")
+
+    def _print_message(self, message: str, file=None) -> None:
+        print_lines(message.rstrip("\n").split("\n"))
+
+
+def word_of(name: str) -> str:
+    """What a user types for the module `name`."""
+    return name.replace("_", "-")
+
+
+def module_of(name: str) -> ModuleType:
+    """The verb: SUMMARY, GROUP, EXAMPLES (command line without the program, what it does), add_arguments and run."""
+    return importlib.import_module(f"aidge_build.cli.{name}")
+
+
+def verb_parser(name: str) -> argparse.ArgumentParser:
+    """All words that a verb takes; also for those who list them."""
+    module = module_of(name)
+    parser = Parser(
+        prog=f"{PROGRAM} {word_of(name)}",
+        description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
+        epilog=_examples(module),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
+    if "-v" not in parser._option_string_actions:
+        about = "show on stderr what becomes of a model: graphs; -vv: plans, too; -vvv: calls of kernels"
+        parser.add_argument("-v", dest="verbosity", action="count", default=0, help=about)
+    parser.add_argument("-q", dest="is_quiet", action="store_true", help="print nothing where all is well, and no progress")
+    return parser
+
+
+def _examples(module: ModuleType) -> str:
+    lines = [f"{PROGRAM} {words}" for words, _ in module.EXAMPLES]
+    width = min(max(map(len, lines)), 72)
+    return "\n".join(
+        ["examples:", *(f"  {line:<{width}}  # {about}" for line, (_, about) in zip(lines, module.EXAMPLES, strict=True))]
+    )
+
+
+def parse(name: str, words: Sequence[str]) -> argparse.Namespace:
+    """Options may stand between the words of a verb; behind `--` all are words."""
+    parser = verb_parser(name)
+    mixes = any(not action.option_strings and action.nargs in _OPTIONAL for action in parser._actions)
+    return parser.parse_intermixed_args(words) if mixes and "--" not in words else parser.parse_args(words)
+
+
+def refuse_unknown(word: str, names: Sequence[str]) -> AidgeError:
+    """For a verb that is none."""
+    verbs = [word_of(name) for name in names]
+    near = difflib.get_close_matches(word, verbs, n=1)
+    return AidgeError(
+        f"there is no verb '{word}'", hint=f"did you mean '{near[0]}'?" if near else f"verbs: {', '.join(verbs)}", code="USAGE"
+    )
+
+
+def overview(names: Sequence[str]) -> list[str]:
+    """All verbs, in groups."""
+    modules = {name: module_of(name) for name in names}
+    width = max(map(len, names))
+    lines = [f"usage: {PROGRAM} VERB ...", "", "Put a neural network into firmware."]
+    for group in GROUPS:
+        lines += ["", emphasized(f"{group}")]
+        lines += [f"  {word_of(name):<{width}}  {module.SUMMARY}" for name, module in modules.items() if module.GROUP == group]
+    return [*lines, "", *_FOOT]

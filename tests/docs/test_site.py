@@ -12,7 +12,7 @@ from tools.docs.build import build_site
 from tools.docs.links import broken_links
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # between MyST and Sphinx
+pytestmark = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # between MyST and Sphinx
 
 
 @pytest.fixture(scope="module")

@@ -50,6 +50,12 @@ def regions_of(
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
 
 
+def room_in(name: str, board: Board | None, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> int:
+    """The bytes that an arena may take of this memory of the board; 0 where there is none of the name."""
+    region = next((region for region in board.arena_regions if region.name == name), None) if board else None
+    return _room(region, board, state_bytes, dict(constants_in).get(name, 0)).size_bytes if board and region else 0
+
+
 def _room(region: Region, board: Board, state_bytes: int, constant_bytes: int) -> Room:
     """What of the region an arena may take: not what the board keeps free, nor the state, which lies with the program's data, nor
     what constants may take."""

@@ -18,6 +18,7 @@ from aidge_build.adaptation.undefined import undefined_notices
 from aidge_build.cascade.calls import calls_of
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.search import Found
+from aidge_build.constant_copies import with_copies
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
@@ -31,8 +32,8 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
 from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
-from aidge_build.placement import Placed, bytes_of_whole, check_memory, memory_curve, plan_memory
-from aidge_build.program import BandCalls, Layer, Options, Place, Program
+from aidge_build.placement import Placed, bytes_of_whole, check_memory, memory_curve, placed_anew, plan_memory
+from aidge_build.program import BandCalls, CopiedTo, Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
@@ -72,10 +73,27 @@ def build_program(request: CompileRequest) -> Program:
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)
         program = make_program(request, assignment, schedule, placed, (*notices, *placed.notices), macs)
+        if request.options.copy_constants != "off" and request.board is not None:
+            program = _with_copies(program, request, assignment, schedule, placed, demands)
         require_flash(program)
         return program
     except AidgeError as error:
         raise error.within(request.file_name)
+
+
+def _with_copies(
+    program: Program,
+    request: CompileRequest,
+    assignment: Assignment,
+    schedule: Schedule,
+    placed: Placed,
+    demands: Callable[[Node], Demands],
+) -> Program:
+    """The program once more, with constants that are copied ahead: which ones follows from what the calls read."""
+    placing = partial(placed_anew, placed, assignment.view, request.options, request.board)
+    schedule, placed, notice = with_copies(program, schedule, placed, request.board, placing)
+    check_memory(schedule, placed, assignment, demands)
+    return make_program(request, assignment, schedule, placed, (*program.notices, notice), program.model_macs)
 
 
 def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tuple[str, ...]]:
@@ -261,6 +279,10 @@ def make_program(
                 choice.rejected,
                 choice.rule,
                 bands,
+                next(
+                    (CopiedTo(copy, placed.arena.offset_of(copy.name)) for copy in schedule.copies if copy.node == node.name),
+                    None,
+                ),
             )
         )
     return Program(

@@ -13,6 +13,7 @@ from aidge_build.adaptation.adapt import NoKernel
 from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target, match
 from aidge_build.boards import Board, load_board
+from aidge_build.constant_copies import require_alone
 from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, Core, load_core
@@ -78,6 +79,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         *(board.files if board else core.files if core else ()),
         *([arguments.cost_table] if table else ()),
     ]
+    require_alone(arguments, board)
     request = CompileRequest(
         name=name,
         model=model,

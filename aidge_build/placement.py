@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from aidge_build.adaptation.assignment import Assignment
-from aidge_build.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of
+from aidge_build.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of, room_in
 from aidge_build.banding import Plans, banded
 from aidge_build.boards import Board
 from aidge_build.cascade.cascade import Line
@@ -57,6 +57,7 @@ class Placed:
     states: StateMemory = NO_STATE
     notices: tuple[str, ...] = ()
     whole_peak_bytes: int = 0  # of tensors as a whole, where cascades keep fewer bytes
+    room_bytes: int = 0  # that `region` has for an arena
 
 
 def plan_memory(
@@ -286,9 +287,10 @@ def _replay(
             spans[name] = _span(planes[name], tensor.size_bytes)
     memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
     memories["the state"] = states.size_bytes
+    spans |= {copy.name: Span("the arena", arena.offset_of(copy.name), copy.size_bytes) for copy in schedule.copies}
     moves = []
     inside = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
-    for node in schedule.steps:
+    for step, node in enumerate(schedule.steps):
         cascade = inside.get(node.name)
         if cascade is not None:
             if cascade.is_cut and not cascade.carrying:
@@ -305,10 +307,12 @@ def _replay(
         wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
         read = [index for index, name in enumerate(node.inputs) if name in moving]
         positions = {index: position for position, index in enumerate(read)}  # a tensor that is read twice has two
+        moves += [Move(f"copying the {copy.name}", (), (copy.name,)) for copy in schedule.copies if copy.first == step]
+        copied = (copy.name for copy in schedule.copies if copy.step == step)
         moves.append(
             Move(
                 node.name,
-                tuple(node.inputs[index] for index in read),
+                (*(node.inputs[index] for index in read), *copied),
                 node.outputs,
                 Span("the arena", arena.offset_of(scratch), wanted.scratch_bytes) if scratch else None,
                 tuple(positions[index] for index in wanted.in_place if index in positions),
@@ -342,7 +346,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         buffers = tuple(in_lines(buffer, options.dma_line) for buffer in buffers)
         peak = plan(buffers, overlaps=schedule.overlaps, like=peak)
     arena = plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak
-    region, split, proved = "", tuple[ArenaPart, ...](), False
+    region, split, proved, room_bytes = "", tuple[ArenaPart, ...](), False, 0
     states = StateMemory.of(view)
     if options.arena == "static":
         ports = len(view.given) + len(view.handed_out) if outside else 0
@@ -351,6 +355,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         recording = Recording.of(view, states, options.record)
         kept_bytes += recording.size_bytes if recording else 0
         arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes, options.constants_in)
+        room_bytes = room_in(region, board, kept_bytes, options.constants_in)
     return Placed(
         arena,
         buffers,
@@ -366,7 +371,17 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         split,
         proved,
         states,
+        room_bytes=room_bytes,
     )
+
+
+def placed_anew(placed: Placed, view: GraphView, options: Options, board: Board | None, schedule: Schedule) -> Placed:
+    """The places of a schedule that has more buffers than the one that was `placed`; in no region where no memory holds them."""
+    peak = plan(schedule.buffers, overlaps=schedule.overlaps, like=placed.peak)
+    try:
+        return replace(place(schedule, peak, view, options, board), notices=placed.notices)
+    except NoRoom:
+        return replace(placed, arena=peak, region="")
 
 
 def in_lines(buffer: Buffer, line: int) -> Buffer:

@@ -19,6 +19,7 @@ from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
+from aidge_build.schedule.copies import ConstantCopy
 from aidge_build.schedule.order import Order
 from aidge_build.schedule.recording import Recording
 from aidge_build.schedule.stores import NO_STATE, StateMemory
@@ -45,6 +46,9 @@ class Options:
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
     dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written; on: with lines, too
+    copy_constants: str = (
+        "off"  # memcpy, hook: those of layers that pay are copied into the arena, by the core or by the firmware
+    )
     constants_in: tuple[tuple[str, int], ...] = ()  # memories for the constants of some layers, and how many bytes of each
     dma_line: int = 0  # bytes of a line of the data cache, of which inputs and outputs have their own
     record: int = 0  # of so many inferences what they read and wrote is kept for dumps of RAM
@@ -92,6 +96,14 @@ class BandCalls:
 
 
 @dataclass(frozen=True)
+class CopiedTo:
+    """A copy of the layer's constants, which begins at this byte of the arena."""
+
+    copy: ConstantCopy
+    offset_bytes: int
+
+
+@dataclass(frozen=True)
 class Layer:
     """One step: the node, the kernel that it got, and the call. `symbol` is its C function, e.g. kws_conv_3. A layer in a cascade
     has a call for each kind of its bands (`bands`); `call` is then that of the largest."""
@@ -107,6 +119,7 @@ class Layer:
     rejected: tuple[tuple[str, str], ...] = ()  # (kernel, reason)
     rule: str = ""
     bands: BandCalls | None = None
+    copied: CopiedTo | None = None  # where its constants are copied to
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.cascades import CascadeText, cascades_of, run_steps
 from aidge_build.emit.claim import c_string
+from aidge_build.emit.copies import copy_hooks_of
 from aidge_build.emit.functions import functions_of, has_instances
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.emit.hooks import hooks_of
@@ -107,7 +108,7 @@ def _text(
     functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
     before, steps = run_steps(program, layers, cascades)
     record = record_text(program, ports, header_digest)
-    hooks = hooks_of(program, ports)
+    hooks, copies = hooks_of(program, ports), any(layer.copied for layer in program.layers)
     prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
     rows = rows_text(program, ports, prepared, _waiting(program, cascades))
     named, replaces = {function.symbol: function for function in functions}, program.options.replaces_weights
@@ -118,7 +119,7 @@ def _text(
         includes=sorted(
             {
                 "<stdint.h>",
-                *(("<string.h>",) if program.states.size_bytes or program.cascades or record else ()),
+                *(("<string.h>",) if program.states.size_bytes or program.cascades or record or copies else ()),
                 *kernels.system_includes,
             }
         ),
@@ -161,6 +162,7 @@ def _text(
         begin_checks=_pointer_checks(program, told(program, ports)),
         owns_progress=owns_progress(program),
         hooks=hooks,
+        copy_hooks=copy_hooks_of(program),
         stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)], hooks),
         step=named.get(f"{program.name}_step"),
         owns_steps=owns_steps(program),

@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.emit.arrays import Array, integer
 from aidge_build.emit.blob import ALIGNMENT
+from aidge_build.emit.copies import copy_hooks_of
 from aidge_build.emit.function import Function
 from aidge_build.emit.functions import STATE_ALIGNMENT, functions_of, has_instances
 from aidge_build.emit.hooks import hooks_of
@@ -124,6 +125,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         has_instances=has_instances(program),
         has_state=program.states.size_bytes > 0,
         hooks=hooks_of(program, ports),
+        copy_hooks=copy_hooks_of(program),
         progress=_kept_in_instance(program, ports) if has_instances(program) else (),
         record=record_text(program, ports, digest),
         codes=_codes(program),

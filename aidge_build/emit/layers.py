@@ -6,10 +6,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from aidge_build.contract.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.emit.arrays import Arrays, integer
+from aidge_build.emit.copies import copied_constants, statements_of
 from aidge_build.emit.places import LAYER_ARENA, LAYER_STATE, LAYER_WEIGHTS, RUN_ARENA, RUN_STATE, RUN_WEIGHTS, Places
 from aidge_build.emit.ports import Port
 from aidge_build.errors import AidgeError
@@ -61,6 +62,7 @@ class LayerText:
     arguments: tuple[str, ...]
     traces: tuple[Trace, ...]
     texts: tuple[str, ...] = ()
+    before: tuple[str, ...] = field(default=(), repr=False)  # statements
 
     def words(self) -> set[str]:
         """Identifiers of the kernels' C that the layer names."""
@@ -69,7 +71,7 @@ class LayerText:
 
     def digest(self) -> str:
         """Changes when the code of the layer does."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()
+        return hashlib.sha256(repr(self).encode() + "".join(self.before).encode()).hexdigest()
 
 
 def layers_of(program: Program, ports: tuple[Port, ...], arrays: Arrays) -> tuple[LayerText, ...]:
@@ -77,7 +79,8 @@ def layers_of(program: Program, ports: tuple[Port, ...], arrays: Arrays) -> tupl
     places = Places(program, ports, arrays)
     found, outputs = [], 0
     for position, layer in enumerate(program.layers):
-        found.append(_LayerPrinter(program, places, arrays.of_layer[position], layer, position, outputs).text())
+        before = statements_of(program, places, arrays, position)
+        found.append(_LayerPrinter(program, places, arrays.of_layer[position], layer, position, outputs, before).text())
         outputs += len(layer.outputs)
     return tuple(found)
 
@@ -85,10 +88,20 @@ def layers_of(program: Program, ports: tuple[Port, ...], arrays: Arrays) -> tupl
 class _LayerPrinter:
     """Collects the pieces of one layer."""
 
-    def __init__(self, program: Program, places: Places, arrays: Mapping, layer: Layer, position: int, first_output: int):
+    def __init__(
+        self,
+        program: Program,
+        places: Places,
+        arrays: Mapping,
+        layer: Layer,
+        position: int,
+        first_output: int,
+        before: tuple[str, ...],
+    ):
         self.program, self.places, self.arrays, self.layer = program, places, arrays, layer
         self.position, self.first_output = position, first_output
         self.structs: list[StructText] = []
+        self.before, self.copies = before, copied_constants(layer, arrays, places)
         self.rows_of = rows_read(layer)
 
     def text(self) -> LayerText:
@@ -100,7 +113,7 @@ class _LayerPrinter:
         endings = [
             part.ending
             for part in self.program.parts
-            if any(f"&{LAYER_ARENA}{part.ending}[" in argument for argument in arguments)
+            if any(f"&{LAYER_ARENA}{part.ending}[" in text for text in (*arguments, *self.before))
         ]
         own = [(f"{LAYER_ARENA}{ending}", f"{RUN_ARENA}{ending}") for ending in endings]
         own += [(LAYER_STATE, RUN_STATE)] if any(f"&{LAYER_STATE}[" in argument for argument in arguments) else []
@@ -117,6 +130,7 @@ class _LayerPrinter:
             arguments,
             self._traces() if self.program.options.trace else (),
             tuple(dict.fromkeys(text for call in layer.calls for text in call.texts)),
+            self.before,
         )
 
     def _argument(self, position: int, argument: Argument) -> str:
@@ -128,13 +142,16 @@ class _LayerPrinter:
                 return OUTPUT_ROWS
             case Input(index=index):
                 tensor = self._side(self.layer.inputs, index, "input")
+                if position in self.arrays and self.arrays[position].symbol in self.copies:
+                    return self.copies[self.arrays[position].symbol]
                 return "0" if tensor is None else self.places.pointer(tensor, self.layer, written=False)
             case Output(index=index):
                 return self.places.pointer(self._side(self.layer.outputs, index, "output"), self.layer, written=True)
             case Scratch():
                 return self._scratch()
             case Constant():
-                return self.places.constant(self.arrays[position])
+                array = self.arrays[position]
+                return self.copies.get(array.symbol) or self.places.constant(array)
             case Literal():
                 return _chosen([integer(int(band.value)) for band in bands if isinstance(band, Literal)])
             case Struct():
@@ -220,6 +237,10 @@ class _LayerPrinter:
                 yield f"  input   {self._tensor(tensor)}"
         for tensor in layer.outputs:
             yield f"  output  {self._tensor(tensor)}"
+        if layer.copied is not None:
+            part = self.program.part_at(layer.copied.offset_bytes)
+            first = layer.copied.offset_bytes - part.start_bytes
+            yield f"  copies  constants in arena{part.ending} bytes {first}..{first + layer.copied.copy.size_bytes - 1}"
         if layer.scratch_offset_bytes is not None:
             part = self.program.part_at(layer.scratch_offset_bytes)
             yield f"  scratch arena{part.ending} from byte {layer.scratch_offset_bytes - part.start_bytes}"

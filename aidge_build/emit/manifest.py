@@ -84,6 +84,7 @@ def manifest_of(
         "macs_executed": sum(layer.macs for layer in program.layers),
         "weights_bytes": weights_bytes,
         **({"constants_in": _constants_in(program, arrays)} if program.options.constants_in else {}),
+        **({"copied_constants": _copied(program)} if program.options.copy_constants != "off" else {}),
         **_memory(program),
         "cascades": [_cascade(cascade) for cascade in program.cascades if not cascade.is_cut],
         **({"steps": _steps(program, program.waiting)} if program.waiting else {}),
@@ -117,6 +118,20 @@ def _constants_in(program: Program, arrays: Arrays) -> list[dict]:
         ]
         found.append({"region": name, "room_bytes": room, "size_bytes": sum(inside.values()), "layers": layers})
     return found
+
+
+def _copied(program: Program) -> list[dict]:
+    """The layers whose constants are copied into the arena, before which layer that begins, and the cost of access it saves."""
+    return [
+        {
+            "layer": layer.node.name,
+            "from_layer": program.layers[layer.copied.copy.first].node.name,
+            "size_bytes": sum(array.size_bytes for array in layer.copied.copy.arrays),
+            "saved_cost": layer.copied.copy.saved,
+        }
+        for layer in program.layers
+        if layer.copied
+    ]
 
 
 def _cascade(cascade: Cascade) -> dict:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from aidge_build.errors import AidgeError
 
-BufferKind = Literal["activation", "scratch", "state", "io"]
+BufferKind = Literal["activation", "scratch", "state", "io", "copy"]
 BUFFER_KINDS: tuple[str, ...] = get_args(BufferKind)
 
 

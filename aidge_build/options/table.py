@@ -188,6 +188,13 @@ MODEL = Group(
         ),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
         Option(
+            "copy-constants",
+            "constants in slow memory are copied into the arena before their layer runs, where that pays; memcpy: by the core; "
+            "hook: by functions of the firmware, while the layer before runs (docs/c-api.md)",
+            values=("off", "memcpy", "hook"),
+            default="off",
+        ),
+        Option(
             "constants-in",
             "a memory for the constants of the layers that read theirs most often, and the bytes that they may take of it",
             "pairs",

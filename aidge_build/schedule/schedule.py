@@ -12,6 +12,7 @@ from aidge_build.cascade.cascade import Cascade
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer, Overlap
+from aidge_build.schedule.copies import ConstantCopy
 from aidge_build.schedule.joint import Joined, Joining, Part
 from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.sharing import question_of
@@ -43,6 +44,7 @@ class Schedule:
     joined: tuple[Joining, ...] = ()
     parts: Mapping[str, Part] = field(default_factory=dict)  # by tensor
     cascades: tuple[Cascade, ...] = ()
+    copies: tuple[ConstantCopy, ...] = ()  # of constants, each with a buffer
 
     @property
     def arriving(self) -> str:

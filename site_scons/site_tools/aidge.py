@@ -62,6 +62,7 @@ OPTIONS = {
     "dma": ("--dma", "word", ("off", "hooks", "on")),
     "record": ("--record", "word", ()),
     "weights": ("--weights", "word", ("c", "incbin")),
+    "copy_constants": ("--copy-constants", "word", ("off", "memcpy", "hook")),
     "constants_in": ("--constants-in", "pairs", ()),
     "bind": ("--bind", "pairs", ()),
     "state": ("--state", "pairs", ()),

@@ -20,7 +20,7 @@ ROWS = (
     ("contract", "reference"),
     ("importers", "recipes", "adaptation", "kernel_kit"),
     ("schedule", "memory", "cascade"),
-    ("program", "row_ports", "banding", "stepping", "arena_regions", "constant_regions", "placement", "emit"),
+    ("program", "row_ports", "banding", "stepping", "arena_regions", "constant_regions", "constant_copies", "placement", "emit"),
     ("request", "compile", "option_values", "inputs", "quantization"),
     (
         "toolchain",

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Constants that are copied into the arena: the statements before a layer's call, and N_copy_start and N_copy_wait.
+
+Like the other hooks these have one name each: their ranges come with each call. What comes with the model copies at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aidge_build.emit.arrays import Array, Arrays
+from aidge_build.emit.places import Places
+from aidge_build.program import CopiedTo, Layer, Program
+
+
+@dataclass(frozen=True)
+class CopyHook:
+    """A function that the firmware may define, and what it does as it comes with the model."""
+
+    symbol: str
+    signature: str
+    comment: tuple[str, ...]
+    body: tuple[str, ...]
+
+
+def copies_by_hooks(program: Program) -> bool:
+    """Whether the model calls them."""
+    return program.options.copy_constants == "hook" and any(layer.copied for layer in program.layers)
+
+
+def copy_hook_symbols(model: str) -> tuple[str, str]:
+    """Their names, in the order in which they are called."""
+    return f"{model}_copy_start", f"{model}_copy_wait"
+
+
+def copy_hooks_of(program: Program) -> tuple[CopyHook, ...]:
+    """Both; none for a model that calls none."""
+    if not copies_by_hooks(program):
+        return ()
+    start, wait = copy_hook_symbols(program.name)
+    return (
+        CopyHook(
+            start,
+            "void *to, const void *from, uint32_t bytes",
+            (
+                "Begins to copy constants, which a layer reads after the next call of the other function for the same bytes;",
+                "another layer runs meanwhile. As it comes with the model it copies them at once. May wait for one before.",
+            ),
+            ("(void)memcpy(to, from, bytes);",),
+        ),
+        CopyHook(
+            wait,
+            "void *to, uint32_t bytes",
+            ("Returns when the `bytes` at `to` are there, for the core as well: behind a data cache invalidate their lines.",),
+            ("(void)to;", "(void)bytes;"),
+        ),
+    )
+
+
+def statements_of(program: Program, places: Places, arrays: Arrays, position: int) -> tuple[str, ...]:
+    """What the layer at this position does before its call. With hooks it waits for its own constants, and begins to copy those
+    of the next layer: one transfer at a time, but for constants of several arrays."""
+    own, name = program.layers[position].copied, program.name
+    if program.options.copy_constants != "hook":
+        return tuple(
+            f"(void)memcpy({places.arena_pointer(to)}, {source}, {count}u);"
+            for to, source, count in _ranges(own, arrays, position)
+        )
+    start, wait = copy_hook_symbols(name)
+    begun = [index for index, layer in enumerate(program.layers) if layer.copied and layer.copied.copy.first == position]
+    waits = [f"{wait}({places.arena_pointer(to)}, {count}u);" for to, _, count in _ranges(own, arrays, position)]
+    starts = {
+        index: [
+            f"{start}({places.arena_pointer(to)}, {source}, {count}u);"
+            for to, source, count in _ranges(program.layers[index].copied, arrays, index)
+        ]
+        for index in begun
+    }
+    later = (line for index in begun if index != position for line in starts[index])
+    return (*starts.get(position, ()), *waits, *later)
+
+
+def _ranges(copied: CopiedTo | None, arrays: Arrays, position: int) -> list[tuple[int, str, int]]:
+    """(byte of the arena, symbol of the array, bytes) of each."""
+    if copied is None:
+        return []
+    read = arrays.of_layer[position]
+    return [(copied.offset_bytes + one.offset_bytes, read[one.position].symbol, one.size_bytes) for one in copied.copy.arrays]
+
+
+def copied_constants(layer: Layer, read: Mapping[int, Array], places: Places) -> dict[str, str]:
+    """The pointers to copies, by the array's symbol."""
+    if layer.copied is None:
+        return {}
+    found = {}
+    for one in layer.copied.copy.arrays:
+        array = read[one.position]
+        pointer = places.arena_pointer(layer.copied.offset_bytes + one.offset_bytes)
+        through = "(const void *)" if array.dtype.size_bytes > 1 else ""
+        found[array.symbol] = f"(const {array.dtype.c_type} *){through}{pointer}"
+    return found

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.kernels import BandKernels
+from aidge_build.cascade.question import Found, Question
 from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, front
+from aidge_build.cascade.rowed_graph import Graph
+from aidge_build.cascade.search import ALL, Effort, cascaded, front
 from aidge_build.cascade.widening import widened
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
@@ -28,6 +30,7 @@ class Plans:
 
     base: Found
     question: Question
+    effort: Effort
 
     @property
     def by_rows(self) -> bool:
@@ -36,7 +39,7 @@ class Plans:
 
     def found(self) -> tuple[Found, ...]:
         """All of them. Bands that a kernel was found to compute in different ways are in none."""
-        return cascaded(self.base, self.question)
+        return cascaded(self.base, self.question, self.effort)
 
     def _all(self, others: Sequence[Found]) -> tuple[Found, ...]:
         return self.found() if self.by_rows else (*others, *self.found())
@@ -110,5 +113,5 @@ def banded(
     view = assignment.view
     arriving = alone.buffer_of[input_by_rows(view)] if options.input == "rows" else ""
     departing = alone.buffer_of[output_by_rows(view)] if options.output == "rows" else ""
-    question = Question(Graph.of(view, alone.buffer_of, kernels, arriving, departing), alone, rescheduled, effort)
-    return Plans(base, replace(question, keeps=keeps) if keeps else question)
+    question = Question(Graph.of(view, alone.buffer_of, kernels, arriving, departing), alone, rescheduled)
+    return Plans(base, replace(question, keeps=keeps) if keeps else question, effort)

@@ -17,7 +17,7 @@ from aidge_build.adaptation.slower import slower_notices
 from aidge_build.adaptation.undefined import undefined_notices
 from aidge_build.cascade.calls import calls_of
 from aidge_build.cascade.kernels import BandKernels
-from aidge_build.cascade.search import Found
+from aidge_build.cascade.question import Found
 from aidge_build.constant_copies import with_copies
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library

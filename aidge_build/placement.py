@@ -16,8 +16,9 @@ from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.moves import LEFT, RowMoves
 from aidge_build.cascade.pieces import PieceMoves
 from aidge_build.cascade.progress import Progress
+from aidge_build.cascade.question import Found
 from aidge_build.cascade.row_layer import ROW_AXIS
-from aidge_build.cascade.search import QUICK, Found
+from aidge_build.cascade.search import QUICK
 from aidge_build.cascade.waiting import Waiting
 from aidge_build.cascade.words import fitted, smallest
 from aidge_build.contract.mem_info import MemInfo

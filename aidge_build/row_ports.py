@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aidge_build.cascade.question import Question
 from aidge_build.cascade.row_layer import has_rows
-from aidge_build.cascade.search import Graph, Question
+from aidge_build.cascade.rowed_graph import Graph
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node

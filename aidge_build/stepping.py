@@ -12,8 +12,8 @@ from aidge_build.cascade.cost import PER_MOVED_BYTE
 from aidge_build.cascade.kernels import Band, BandKernels, sizes_of
 from aidge_build.cascade.lines import Run, with_cascades
 from aidge_build.cascade.pieces import Cut, cut
+from aidge_build.cascade.question import Found
 from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.cascade.search import Found
 from aidge_build.contract.length import length_of
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import Demands, NodeView

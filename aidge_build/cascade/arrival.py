@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from aidge_build.cascade.row_layer import ROW_AXIS
+from aidge_build.cascade.row_table import Bands, RowTable, cut_at
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Band, Operator
 
@@ -20,7 +21,6 @@ class Arrival:
     name: ClassVar[str] = ""
     inputs: ClassVar[tuple[Tensor | None, ...]] = ()
     in_parts: ClassVar[bool] = False
-    multiple: ClassVar[int] = 1
 
     @property
     def height(self) -> int:
@@ -36,3 +36,12 @@ class Arrival:
         """Nothing."""
         del first, last
         return {}
+
+    def cut(self, start: int, size: int) -> Bands:
+        """Rows can be cut anywhere."""
+        return cut_at(self.height, start, size)
+
+    def table(self, bands: Bands) -> RowTable:
+        """Nothing."""
+        del bands
+        return RowTable({}, ())

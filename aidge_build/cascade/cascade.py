@@ -8,8 +8,10 @@ band of a layer finds its rows at the same place, and the kernel works on them a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import overload
 
 from aidge_build.contract.spec import Demands
 
@@ -89,21 +91,64 @@ class Stock:
 
 
 @dataclass(frozen=True)
+class Work:
+    """What a cascade costs beside its layers: the `bands` of each, in order, and the bytes of rows in lines that each has read
+    before, over all bands; the bytes that are moved within lines; how often it waits for rows to come or go."""
+
+    bands: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    shifted_bytes: int = 0
+    bytes_read_again: Mapping[str, int] = field(default_factory=dict)
+    waits: int = 0
+
+
+class LateSteps(Sequence[BandStep]):
+    """Steps that are made when the first one is wanted: of most cascades that a search looks at, nobody wants them."""
+
+    def __init__(self, make: Callable[[], tuple[BandStep, ...]]):
+        self._make = make
+
+    @cached_property
+    def _made(self) -> tuple[BandStep, ...]:
+        return self._make()
+
+    @overload
+    def __getitem__(self, index: int) -> BandStep: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[BandStep, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> BandStep | tuple[BandStep, ...]:
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._made == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
 class Cascade:
     """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of those in `carrying` keeps its
     bytes. `stocks` are those of whole tensors, for each layer; `beyond` estimates instructions beyond those of
-    whole layers; layers `ahead` begin with a row more than is needed first. `permits` is what the kernel of a single layer whose
+    whole layers; layers `ahead` begin with a row more than is needed first. `arriving` and `departing` are the tensors whose
+    rows the firmware brings and takes ("": none). `permits` is what the kernel of a single layer whose
     tensors are all whole allows for each band, which no other cascade has."""
 
     nodes: tuple[str, ...]
     rows_of: Mapping[str, int]
     lines: Mapping[str, Line]
-    steps: tuple[BandStep, ...]
+    steps: Sequence[BandStep]
     carrying: frozenset[str] = frozenset()
     stocks: Mapping[str, Mapping[str, Stock]] = field(default_factory=dict)  # tensor -> layer
     beyond: float = 0.0
     ahead: frozenset[str] = frozenset()
     permits: Mapping[tuple[int, int], Demands] = field(default_factory=dict)
+    work: Work = Work()
+    arriving: str = ""
+    departing: str = ""
 
     @property
     def is_cut(self) -> bool:
@@ -113,35 +158,12 @@ class Cascade:
     @property
     def shifted_bytes(self) -> int:
         """Bytes that are moved within lines."""
-        shifts = [shift.rows for step in self.steps for shift in step.shifts]
-        return sum((rows.last - rows.first) * self.lines[rows.tensor].row_bytes for rows in shifts)
-
-    @property
-    def arriving(self) -> str:
-        """The tensor that comes row by row from the firmware; "" where none does."""
-        return next((step.writes.tensor for step in self.steps if step.arrives), "")
-
-    @property
-    def departing(self) -> str:
-        """The tensor whose rows the firmware takes one after the other; "" where it takes none."""
-        return next((rows.tensor for step in self.steps if step.departs for rows in step.reads if rows is not None), "")
+        return self.work.shifted_bytes
 
     @property
     def waits(self) -> bool:
         """Whether some of its steps wait for the firmware."""
         return any(not step.node for step in self.steps)
-
-    @property
-    def bytes_read_again(self) -> Mapping[str, int]:
-        """Bytes of rows in lines that each layer has read before, over all bands."""
-        found, reached = dict.fromkeys(self.nodes, 0), dict[tuple[str, int], int]()
-        for step in filter(lambda each: each.node, self.steps):
-            for position, rows in enumerate(step.reads):
-                if rows is not None and rows.tensor in self.lines:
-                    again = max(0, reached.get((step.node, position), rows.first) - rows.first)
-                    found[step.node] += again * self.lines[rows.tensor].row_bytes
-                    reached[step.node, position] = rows.last
-        return found
 
     def touched(self, step: BandStep) -> list[tuple[int, Rows]]:
         """What a step reads and writes by rows, by position (-1: output); a layer with one row writes it where the tensor
@@ -157,7 +179,7 @@ class Cascade:
 
     def bands_of(self, node: str) -> tuple[tuple[int, int], ...]:
         """The rows of each band of a layer, in order."""
-        return tuple((step.first, step.last) for step in self.steps if step.node == node)
+        return self.work.bands[node]
 
     def __str__(self) -> str:
         rows = ", ".join(f"{name} by {self.rows_of[name]}" for name in self.nodes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.cascade import Work
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.row_layer import RowLayer
 
@@ -15,16 +15,15 @@ PER_STEP, PER_CALL, PER_BYTE_READ_AGAIN = 45, 200, 1.8
 PER_MOVED_BYTE, PER_BYTE_OF_VECTORS = 0.8, 0.25
 
 
-def beyond(cascade: Cascade, layers: Sequence[RowLayer], kernels: BandKernels) -> float:
+def beyond(work: Work, layers: Sequence[RowLayer], kernels: BandKernels) -> float:
     """Estimated instructions beyond those of whole layers: as the kernels of the layers say, or as usual where they do not."""
-    waits = sum(not step.node for step in cascade.steps)  # rows that come or go, too, have their price
     per_byte = PER_BYTE_OF_VECTORS if "mve" in kernels.target.features else PER_MOVED_BYTE
-    found, again = per_byte * cascade.shifted_bytes + PER_CALL * waits, cascade.bytes_read_again
+    found = per_byte * work.shifted_bytes + PER_CALL * work.waits  # rows that come or go, too, have their price
     for layer in layers:
-        bands = cascade.bands_of(layer.name)
+        bands = work.bands[layer.name]
         known = kernels.instructions_beyond(layer, bands)
         if known is None:
-            found += PER_CALL * (len(bands) - 1) + PER_BYTE_READ_AGAIN * again[layer.name]
+            found += PER_CALL * (len(bands) - 1) + PER_BYTE_READ_AGAIN * work.bytes_read_again[layer.name]
         else:
             found += PER_STEP * len(bands) + known
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from aidge_build.cascade.row_layer import RowLayer
+from aidge_build.cascade.row_table import Bands, RowTable, cut_at
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Band, Operator
 
@@ -35,11 +36,6 @@ class Departure:
         """How many rows leave."""
         return self.writer.height
 
-    @property
-    def multiple(self) -> int:
-        """As the writer's: rows leave as they are written."""
-        return self.writer.multiple
-
     def band(self, first: int, last: int) -> Band:
         """Any rows can leave."""
         return Band(Operator(), ((first, last),))
@@ -47,3 +43,11 @@ class Departure:
     def reads(self, first: int, last: int) -> Mapping[str, tuple[int, int]]:
         """They themselves."""
         return {self.writer.output.name: (first, last)}
+
+    def cut(self, start: int, size: int) -> Bands:
+        """Rows can be cut anywhere."""
+        return cut_at(self.height, start, size)
+
+    def table(self, bands: Bands) -> RowTable:
+        """They themselves."""
+        return RowTable.of(self, bands)

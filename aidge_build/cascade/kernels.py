@@ -58,8 +58,13 @@ class BandKernels:
     def instructions_beyond(self, layer: RowLayer, bands: Sequence[Band]) -> int | None:
         """Those of all bands beyond those of the whole layer; None where its kernel does not say them."""
         whole, sizes = self._of_whole(layer), sizes_of(bands)
-        found = [0 if asked is None else asked.instructions for asked in (self.of_band(layer, band, sizes) for band in bands)]
-        return sum(found) - whole if whole and all(found) else None
+        found = 0
+        for band, times in layer.shapes(bands):
+            asked = self.of_band(layer, band, sizes)
+            if not whole or asked is None or not asked.instructions:
+                return None
+            found += times * asked.instructions
+        return found - whole
 
     def agree(self, layer: RowLayer, bands: Sequence[Band]) -> bool:
         """Whether one function with the same constants computes all of these bands; if not, such bands are refused after this."""

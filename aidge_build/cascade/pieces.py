@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.kernels import Band, BandKernels, sizes_of
 from aidge_build.cascade.row_layer import RowLayer, row_bytes
-from aidge_build.cascade.search import is_aligned
-from aidge_build.cascade.unroll import unroll
+from aidge_build.cascade.unroll import cascade_of, walked
 from aidge_build.contract.spec import Demands
 from aidge_build.memory.replay import Joint, Move, Piece, Span
 
@@ -55,8 +54,11 @@ def _sizes(height: int) -> Iterator[int]:
 def _in_bands(
     kernels: BandKernels, layer: RowLayer, rows: int, fits: Callable[[RowLayer, Band, tuple[int, int]], bool]
 ) -> Cut | None:
-    cascade = unroll([layer], frozenset({layer.output.name}), {layer.name: rows})
-    if cascade is None or not is_aligned(cascade, [layer]) or not _begins_at_the_front(cascade):
+    walk = walked([layer], frozenset({layer.output.name}), {layer.name: rows})
+    if walk is None or not walk.is_aligned:
+        return None
+    cascade = cascade_of(walk)
+    if not _begins_at_the_front(cascade):
         return None
     bands = cascade.bands_of(layer.name)
     sizes = sizes_of(bands)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from aidge_build.cascade.row_table import Bands, RowTable, cut_at
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Band
@@ -37,6 +39,9 @@ class RowLayer:
     _reads: dict[tuple[int, int], Mapping[str, tuple[int, int]] | None] = field(default_factory=dict, compare=False)
     _shapes: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
     _numbers: dict[tuple, int] = field(default_factory=dict, compare=False)
+    _cuts: dict[tuple[int, int], Bands | None] = field(default_factory=dict, compare=False)
+    _tables: dict[Bands, RowTable] = field(default_factory=dict, compare=False)
+    _counts: dict[Bands, tuple[tuple[tuple[int, int], int], ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, seen: NodeView) -> RowLayer | None:
@@ -110,6 +115,10 @@ class RowLayer:
             return 1
         return max(1, round(self.height / given.dims[ROW_AXIS]))
 
+    def most_rows(self, wanted: int) -> int:
+        """The rows of bands that shall have so many."""
+        return min(-(-wanted // self.multiple) * self.multiple, self.height)
+
     def shape(self, first: int, last: int) -> int:
         """A number that bands have in common whose kernels see the same: the operator, and how many rows it reads and writes."""
         key = first, last
@@ -120,12 +129,34 @@ class RowLayer:
             self._shapes[key] = self._numbers.setdefault((band.operator, read, last - first), len(self._numbers))
         return self._shapes[key]
 
-    def one_of_each(self, bands: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    def cut(self, start: int, size: int) -> Bands | None:
+        """The rows below `start`, then bands of `size` rows; None where the layer cannot be cut there."""
+        key = start, size
+        if key not in self._cuts:
+            bands = cut_at(self.height, start, size)
+            self._cuts[key] = bands if all(self.band(*band) is not None for band in bands) else None
+        return self._cuts[key]
+
+    def table(self, bands: Bands) -> RowTable:
+        """Which rows these bands read."""
+        if bands not in self._tables:
+            self._tables[bands] = RowTable.of(self, bands)
+        return self._tables[bands]
+
+    def shapes(self, bands: Sequence[tuple[int, int]]) -> tuple[tuple[tuple[int, int], int], ...]:
+        """The first band of each shape, and how many have it."""
+        key = tuple(bands)
+        if key not in self._counts:
+            firsts: dict[int, tuple[int, int]] = {}
+            for band in key:
+                firsts.setdefault(self.shape(*band), band)
+            counts = Counter(self.shape(*band) for band in key)
+            self._counts[key] = tuple((band, counts[shape]) for shape, band in firsts.items())
+        return self._counts[key]
+
+    def one_of_each(self, bands: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """The first band of each shape."""
-        found: dict[int, tuple[int, int]] = {}
-        for band in bands:
-            found.setdefault(self.shape(*band), band)
-        return list(found.values())
+        return [band for band, _ in self.shapes(bands)]
 
     def view(self, first: int, last: int, sizes: tuple[int, int]) -> NodeView:
         """The rows `[first, last)` as their kernel sees them; `sizes` are the rows of the largest and of the smallest band."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.cascade.lines import Run
-from aidge_build.cascade.search import Found, Question
+from aidge_build.cascade.question import Found, Question
 
 WIDENINGS = 5
 MOST_TRIALS = 300  # of wider bands

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.cascade.cascade import Cascade
-from aidge_build.cascade.search import Found
+from aidge_build.cascade.question import Found
 from aidge_build.shortening import shortened
 
 _LONGEST_NAME = 40

@@ -25,7 +25,7 @@ def waiting(height: int, cursors: int, sides: str) -> Cascade:
     steps = [BandStep("", 0, 1, (), rows["x"])] if "in" in sides else []
     steps += [BandStep(f"layer{number}", 0, 1, (rows[f"t{number}"],), rows["y"]) for number in range(cursors)]
     steps += [BandStep("", 0, 1, (rows["y"],), Rows("", 0, 1, 0))] if "out" in sides else []
-    return Cascade((), {}, lines, tuple(steps))
+    return Cascade((), {}, lines, tuple(steps), arriving="x" * ("in" in sides), departing="y" * ("out" in sides))
 
 
 @pytest.mark.parametrize(

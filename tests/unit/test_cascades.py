@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 
 import numpy
 import pytest
 
 from aidge_build.cascade.cascade import BandStep, Cascade, Rows
 from aidge_build.cascade.moves import RowMoves
-from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.cascade.unroll import unroll
+from aidge_build.cascade.row_layer import RowLayer, row_bytes
+from aidge_build.cascade.unroll import unroll, walked
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import CheckFailed
 from aidge_build.graph.format import channels_last
@@ -126,6 +127,38 @@ def test_the_steps_compute_every_row_once_from_rows_that_are_there(seed, rows):
     assert machine.multiply_accumulates == sum(layer.seen.multiply_accumulates for layer in layers)
     last = layers[-1].output.name
     assert numpy.array_equal(machine.memory[last], machine.values[last])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_counted_of_a_cascade_before_its_steps_are_made_is_what_the_steps_do(seed, rows):
+    layers, cascade, _ = cascaded(seed, rows, kept=seed % 2)
+    moved, again, reached = 0, dict.fromkeys(cascade.nodes, 0), dict[tuple[str, int], int]()
+    for step in cascade.steps:
+        moved += sum((shift.rows.last - shift.rows.first) * cascade.lines[shift.rows.tensor].row_bytes for shift in step.shifts)
+        for position, read in enumerate(step.reads):
+            if read is not None and read.tensor in cascade.lines:
+                seen = max(0, reached.get((step.node, position), read.first) - read.first)
+                again[step.node] += seen * cascade.lines[read.tensor].row_bytes
+                reached[step.node, position] = read.last
+    assert (cascade.work.shifted_bytes, cascade.work.bytes_read_again, cascade.work.waits) == (moved, again, 0)
+    for layer in layers:
+        run = tuple((step.first, step.last) for step in cascade.steps if step.node == layer.name)
+        assert cascade.bands_of(layer.name) == run and cascade.rows_of[layer.name] == max(last - first for first, last in run)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_are_aligned_where_all_rows_that_a_kernel_gets_begin_at_a_multiple_of_four_bytes(seed):
+    layers, cascade, _ = cascaded(seed, 1 + seed % 3)
+    walk = walked(layers, frozenset({layers[-1].output.name}), {layer.name: 1 + seed % 3 for layer in layers})
+    places: dict[str, int] = {}
+    for step in cascade.steps:
+        for rows in (step.writes, *step.reads):
+            if rows is not None:
+                places[rows.tensor] = gcd(places.get(rows.tensor, 0), rows.slot)
+    assert {name: slots for name, slots in walk.slots().items() if slots} == {name: at for name, at in places.items() if at}
+    tensors = {tensor.name: tensor for layer in layers for tensor in (*layer.inputs, layer.output) if tensor is not None}
+    assert walk.is_aligned == all(at * row_bytes(tensors[name]) % 4 == 0 for name, at in places.items())
 
 
 @pytest.mark.parametrize("seed", range(6))

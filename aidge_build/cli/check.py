@@ -75,14 +75,16 @@ def run(arguments: argparse.Namespace) -> Outcome:
     plans = [_read_plan(path, image.has_64_bits) for path in arguments.plan]
     claims = with_planned(image, read_claims(image), {plan.file: plan.claim for plan in plans if plan.claim})
     code = check_code(image, read_names(elf) if objects else {}, [read_object(path) for path in objects], claims)
-    regions = memories(arguments)
+    known = memories(arguments, image)
+    regions = known.regions
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
     uses, homeless = region_use(image, regions)
-    stack = stack_of(elf, image, claims, core_of(arguments, image), required=arguments.max_stack is not None)
+    core = core_of(arguments, image)
+    stack = stack_of(elf, image, claims, core, required=arguments.max_stack is not None)
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     findings = in_order(
         [
-            *check_image(image, claims, plans, uses, homeless, agreed, arguments.board_path),
+            *check_image(image, claims, plans, uses, homeless if known.are_all else (), agreed, arguments.board_path),
             *_check_reach(image, claims, stack),
             *check_contents(image, uses, arguments.max_flash),
             *check_dma(image, claims, named, cache_line_of(arguments), regions),
@@ -91,13 +93,18 @@ def run(arguments: argparse.Namespace) -> Outcome:
         ]
     )
     failed = any(finding.severity == ERROR for finding in findings)
-    data = _as_json(image, claims, uses, stack, findings) | {"code": _code_as_json(code)}
+    data = _as_json(image, claims, uses, stack, findings) | {"memories_of": known.source, "code": _code_as_json(code)}
     if arguments.out:
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
-    return Outcome(_lines(elf, claims, kept, uses, code, stack, shown), data, EXIT_CHECK_FAILED if failed else 0)
+    lines = _lines(elf, claims, kept, uses, code, stack, shown)
+    if not known.source and not (core and core.is_native):
+        lines.append(
+            f"{elf}: memories not known: link with -Wl,-Map={elf.stem}.map, beside the program, or name --board or --region"
+        )
+    return Outcome(lines, data, EXIT_CHECK_FAILED if failed else 0)
 
 
 def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None) -> Iterator[Finding]:

@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.boards import Region, load_board
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
+from aidge_build.elf.link_map import describes, memories_of
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.options import CHECK, add_options, options_named
+from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.toolchain import disassemble
 
 
 def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--board`, or `--region` for each memory."""
-    add_options(parser, options_named(CHECK, "board", "region", "board-path"))
+    """`--board`, or `--region` for each memory, or `--map`."""
+    add_options(parser, options_named(CHECK, "board", "region", "map", "board-path"))
 
 
 def add_agreed_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,11 +45,47 @@ def add_objects_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def memories(arguments: argparse.Namespace) -> tuple[Region, ...]:
-    """The memories that the command names, or those of its board."""
+@dataclass(frozen=True)
+class Memories:
+    """The memories that a program is compared with, and who says so; no regions where nobody does.
+
+    A map tells the memories that the linker script names: what lies elsewhere was put there by the script, too.
+    """
+
+    regions: tuple[Region, ...]
+    source: str = ""
+    are_all: bool = True
+
+
+def memories(arguments: argparse.Namespace, image: Image) -> Memories:
+    """Those of the board, those that the command names, or those of the linker's map: `--map`, or one beside the program."""
     if arguments.board:
-        return load_board(arguments.board, arguments.board_path).regions
-    return tuple(_parse_region(text) for text in arguments.region)
+        return Memories(load_board(arguments.board, arguments.board_path).regions, f"board {arguments.board}")
+    if arguments.region:
+        return Memories(tuple(_parse_region(text) for text in arguments.region), "--region")
+    if arguments.map:
+        return _of_map(Path(arguments.map), image)
+    elf = Path(image.path)
+    own_names = (f"{elf.name}.map", f"{elf.stem}.map")
+    for path in sorted(elf.parent.glob("*.map"), key=lambda path: (path.name not in own_names, path.name)):
+        try:
+            return _of_map(path, image)
+        except AidgeError:
+            continue  # of another program, or from before this link
+    return Memories(())
+
+
+def _of_map(path: Path, image: Image) -> Memories:
+    text = read_regular(path, LARGEST_TEXT_BYTES, "MAP").decode(errors="replace")
+    regions = memories_of(text, image) if describes(text, image) else ()
+    if not regions:
+        raise AidgeError(
+            "it is not the map of this program, or its linker script names no memories",
+            where=str(path),
+            hint=f"link with -Wl,-Map={path.name}; it must come from GNU ld",
+            code="MAP",
+        )
+    return Memories(regions, path.name, are_all=False)
 
 
 def _parse_region(text: str) -> Region:

@@ -55,13 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     image = read_image(arguments.elf)
-    claims, regions = read_claims(image), memories(arguments)
+    claims, regions = read_claims(image), memories(arguments, image).regions
     if not regions:
         raise AidgeError(
             "a report needs the memories of the board",
             where=str(arguments.elf),
             code="USAGE",
-            hint="name the board with --board (not host), or each memory with --region NAME=ORIGIN,LENGTH,KIND",
+            hint="name the board with --board (not host), each memory with --region NAME=ORIGIN,LENGTH,KIND, or a --map",
         )
     plans = [read_json(path, PLAN, "REPORT", "N.plan.json of `compile`") for path in arguments.plan]
     measured = read_json(arguments.counts, COUNTS, "REPORT", "what `run --json` printed") if arguments.counts else None

@@ -17,9 +17,9 @@ macro(_aidge_options_of_model)
            ROUND_WEIGHTS:word:--round-weights LAYER_TYPES:pairs:--layer-types IO_TYPE:word:--io-type IO_LAYOUT:word:--io-layout)
 endmacro()
 macro(_aidge_options_of_check)
-  set(single BOARD MAX_STACK MAX_FLASH)
+  set(single BOARD MAP MAX_STACK MAX_FLASH)
   set(lists REGIONS BOARD_PATH SHARES WEIGHTS_IN DMA_ARRAYS QUIET)
-  set(rows BOARD:word:--board REGIONS:pairs:--region BOARD_PATH:folders:--board-path SHARES:list:--shares
+  set(rows BOARD:word:--board REGIONS:pairs:--region MAP:file:--map BOARD_PATH:folders:--board-path SHARES:list:--shares
            WEIGHTS_IN:list:--weights-in DMA_ARRAYS:list:--dma-arrays QUIET:list:--quiet MAX_STACK:number:--max-stack
            MAX_FLASH:number:--max-flash)
 endmacro()

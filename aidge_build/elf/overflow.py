@@ -12,8 +12,6 @@ from aidge_build.elf.regions import places
 
 # GNU ld: "region `FLASH' overflowed by 12 bytes"; LLVM's: "section '.bss' will not fit in region 'RAM': overflowed by 12 bytes".
 _OVERFLOW = re.compile(r"region [`']([^`']+)':? overflowed by (\d+) bytes?")
-_MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]+) +0x([0-9a-f]+)(?: +([!a-zA-Z]+))?$")
-_FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
 # Between two sections of one memory there is alignment, and no more.
 LARGEST_GAP = 64
 
@@ -32,25 +30,6 @@ def read_overflows(messages: str) -> tuple[Overflow, ...]:
     for name, count in _OVERFLOW.findall(messages):
         found[name] = max(int(count), found.get(name, 0))
     return tuple(Overflow(name, count) for name, count in sorted(found.items()))
-
-
-def read_memories(link_map: str) -> tuple[Region, ...]:
-    """The memories of a linker script, from the table that GNU ld prints into its map.
-
-    Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM.
-    """
-    table = link_map.partition("\nMemory Configuration\n")[2].partition("\nLinker script and memory map\n")[0]
-    matches = filter(None, map(_MEMORY.match, table.splitlines()))
-    return tuple(
-        Region(match[1], int(match[2], 16), int(match[3], 16), _kind(match[1], match[4]), ())
-        for match in matches
-        if match[1] != "*default*"
-    )
-
-
-def _kind(name: str, attributes: str | None) -> str:
-    is_flash = "w" not in attributes.lower() if attributes else bool(_FLASH_NAME.search(name.upper()))
-    return "flash" if is_flash else "ram"
 
 
 def overfull(image: Image, region: Region, missing_bytes: int) -> tuple[Image, Region]:

@@ -309,6 +309,13 @@ CHECK = Group(
             cmake="REGIONS",
             alternatives="memories",
         ),
+        Option(
+            "map",
+            "the map of the link (GNU ld), which names the memories; without board and memories one beside the program is found",
+            "file",
+            metavar="F.map",
+            alternatives="memories",
+        ),
         BOARD_PATH,
         Option(
             "shares",

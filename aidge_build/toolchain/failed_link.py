@@ -16,7 +16,8 @@ from aidge_build.elf.claim import Claim
 from aidge_build.elf.claims import read_claims
 from aidge_build.elf.compiled import compiled_files
 from aidge_build.elf.image import Image, read_image
-from aidge_build.elf.overflow import read_memories, read_overflows
+from aidge_build.elf.link_map import read_memories
+from aidge_build.elf.overflow import read_overflows
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.errors import AidgeError
 from aidge_build.report.missing_library import MissingLibrary, missing_libraries

@@ -95,6 +95,7 @@ OPTIONS = {
 CHECK_OPTIONS = {
     "board": ("--board", "word", ()),
     "regions": ("--region", "pairs", ()),
+    "map": ("--map", "file", ()),
     "board_path": ("--board-path", "folders", ()),
     "shares": ("--shares", "list", ()),
     "weights_in": ("--weights-in", "list", ()),
@@ -205,7 +206,8 @@ def aidge_check(env, elf, models=None, **options):
             raise SCons.Errors.UserError(f"AidgeCheck: there is no model among the sources of {target}; name it: models=[kws]")
         _share_headers([target], env)
         is_new = not hasattr(target.attributes, "aidge_check")
-        where = [] if options.get("board") or options.get("regions") else plans[0].attributes.aidge_where
+        named = any(options.get(name) for name in ("board", "regions", "map"))
+        where = [] if named else plans[0].attributes.aidge_where
         target.attributes.aidge_check = where + given + ["--plan=" + _path(plan) for plan in plans]
         made = [target, *_make_with(target, target.name + ".check.json")]
         env.Depends(made, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])

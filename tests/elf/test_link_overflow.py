@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf.overflow import Overflow, read_memories, read_overflows
+from aidge_build.elf.link_map import read_memories
+from aidge_build.elf.overflow import Overflow, read_overflows
 from aidge_build.errors import AidgeError
 from aidge_build.installed import cmake_folder
 from aidge_build.toolchain import build_program

@@ -151,11 +151,18 @@ function(aidge_check_memory executable)
             "${CMAKE_C_COMPILER}" ${AIDGE_EXECUTABLE} check "--out=$<TARGET_FILE:${executable}>.check.json" ${arguments}
             ${objects} -- "$<TARGET_FILE:${executable}>")
   set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
-  # A link that fails for want of memory, or for a wrong header of a model, is explained. The launcher is CMake itself: nothing else starts where the link passes.
+  # Where nobody names the memories, the check reads them from the linker's map.
+  set(map OFF)
+  if(CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT "${arguments}" MATCHES "--(board|region|map)=")
+    set(map ON)
+    set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.map")
+  endif()
+  # A link that fails for want of memory, or for a wrong header of a model, is explained. The launcher is CMake itself: nothing else
+  # starts where the link passes.
   get_target_property(launcher ${executable} RULE_LAUNCH_LINK)
   if(NOT launcher)
     set(launcher "")
-    foreach(word IN ITEMS "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link.cmake" -- ${AIDGE_EXECUTABLE} --)
+    foreach(word IN ITEMS "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link.cmake" -- ${map} ${AIDGE_EXECUTABLE} --)
       string(APPEND launcher "\"${word}\" ")
     endforeach()
     set_property(TARGET ${executable} PROPERTY RULE_LAUNCH_LINK "${launcher}")

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-# cmake -P link.cmake -- <words of aidge-build> -- <command>: runs the command of a link; where it fails, says which memory is too
-# small, what is in it and what helps, or which header is not that of the linked model, if that is why.
+# cmake -P link.cmake -- <map: ON or OFF> <words of aidge-build> -- <command>: runs the command of a link, with a map beside its output
+# (ON) if it asks for none; where it fails, says which memory is too small, what is in it and what helps, or which header is not that of
+# the linked model, if that is why.
 cmake_policy(VERSION 3.20)
 set(aidge "")
 set(command "")
 set(into aidge)
 math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(index RANGE 4 ${last})
+foreach(index RANGE 5 ${last})
   if(into STREQUAL "aidge" AND "${CMAKE_ARGV${index}}" STREQUAL "--")
     set(into command)
   else()
@@ -14,7 +15,14 @@ foreach(index RANGE 4 ${last})
     list(APPEND ${into} "${word}")
   endif()
 endforeach()
-execute_process(COMMAND ${command} RESULT_VARIABLE status)
+set(map "")
+list(FIND command "-o" before)
+if(CMAKE_ARGV4 AND before GREATER 0 AND NOT "${command}" MATCHES "-Map")
+  math(EXPR index "${before} + 1")
+  list(GET command ${index} output)
+  set(map "-Wl,-Map=${output}.map")
+endif()
+execute_process(COMMAND ${command} ${map} RESULT_VARIABLE status)
 if(NOT status STREQUAL "0")
   execute_process(COMMAND ${aidge} explain-link --hook -- ${command} RESULT_VARIABLE ignored)
   message(FATAL_ERROR "The link failed (${status})")

@@ -24,11 +24,11 @@ def read_memories(link_map: str) -> tuple[Region, ...]:
     Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM.
     """
     table = link_map.partition(_HEAD)[2].partition(_BODY)[0]
-    matches = filter(None, map(_MEMORY.match, table.splitlines()))
+    rows = (match.groups() for match in map(_MEMORY.match, table.splitlines()) if match)
     return tuple(
-        Region(match[1], int(match[2], 16), int(match[3], 16), _kind(match[1], match[4]), ())
-        for match in matches
-        if match[1] != "*default*"
+        Region(name, int(origin, 16), int(length, 16), _kind(name, attributes), ())
+        for name, origin, length, attributes in rows
+        if name != "*default*"
     )
 
 

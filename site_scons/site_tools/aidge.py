@@ -120,6 +120,7 @@ ACCURACY_OPTIONS = {
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
 CROSS_TARGET = re.compile(r"--?target\b")  # clang compiles for other machines by this word
+LINKER = re.compile(r"(gcc|g\+\+|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?(\.exe)?$")  # of the drivers that know -Wl,
 LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the compiler: CC='ccache arm-none-eabi-gcc'
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
@@ -212,6 +213,7 @@ def aidge_check(env, elf, models=None, **options):
         made = [target, *_make_with(target, target.name + ".check.json")]
         env.Depends(made, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
         if is_new:
+            _ask_for_map(target, env)
             _follow_the_link(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
     return elf
 
@@ -866,6 +868,28 @@ def _follow_the_link(target, action):
     attributes = target.attributes.__dict__
     place = attributes["aidge_actions"] = attributes.get("aidge_actions", 0) + 1
     target.get_executor().post_actions.insert(place - 1, action)
+
+
+def _ask_for_map(target, env):
+    """Where nobody names the memories, the linker writes a map beside the program, if no flag asks for one, for the check."""
+    place = _base_environment(target.get_env() or env, holding="_LIBFLAGS")
+    flags = place.get("_LIBFLAGS", "")
+    if "$AIDGE_MAP" not in flags:
+        place["_LIBFLAGS"] = flags + " $( $AIDGE_MAP $)"
+        _base_environment(place)["AIDGE_MAP"] = _map_flags
+    env.Clean(target, target.dir.File(target.name + ".map"))
+
+
+def _map_flags(target, source, env, for_signature):
+    """Not in the signature: a map changes no byte of the program."""
+    if for_signature or not target:
+        return []
+    words = target[0].attributes.__dict__.get("aidge_check", ["--board=unchecked"])
+    is_known = any(word.startswith(("--board=", "--region=", "--map=")) for word in words)
+    linker = next((word for word in _words(env, "LINK") if not LAUNCHER.match(os.path.basename(word))), "")
+    if is_known or not LINKER.search(os.path.basename(linker)) or any("-Map" in word for word in _words(env, "LINKFLAGS")):
+        return []
+    return [SCons.Subst.Literal(f"-Wl,-Map={target[0]}.map")]
 
 
 def _make_with(target, name):

@@ -4,28 +4,58 @@
     [env:nucleo]
     extra_scripts = pre:aidge_models.py          ; or this folder as a library: lib_deps = symlink://...
     custom_aidge_models = models/kws.onnx        ; several: one a line
-    custom_aidge_board = stm32f7                 ; without it, the flags of the platform name the core
+    custom_aidge_board = stm32f7                 ; without it (and custom_aidge_cpu) the flags of the platform name the core
     custom_aidge_optimize = size                 ; and every other option of docs/options.md; several values: one a line
 
-Without custom_aidge_models this does nothing. The generated files are real nodes of PlatformIO's own SCons graph.
+A `pre:` script runs before the platform sets its flags: the core is then the `cpu` of PlatformIO's own board, without its FPU
+(custom_aidge_fpu = auto adds it). Without custom_aidge_models this does nothing. The generated files are real nodes of
+PlatformIO's own SCons graph.
 """
 
 import os
+import sys
 
 from SCons.Script import DefaultEnvironment, Import
 
-import aidge_build
-from aidge_build.options.table import MODEL, SCONS, SEVERAL
+FLAGS = ("CCFLAGS", "CFLAGS", "ASFLAGS", "LINKFLAGS", "BUILD_FLAGS", "SRC_BUILD_FLAGS")
 
 Import("env")
 main = DefaultEnvironment()
-models = [line.strip() for line in main.GetProjectOption("custom_aidge_models", "").splitlines() if line.strip()]
 
-if models:
+
+def lines_of(option):
+    """What the project says for an option, line by line."""
+    return [line.strip() for line in main.GetProjectOption("custom_aidge_" + option, "").splitlines() if line.strip()]
+
+
+def refuse(what):
+    """One line, and no build."""
+    sys.stdout.flush()
+    sys.stderr.write(f"aidge_models.py: {what}\n")
+    sys.exit(3)
+
+
+def core():
+    """The core where no flag says it yet: that of PlatformIO's board. A microcontroller without one is no host."""
+    if main.get("PIOPLATFORM") == "native" or any("-mcpu=" in str(main.get(name, "")) for name in FLAGS):
+        return {}
+    cpu = str(main.BoardConfig().get("build.cpu", "")) if "BOARD" in main else ""
+    if not cpu.startswith("cortex-m"):
+        refuse(f"the board {main.get('BOARD', '')!r} names no core: write custom_aidge_cpu = cortex-m4, or custom_aidge_board")
+    return {"cpu": cpu}
+
+
+def map_flag(target, source, env, for_signature):
+    """The check reads the memories in the linker's map; a platform that asks for one does so later."""
+    return "" if for_signature or not target or "-Map" in env.subst("$LINKFLAGS") else "-Wl,-Map=%s.map" % target[0]
+
+
+def options_of(table):
+    """The options of a model, as AidgeModel takes them."""
     options = {}
-    for option in MODEL.options:
-        lines = [line.strip() for line in main.GetProjectOption("custom_aidge_" + option.name_in(SCONS), "").splitlines()]
-        values = [value for value in lines if value]
+    for option in table.MODEL.options:
+        name = option.name_in(table.SCONS)
+        values = lines_of(name)
         if option.kind in ("file", "folders"):
             values = [os.path.join(main.subst("$PROJECT_DIR"), value) for value in values]
         if option.kind == "checkouts":
@@ -33,7 +63,18 @@ if models:
                 name: os.path.join(main.subst("$PROJECT_DIR"), path) for name, _, path in (v.partition("=") for v in values)
             }
         if values:
-            options[option.name_in(SCONS)] = values if option.kind in SEVERAL else values[0]
+            options[name] = values if option.kind in table.SEVERAL else values[0]
+    return options if "board" in options or "cpu" in options else {**core(), **options}
+
+
+def add(models):
+    """The models among the objects of the firmware, their headers for all that is compiled, and the check behind the link."""
+    try:
+        import aidge_build
+        from aidge_build.options import table
+    except ImportError:
+        refuse(f"the Python of PlatformIO lacks the package aidge_build: {sys.executable} -m pip install aidge_build")
+    options = options_of(table)
     folder = os.path.join(main.subst("$BUILD_DIR"), "aidge")
     main.Tool("aidge", toolpath=[aidge_build.scons_toolpath()])
     read, where = [], []
@@ -48,7 +89,15 @@ if models:
         where += ["--board-path=" + path for path in options.get("board_path", [])]
     for scope in (env, main):  # noqa: F821
         scope.AppendUnique(CPPPATH=[folder])
+    main.Replace(AIDGE_MAP="" if where or main.get("PIOPLATFORM") == "native" else map_flag)
     # PlatformIO makes the program's node later, and forgets actions that were added to its file before.
     main.Replace(
-        LINKCOM=[main["LINKCOM"], main.AidgeAction("check", "--out=${TARGET}.check.json", *where, *read, "--", "$TARGET")]
+        LINKCOM=[
+            main["LINKCOM"] + " $( $AIDGE_MAP $)",
+            main.AidgeAction("check", "--out=${TARGET}.check.json", *where, *read, "--", "$TARGET"),
+        ]
     )
+
+
+if lines_of("models"):
+    add(lines_of("models"))

@@ -13,29 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.build.adapters import FIRST, FOLDER, STRICT, run, scons
 from tests.build.checkout import ROOT
 from tests.build.conftest import MAIN, MODEL, STUB, Project
-
-FOLDER = ROOT / "integrations"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-STRICT = "-Wall -Wextra -Werror -Wstrict-prototypes -std=gnu11"
-FIRST = {"AIDGE kws.c", "CC main.o", "CC kws.o", "CC kws_weights.o", "LINK app.elf"}
-
-
-def run(project: Project, *words: str) -> str:
-    done = subprocess.run(
-        words, cwd=project.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
-def scons(project: Project) -> set[str]:
-    output = run(project, sys.executable, "-m", "SCons", "-Q")
-    return {
-        f"{verb} {Path(target).name}" for verb, target in re.findall(r"^(AIDGE|CC|LINK) +(?:.* -> )?(.*)$", output, re.MULTILINE)
-    }
-
 
 # GNU make.
 
@@ -134,48 +114,6 @@ def test_make_refuses_a_second_model_of_a_name_and_takes_two_folders(firmware):
     firmware.write("main.c", '#include "vad.h"\n' + MAIN)
     firmware.write("Makefile", MAKEFILE.replace(call, call + other))
     assert make(firmware) == FIRST | {"CC vad.o", "CC vad_weights.o"} and make(firmware) == set()
-
-
-# PlatformIO: the builder's main script makes the default environment, runs the extra scripts, and links PIOBUILDFILES.
-
-PLATFORM = f"""\
-import os
-env = DefaultEnvironment(tools=['gcc', 'gnulink'])
-env.Replace(ENV={{'PATH': os.environ['PATH']}}, PROJECT_DIR=Dir('#').abspath, BUILD_DIR=Dir('#.pio/build/native').abspath,
-            PROGPATH='$BUILD_DIR/firmware.elf', CFLAGS={STRICT.split()}, AIDGE_BUILD=[{sys.executable!r}, {str(STUB)!r}],
-            CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
-OPTIONS = {{'custom_aidge_models': ARGUMENTS.get('models', 'models/kws.onnx'), 'custom_aidge_optimize': 'size',
-           'custom_aidge_bind': 'time=49\\nbatch=1', 'custom_aidge_kernel_path': 'mine'}}
-env.AddMethod(lambda env, name, default=None: OPTIONS.get(name, default), 'GetProjectOption')
-env.SConscript({str(FOLDER / "platformio/aidge_models.py")!r}, exports={{'env': env.Clone()}})
-env.Append(PIOBUILDFILES=[env.Object('$BUILD_DIR/src/main.o', 'main.c')])
-env.Default(env.Program('$PROGPATH', env['PIOBUILDFILES']))
-"""
-
-
-def test_platformio_builds_models_in_its_own_graph_and_checks_the_program(firmware):
-    firmware.write("SConstruct", PLATFORM)
-    firmware.write("mine/used.h", "int used;\n")
-    assert scons(firmware) == {step.replace("app.elf", "firmware.elf") for step in FIRST}
-    assert scons(firmware) == set()
-    options = json.loads(firmware.read(".pio/build/native/aidge/kws.plan.json"))["options"]
-    assert options["--optimize"] == ["size"] and options["--bind"] == ["time=49", "batch=1"]
-    objects = json.loads(firmware.read(".pio/build/native/firmware.elf.check.json"))["options"]["--objects"]
-    assert [path.rpartition("/")[2] for path in objects] == ["kws.o", "kws_weights.o"]
-    firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
-    assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK firmware.elf"}
-    assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["kws.onnx"]
-    firmware.write("models/kws.onnx", MODEL + "check=bad\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "SCons", "-Q"], cwd=firmware.folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and "the arena is not the plan's" in done.stderr
-
-
-def test_platformio_without_a_model_is_left_alone(firmware):
-    firmware.write("main.c", "int main(void) { return 0; }\n")
-    firmware.write("SConstruct", PLATFORM)
-    assert "AIDGE" not in run(firmware, sys.executable, "-m", "SCons", "-Q", "models=")
 
 
 # An RTOS whose folders define groups of sources, which one SConstruct compiles and links.

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from aidge_build.adaptation.assignment import Assignment
@@ -21,6 +22,7 @@ from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.naming import layer_symbols
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
+from aidge_build.terminal import table
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
 
@@ -32,12 +34,16 @@ EXAMPLES = (
     ("explain kws.onnx --board mps2-an386 --measure", "and what each costs, in the emulator"),
 )
 
+_NAME = 28  # columns of a name in a table
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("node", nargs="?", metavar="NODE", help="only this node, with every rejection")
     parser.add_argument(
-        "--measure", action="store_true", help="run the model in the board's emulator: instructions per multiply-accumulate"
+        "--measure",
+        action="store_true",
+        help="run the model in the board's emulator: a table of what each layer costs, and their sum",
     )
     parser.add_argument(
         "--io-data", metavar="F.npz", help="with --measure: input vectors as `verify` reads them (default: a seeded random one)"
@@ -61,7 +67,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     except AidgeError as error:
         raise error.within(request.file_name)
     chosen = _chosen(arguments.node, assignment, request.file_name)
-    counts = _measured(request, arguments.io_data) if arguments.measure else {}
+    counts, whole = _measured(request, arguments.io_data) if arguments.measure else ({}, None)
     program = _planned(request)
     cascades = program.cascades if program else ()
     kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
@@ -76,13 +82,16 @@ def run(arguments: argparse.Namespace) -> Outcome:
     ]
     lines = [
         *(f"{request.file_name}: {notice}" for notice in (*notices, *given_way)),
-        *(line for entry in described for line in _lines(entry)),
     ]
+    if whole is not None and arguments.node is None:
+        lines += _costs(described, whole, symbols)
+    else:
+        lines += chain.from_iterable(map(_lines, described))
     if arguments.node is None:
         lines += [assignment.format_line()]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
-    return Outcome(lines, {"nodes": described, **copies})
+    return Outcome(lines, {"nodes": described, **copies, "instructions": whole})
 
 
 def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:
@@ -105,17 +114,41 @@ def _planned(request: CompileRequest) -> Program | None:
         return None
 
 
-def _measured(request: CompileRequest, io_data: str | None) -> dict[str, int]:
-    """The mean instructions of each layer, by the node's name."""
+def _measured(request: CompileRequest, io_data: str | None) -> tuple[dict[str, int], int | None]:
+    """The mean instructions of each layer, by the node's name, and of a whole inference."""
     program = build_program(request)
     vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
     with tempfile.TemporaryDirectory() as temporary:
         result = execute(program, request.board, vectors, Path(temporary)).result
-    return {
+    layers = {
         layer.node.name: round(count.instructions / result.runs)
         for layer, count in zip(program.layers, result.layers, strict=True)
         if count.instructions is not None and result.runs
     }
+    whole = result.run_instructions
+    return layers, round(whole / result.runs) if whole is not None and result.runs else None
+
+
+def _costs(described: Sequence[dict], whole: int, symbols: Sequence[str]) -> list[str]:
+    """A table that fits a terminal: what each layer costs, and all of them; layers with long names by their functions'."""
+    labels = {entry["name"]: symbol.removeprefix(f"{NAME_TO_LOOK_AT}_") for entry, symbol in zip(described, symbols, strict=True)}
+    rows = [
+        (
+            entry["name"] if len(entry["name"]) <= _NAME else labels[entry["name"]],
+            entry["op"],
+            f"{entry['library']} {entry['kernel']}".strip(),
+            "x".join(map(str, entry["dims"])),
+            "" if entry["instructions"] is None else f"{entry['instructions']:,}",
+            "" if entry["instructions_per_mac"] is None else f"{entry['instructions_per_mac']:.2f}",
+        )
+        for entry in described
+    ]
+    layers = sum(entry["instructions"] or 0 for entry in described)
+    macs = sum(entry["macs"] for entry in described)
+    per_mac = f"{whole / macs:.2f}" if macs else ""
+    rows.append(("around the layers", "", "", "", f"{whole - layers:,}", ""))
+    rows.append(("an inference", "", "", "", f"{whole:,}", per_mac))
+    return table(rows, ("node", "operator", "kernel", "output", "instructions", "per MAC"), numbers=(4, 5))
 
 
 def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, counts: Mapping[str, int]) -> dict:

@@ -142,7 +142,15 @@ def test_explain_measures_each_layer_where_there_is_an_emulator(unusual, tmp_pat
         for node in filter(lambda node: node["macs"], nodes):
             assert node["instructions_from"] == "measured" and node["instructions"] > node["macs"]
             assert node["instructions_per_mac"] == round(node["instructions"] / node["macs"], 3)
-    assert aidge_build("explain", unusual, "--board", "mps2-an386", "--measure", "--json").json["nodes"] == measured[()]
+    again = aidge_build("explain", unusual, "--board", "mps2-an386", "--measure", "--json").json
+    assert again["nodes"] == measured[()]
+    lines = aidge_build("explain", unusual, "--board", "mps2-an386", "--measure").stdout.splitlines()
+    rows = [line.split() for line in lines]
+    (whole,) = [row for row in rows if row[:2] == ["an", "inference"]]
+    assert whole[2] == f"{again['instructions']:,}" and max(map(len, lines)) <= 120
+    (around,) = [row for row in rows if row[:3] == ["around", "the", "layers"]]
+    layers = sum(node["instructions"] or 0 for node in again["nodes"])
+    assert 0 < layers < again["instructions"] == layers + int(around[3].replace(",", ""))
     for words in (("--board", "host"), ("--cpu", "cortex-m4")):
         refused = aidge_build("explain", unusual, *words, "--measure")
         assert refused.exit_code == 2 and "--board" in refused.stderr

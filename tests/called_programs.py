@@ -45,6 +45,7 @@ OPTIONAL = {
     "google-chrome": "another name of chromium",
     "clang": "a second opinion on warnings and on values; half a gigabyte",
     "arm-linux-gnueabihf-gcc": "another release of gcc in stress, which makes code for Cortex-M, too",
+    "rustc": "checks the crate of `package --for rust`; half a gigabyte",
     "openocd": "puts programs on real boards, which are not there",
 }
 

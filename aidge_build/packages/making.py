@@ -116,7 +116,7 @@ def _rendered(target: Target, values: dict) -> dict[str, bytes]:
         "README.md": "README.md",
         **target.files,
     }
-    return {render(path, **values): render_parts(target.template, template, values).encode() for path, template in wanted.items()}
+    return {render(path, **values): render_parts(target.read, template, values).encode() for path, template in wanted.items()}
 
 
 def _values(
@@ -144,29 +144,29 @@ def _values(
         "features": sorted(request.target.features),
         "call": calling_of(program),
         "has_state": program.states.size_bytes > 0,
-        "inputs": [_described(port) for port in ports if port.is_input],
-        "outputs": [_described(port) for port in ports if not port.is_input],
+        "inputs": [_described(port, program.name.upper()) for port in ports if port.is_input],
+        "outputs": [_described(port, program.name.upper()) for port in ports if not port.is_input],
         "arena_bytes": program.arena.peak_bytes,
         "test": self_test_of(program, vectors),
         "seeded": vectors is None,
     }
 
 
-def _described(port: Port) -> dict:
+def _described(port: Port, prefix: str) -> dict:
     tensor = port.tensor
-    scale = ""
-    if tensor.quantization is not None and tensor.quantization.per_tensor:
-        scale = f", real value = (element - ({tensor.quantization.zero_point})) * {tensor.quantization.scale:.9g}"
+    known = tensor.quantization if tensor.quantization is not None and tensor.quantization.per_tensor else None
+    real = f", real value = (element - ({known.zero_point})) * {known.scale:.9g}" if known else ""
     return {
         "title": comment_text(tensor.name),
-        "text": f"{'x'.join(map(str, tensor.dims)) or 'one'} {tensor.dtype.name}{scale}",
+        "text": f"{'x'.join(map(str, tensor.dims)) or 'one'} {tensor.dtype.name}{real}",
         "c_type": tensor.dtype.c_type,
         "dtype": tensor.dtype.name,
         "elements": max(1, tensor.elements),
         "size_bytes": tensor.size_bytes,
         "macro": port.macro,
+        "word": port.macro[len(prefix) + 1 :],
         "parameter": port.parameter,
-        "element_bytes": tensor.dtype.size_bytes,
+        "scale": (str(numpy.float32(known.scale)), int(known.zero_point)) if known else None,
     }
 
 

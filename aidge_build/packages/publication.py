@@ -41,4 +41,4 @@ class Publication:
     @property
     def vendor(self) -> str:
         """The author's name as one word."""
-        return re.sub(r"[ .-]+", "_", self.author.partition(" <")[0])
+        return re.sub(r"[ .-]+", "_", self.author.partition(" <")[0]).strip("_")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -58,9 +58,10 @@ class Target:
         """Whether no tool of the ecosystem has built such a package."""
         return not self.tool
 
-    def template(self, path: str) -> str:
-        """The text of a template: the target's own, or else the one of all targets."""
-        return _text(self.name, path) or _text(_COMMON, path)
+    @property
+    def read(self) -> Callable[[str], str | None]:
+        """Gives the text of a template by its name: the target's own, or else the one of all targets."""
+        return _reader(self.name)
 
 
 def targets() -> tuple[str, ...]:
@@ -97,6 +98,11 @@ def _folder_of(name: str) -> str:
 
 
 @cache
-def _text(target: str, path: str) -> str:
-    found = files(__package__).joinpath(_folder_of(target), f"{path}.j2")
-    return found.read_text(encoding="utf-8") if found.is_file() else ""
+def _reader(target: str) -> Callable[[str], str | None]:
+    """One function for each target, so that what it has read is parsed once."""
+
+    def read(path: str) -> str | None:
+        places = (files(__package__).joinpath(folder, f"{path}.j2") for folder in (_folder_of(target), _COMMON))
+        return next((place.read_text(encoding="utf-8") for place in places if place.is_file()), None)
+
+    return read

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import zipfile
 from pathlib import Path
 
 import numpy
@@ -13,8 +12,8 @@ import numpy
 from aidge_build.boards import Board, load_board
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program
-from tests.command import aidge_build
 from tests.models import model
+from tests.packaged import packaged
 from tests.programs import needs_cross_compiler, needs_cross_cplusplus
 from tests.row_models import image_classifier, running_image
 from tests.small_model import small_model
@@ -30,18 +29,6 @@ int main(void)
     return 0;
 }}
 """
-
-
-def packaged(target: str, file: Path, out: Path, *words) -> Path:
-    """The folder of a package; archives are unpacked as a user would."""
-    result = aidge_build("package", file, "--for", target, "--out", out, "--json", *words)
-    assert result.exit_code == 0, result.stderr
-    made = Path(result.json["package"])
-    if not made.is_dir():
-        with zipfile.ZipFile(made) as archive:
-            archive.extractall(out)
-        (made,) = (path for path in out.iterdir() if path.is_dir())
-    return made
 
 
 def run_on(board: Board, sources: list[Path], folder: Path, includes: list[Path], flags: tuple[str, ...] = ()) -> str:

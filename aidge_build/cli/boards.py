@@ -1,26 +1,39 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build boards`: the list of boards, or everything about some of them."""
+"""`aidge-build boards`: the list of boards, everything about some of them, or a board file from a chip's description."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from aidge_build.boards import Board, Region, list_boards, load_board
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
+from aidge_build.devices import board_text, file_stem, read_device
+from aidge_build.errors import AidgeError
 from aidge_build.options import BOARD_PATH, add_options
 from aidge_build.terminal import table
 
-SUMMARY = "list the boards"
+SUMMARY = "list the boards, or write a board's file from a CMSIS pack or a devicetree"
 GROUP = UNDERSTAND
 EXAMPLES = (
     ("boards", "all"),
     ("boards stm32f7 --json", "everything about one"),
+    ("boards --import Keil.STM32F4xx_DFP.pdsc STM32F407VGTx --out boards", "the file of another chip, from its pack"),
+    ("boards --import build/zephyr/zephyr.dts --out boards", "from the devicetree that a Zephyr build leaves"),
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="BOARD", help="only these boards (default: all)")
+    parser.add_argument("names", nargs="*", metavar="BOARD", help="only these boards (default: all); with --import: the device")
+    parser.add_argument(
+        "--import",
+        dest="description",
+        type=Path,
+        metavar="FILE",
+        help="a pack's .pdsc or a whole .dts: print the board file of its device",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="with --import: write the board file there")
     add_board_path(parser)
 
 
@@ -30,9 +43,33 @@ def add_board_path(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
+    if arguments.description:
+        return _import(arguments)
+    if arguments.out:
+        raise AidgeError("says where an imported board goes", where="--out", code="USAGE", hint="add --import FILE")
     names = arguments.names or list_boards(arguments.board_path)
     boards = [load_board(name, arguments.board_path) for name in names]
     return Outcome(table([_row(board) for board in boards]), {"boards": [_as_json(board) for board in boards]})
+
+
+def _import(arguments: argparse.Namespace) -> Outcome:
+    path = arguments.description
+    if len(arguments.names) > 1:
+        raise AidgeError("takes one device", where="--import", code="USAGE", hint=f"the first one is {arguments.names[0]}")
+    device = read_device(path, "".join(arguments.names))
+    name, text = file_stem(device), board_text(device, str(path))
+    if not arguments.out:
+        return Outcome(text.splitlines(), {"board": name, "text": text})
+    target = arguments.out / f"{name}.toml"
+    if target.exists():
+        raise AidgeError(
+            "the file is there already", where=str(target), code="BOARD", hint="it may be yours: remove it, or name another --out"
+        )
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    board = load_board(name, [arguments.out])
+    lines = [f"{target}: {'  '.join(_row(board))}", f"Use it: --board {name} --board-path {arguments.out}"]
+    return Outcome(lines, {"board": name, "file": str(target)})
 
 
 def _row(board: Board) -> tuple[str, ...]:

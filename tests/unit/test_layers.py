@@ -33,6 +33,7 @@ ROWS = (
         "net",
         "training",
         "onnx_backend",
+        "devices",
         "frontend",
         "packages",
     ),
@@ -44,6 +45,7 @@ ONLY_IMPORTER = {
     "flatbuffers": "tflite_format",
     "jinja2": "render",
     "unicorn": "emulate",
+    "devicetree": "devices",
     "rich": "terminal",
 }
 

@@ -172,44 +172,68 @@ def test_a_folder_of_models_is_a_group_of_an_rtos(firmware):
     assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["SConscript", "kws.onnx"]
 
 
-# Zephyr: flags come from an interface library; modules are added after the kernel; the application is the library `app`.
+# Zephyr: flags come from an interface library; the kernel adds its modules, asks for snippets of its linker script and for what
+# follows the link; the application, which is the library `app`, comes last.
 
 ZEPHYR = f"""\
 cmake_minimum_required(VERSION 3.20)
 project(zephyr_like LANGUAGES C)
 set(CONFIG_AIDGE_BUILD y)
+set(CONFIG_AIDGE_BUILD_CHECK y)
+set(CONFIG_KERNEL_BIN_NAME zephyr)
 set(GCC_M_CPU cortex-m33)
 set(CONFIG_FPU y)
 add_library(zephyr_interface INTERFACE)
 target_compile_options(zephyr_interface INTERFACE {STRICT})
 add_library(app STATIC main.c)
 target_link_libraries(app PRIVATE zephyr_interface)
+function(zephyr_linker_sources location file)
+  file(READ "${{CMAKE_CURRENT_SOURCE_DIR}}/${{file}}" text)
+  file(APPEND "${{CMAKE_BINARY_DIR}}/snippets-${{location}}.ld" "${{text}}")
+endfunction()
 add_subdirectory("{FOLDER}/zephyr" modules/aidge_build)
-zephyr_aidge_model(kws MODEL models/kws.onnx)
+get_property(more GLOBAL PROPERTY extra_post_build_commands)
 file(GENERATE OUTPUT empty.c CONTENT "")
 add_executable(zephyr_final empty.c)
+set_target_properties(zephyr_final PROPERTIES OUTPUT_NAME zephyr.elf)
 target_link_libraries(zephyr_final PRIVATE app)
+add_custom_command(TARGET zephyr_final POST_BUILD COMMAND ${{CMAKE_COMMAND}} -E copy zephyr.elf zephyr.bin ${{more}})
+# The application:
 """
 
 
-def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_flags(firmware):
+@pytest.fixture
+def zephyr(firmware):
     if not (shutil.which("cmake") and shutil.which("ninja")):
         pytest.skip("needs cmake and ninja")
-    firmware.write("CMakeLists.txt", ZEPHYR)
-    run(
-        firmware,
-        "cmake",
-        "-S",
-        ".",
-        "-B",
-        "build",
-        "-G",
-        "Ninja",
-        f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}",
-        "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-    )
+
+    def configured(lines: str) -> Project:
+        firmware.write("CMakeLists.txt", ZEPHYR + lines)
+        words = [f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+        run(firmware, "cmake", "-S", ".", "-B", "build", "-G", "Ninja", *words)
+        return firmware
+
+    return configured
+
+
+def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_flags_and_checked(zephyr):
+    firmware = zephyr("zephyr_aidge_model(kws MODEL models/kws.onnx)\nzephyr_aidge_check(--max-stack=512 --quiet=STK02)\n")
     assert run(firmware, "cmake", "--build", "build").count("AIDGE") == 1
     assert "--cpu=cortex-m33\n--fpu=auto\n" in firmware.read("build/aidge/kws/kws.options")
-    commands = firmware.read("build/compile_commands.json")
-    assert commands.count("-Wstrict-prototypes") == 3
+    assert firmware.read("build/compile_commands.json").count("-Wstrict-prototypes") == 3
     assert "no work to do" in run(firmware, "cmake", "--build", "build")
+    assert ".note.aidge 0 : { KEEP(*(.note.aidge)) }" in firmware.read("build/snippets-SECTIONS.ld")
+    options = json.loads(firmware.read("build/zephyr.elf.check.json"))["options"]
+    assert [Path(path).name for path in options["--objects"]] == ["kws.c.o", "kws_weights.c.o"]
+    assert options["--max-stack"] == ["512"] and options["--quiet"] == ["STK02"] and "--board" not in options
+    firmware.write("models/kws.onnx", "topology=A\nweights=2\ncheck=bad\n")
+    done = firmware.run("cmake", "--build", "build")
+    assert done.exit_code != 0 and "the arena is not the plan's" in done.output
+    assert not list((firmware.folder / "build").glob("zephyr.elf")) and not list((firmware.folder / "build").glob("zephyr.bin"))
+
+
+def test_a_zephyr_application_without_a_model_is_not_checked(zephyr):
+    firmware = zephyr("")
+    firmware.write("main.c", "int main(void) { return 0; }\n")
+    run(firmware, "cmake", "--build", "build")
+    assert not (firmware.folder / "build/zephyr.elf.check.json").exists()

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Arm semihosting (Arm, "Semihosting for AArch32 and AArch64") by BKPT 0xAB. */
+/* Arm semihosting (Arm, "Semihosting for AArch32 and AArch64") by BKPT 0xAB, and its like on RISC-V (RISC-V International,
+ * "RISC-V Semihosting"): the same calls, by an EBREAK between two instructions that do nothing else. */
 #include "semihosting_text.h"
 
 enum {
@@ -7,6 +8,18 @@ enum {
     SYS_GET_CMDLINE = 0x15, SYS_EXIT_EXTENDED = 0x20, APPLICATION_EXIT = 0x20026
 };
 
+#if defined(__riscv)
+/* Debuggers read the three instructions, so they are of 32 bits each and lie in one page. */
+__attribute__((noinline)) static int call(int operation, const void *block)
+{
+    register int a0 __asm__("a0") = operation;
+    register const void *a1 __asm__("a1") = block;
+    __asm__ volatile(".option push\n\t.option norvc\n\t.balign 16\n\t"
+                     "slli zero, zero, 0x1f\n\tebreak\n\tsrai zero, zero, 7\n\t.option pop"
+                     : "+r"(a0) : "r"(a1) : "memory");
+    return a0;
+}
+#else
 static int call(int operation, const void *block)
 {
     register int r0 __asm__("r0") = operation;
@@ -14,6 +27,7 @@ static int call(int operation, const void *block)
     __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
     return r0;
 }
+#endif
 
 static uint32_t length_of(const char *text)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Start-up of every Cortex-M board: vector table, FPU and MVE, memories, main. The linker script (link.ld.j2) lists what to
- * copy and what to clear. Interrupts of the chip have no entries here: firmware that uses them brings its own start-up. */
+/* Start-up of every Cortex-M board: vector table, FPU and MVE, memories, main. Interrupts of the chip have no entries here:
+ * firmware that uses them brings its own start-up. */
 #include <stdint.h>
 
+#include "memories.h"
 #include "semihosting.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
@@ -21,14 +22,6 @@
 
 enum { EXIT_FAULT = 99 };
 
-struct copied { const uint32_t *from; uint32_t *first, *end; };
-struct cleared { uint32_t *first, *end; };
-struct clock { volatile uint32_t *control; uint32_t bits; };
-
-extern const struct copied aidge_copied_first[], aidge_copied_end[];
-extern const struct cleared aidge_cleared_first[], aidge_cleared_end[];
-extern const struct clock aidge_clocks_first[] __attribute__((weak)), aidge_clocks_end[] __attribute__((weak));
-extern void (*const aidge_constructors_first[])(void), (*const aidge_constructors_end[])(void);
 extern uint32_t __stack_top[];
 
 int main(void);
@@ -49,23 +42,11 @@ __attribute__((noinline, used)) void aidge_start(void)
     REGISTER(FPDSCR) = FPSCR_DEFAULT;
     __asm__ volatile("vmsr fpscr, %0" : : "r"(FPSCR_DEFAULT));
 #endif
-    for (const struct clock *clock = aidge_clocks_first; clock < aidge_clocks_end; clock++) {
-        *clock->control |= clock->bits;
-        (void)*clock->control; /* the memory answers when the write has arrived */
-    }
+    aidge_switch_on_clocks();
     __asm__ volatile("dsb" : : : "memory");
-    for (const struct copied *range = aidge_copied_first; range < aidge_copied_end; range++) {
-        const uint32_t *from = range->from;
-        for (uint32_t *word = range->first; word < range->end; word++)
-            *word = *from++;
-    }
-    for (const struct cleared *range = aidge_cleared_first; range < aidge_cleared_end; range++) {
-        for (uint32_t *word = range->first; word < range->end; word++)
-            *word = 0;
-    }
+    aidge_fill_memories();
     board_init();
-    for (void (*const *constructor)(void) = aidge_constructors_first; constructor < aidge_constructors_end; constructor++)
-        (*constructor)();
+    aidge_construct();
     semihosting_exit(main());
 }
 

@@ -31,6 +31,11 @@ needs_cross_cplusplus = pytest.mark.skipif(
 
 needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm")
 
+needs_riscv = pytest.mark.skipif(
+    any(tool.version() is None for tool in machine.FOR_RISCV),
+    reason=f"needs {' '.join(package for tool in machine.FOR_RISCV for package in tool.packages)}",
+)
+
 SHA256 = "ab" * 32
 
 

@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
     """Runs scons in place of this process; returns only when something is missing (3) or a verb ran without scons."""
     consent = "--install" in arguments
     arguments = [word for word in arguments if word != "--install"]
-    provide_system_tools(missing_tools(arguments), consent, arguments)
+    missing = missing_tools(arguments)
+    provide_system_tools([*missing, *(missing_welcome_tools(arguments) if consent else [])], consent, arguments)
     if not venv_is_ready():
         if is_doctor(arguments) and machine.VENV.version() is None:
             return subprocess.call([sys.executable, "-m", "aidge_build", *arguments], cwd=ROOT)
@@ -72,6 +73,12 @@ def missing_tools(arguments: list[str]) -> list[machine.Tool]:
     return [tool for tool in [*venv, *needed_tools(arguments)] if tool.version() is None]
 
 
+def missing_welcome_tools(arguments: list[str]) -> list[machine.Tool]:
+    """What only some tests need, which skip without it: it is installed where something is, and nobody is asked for it."""
+    wanted = machine.FOR_RISCV if {"test", "stress"} & set(arguments) and needed_tools(arguments) else ()
+    return [tool for tool in wanted if tool.version() is None]
+
+
 def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
     """The system tools that a scons command line needs."""
     if is_doctor(arguments) or IDLE_OPTIONS & set(arguments):
@@ -87,11 +94,12 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
         return ()  # SConstruct says what is wrong with the name
     if board.is_host:
         return (machine.HOST_COMPILER,)
-    tools = (machine.CROSS_COMPILER, machine.NEWLIB)
+    tools = machine.toolchain_of(board.core.toolchain, board.core.packages)
     if "run" not in arguments:
         return tools
     counting = (machine.HOST_COMPILER,)  # the emulators' instruction counters are C, compiled at first use
-    return (*tools, *counting, *([machine.QEMU] if board.emulator and board.emulator.kind == "qemu" else []))
+    is_emulated = board.emulator is not None and board.emulator.kind == "qemu"
+    return (*tools, *counting, *([machine.qemu_of(board.core.qemu, board.core.qemu_packages)] if is_emulated else []))
 
 
 def provide_system_tools(missing: list[machine.Tool], consent: bool, arguments: list[str]) -> None:

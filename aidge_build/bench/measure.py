@@ -12,6 +12,7 @@ from aidge_build.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.boards import Board
 from aidge_build.compile import build_program
 from aidge_build.contract.spec import NodeView
+from aidge_build.cores import THUMB, Core
 from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
 from aidge_build.emulate import LayerCount
 from aidge_build.errors import AidgeError, MissingTool
@@ -62,7 +63,7 @@ def measure(case: Case, request: CompileRequest, board: Board, reference: str, m
     count = len(next(iter(vectors.values())))
     with tempfile.TemporaryDirectory() as temporary:
         execution = execute(program, board, vectors, Path(temporary), estimates=True)
-        stack, flash = _stack_bytes(execution.elf, f"{program.name}_run"), _flash_bytes(execution.elf, board)
+        stack, flash = _stack_bytes(execution.elf, f"{program.name}_run", board.core), _flash_bytes(execution.elf, board)
     result = execution.result
     if result.run_instructions is None:
         raise MissingTool(
@@ -137,8 +138,10 @@ def _differing(program: Program, execution: Execution, wanted: Vectors) -> int:
     return sum(compare(name, execution.outputs[name], wanted[name]).differing_values for name in program.view.handed_out)
 
 
-def _stack_bytes(elf: Path, run: str) -> int | None:
-    use = stack_use(read_image(elf), read_disassembly(disassemble(elf)), (run,))
+def _stack_bytes(elf: Path, run: str, core: Core) -> int | None:
+    if core.stack != THUMB:
+        return None
+    use = stack_use(read_image(elf), read_disassembly(disassemble(elf, core)), (run,))
     return use.runs[run].bytes if run in use.runs else None
 
 

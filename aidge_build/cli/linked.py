@@ -129,7 +129,7 @@ def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | No
         if core is not None and core.is_native:
             return None
         unread = StackBound(None, (), f"the program is for {image.machine}, code is read for Cortex-M alone")
-        return StackUse(unread, {}, unread, None)
+        return StackUse(unread, {}, unread, None, is_read=False)
     try:
         return stack_use(image, read_disassembly(disassemble(elf, core)), _computing(image, claims))
     except MissingTool as error:

@@ -13,6 +13,7 @@ from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
+from aidge_build.cores import THUMB
 from aidge_build.emit.template import render_file
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
@@ -115,6 +116,7 @@ def _values(project: str, build: str, board: Board, model: Path, board_path: lis
         "title": board.title,
         "cpu": board.cpu,
         "host": board.is_host,
+        "is_cortex_m": board.core.stack == THUMB,
         "compiler": "cc" if board.is_host else board.core.prefix + "gcc",
         "flags": list(board.compiler_flags),
         "link_flags": [*board.link_flags, *([] if board.is_host else ["-T", "board/link.ld"])],

@@ -37,6 +37,7 @@ class StackUse:
     """The program from reset, one inference per run function, and what one interrupt adds in the worst case.
 
     `tables` are the addresses of the vector tables whose handlers count, `unseen` says which handlers may be missing among them.
+    `is_read` is False for a machine whose code is not read: nothing about the program is wrong then.
     """
 
     program: StackBound
@@ -45,6 +46,7 @@ class StackUse:
     reserved_bytes: int | None
     tables: tuple[int, ...] = ()
     unseen: tuple[str, ...] = ()
+    is_read: bool = True
 
 
 def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> StackUse:

@@ -43,6 +43,9 @@ _FOREIGN = ("an indirect", "which is not in the program", "where no instruction 
 def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
     """STK01: the stack is too small. STK02: no bound; an error where the user gave a budget, which then cannot be proved."""
     program, interrupt = use.program, use.interrupt
+    if not use.is_read:
+        yield Finding("STK02", NOTE, f"no stack bound for this machine: {explain(program)}", _hint(program))
+        return
     if program.bytes is None:
         yield Finding("STK02", WARNING if budget_bytes is None else ERROR, f"no stack bound: {explain(program)}", _hint(program))
     elif budget_bytes is not None and program.bytes > budget_bytes:

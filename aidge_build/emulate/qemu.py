@@ -14,7 +14,9 @@ from aidge_build.emulate.program import NO_ADDRESS, Program, RunResult, Steps
 from aidge_build.errors import AidgeError, MissingTool
 
 # What the start-up code prints when the core takes a fault.
-_FAULT = re.compile(r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8}) address ([0-9a-f]{8}))?$", re.MULTILINE)
+_FAULT = re.compile(
+    r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8})(?: (address|accessing) ([0-9a-f]{8}))?)?$", re.MULTILINE
+)
 _BUS_FAULT_ADDRESS_VALID = 1 << 15
 
 
@@ -131,7 +133,8 @@ def _raise_on_failure(program: Program, result: subprocess.CompletedProcess, std
     fault = _FAULT.search(stdout)
     if fault:
         address, status = int(fault[1], 16), int(fault[2] or "0", 16)
-        touched = f", accessing 0x{fault[3]}" if status & _BUS_FAULT_ADDRESS_VALID else ""
+        is_known = fault[3] == "accessing" or status & _BUS_FAULT_ADDRESS_VALID
+        touched = f", accessing 0x{fault[4]}" if is_known else ""
         raise program.failure(
             f"the program takes a fault (status 0x{status:08x}){touched}, "
             f"at {program.image.describe(address)} (pc 0x{address:08x})"

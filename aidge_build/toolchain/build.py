@@ -70,7 +70,7 @@ def _link(
     if board.link_script:
         path = work_folder / f"{board.name}.ld"
         write_link_script(board, path)
-        script = [f"-Wl,-T,{path}"]
+        script = ["-T", str(path)]
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
     driver = compiler.driver([Path(source) for source in sources])

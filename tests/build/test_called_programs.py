@@ -18,11 +18,11 @@ from tests.called_programs import INSTALLED, OPTIONAL, PRESENT, complaint
 from tests.programs import needs_cross_compiler
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = {machine.NEWLIB}  # tools that are no program
+LIBRARIES = {machine.NEWLIB, machine.PICOLIBC}  # tools that are no program
 
 
 def test_the_packages_that_install_names_are_those_whose_programs_tests_call():
-    assert {*INSTALLED.values(), *LIBRARIES} == {*machine.TOOLS, *machine.FOR_TESTS}
+    assert {*INSTALLED.values(), *LIBRARIES} == {*machine.TOOLS, *machine.FOR_TESTS, *machine.FOR_RISCV}
 
 
 def looked_for(path: Path) -> set[str]:

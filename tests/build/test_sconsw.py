@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import re
 import subprocess
@@ -63,12 +64,28 @@ def absent(log: Path | None = None) -> machine.Tool:
         ("board=stm32f7", ["arm-none-eabi-gcc", "newlib"]),
         ("board=stm32f7 run", ["arm-none-eabi-gcc", "newlib", "cc"]),
         ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
+        ("board=qemu_riscv32 run", ["riscv64-unknown-elf-gcc", "picolibc", "cc", "qemu-system-riscv32"]),
         ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "c++", "libstdc++-arm", "make", "cmake", "ninja"]),
         ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
     ],
 )
 def test_a_command_needs_only_what_it_uses(bootstrap, words, names):
     assert [tool.name for tool in bootstrap.needed_tools(words.split())] == names
+
+
+def test_with_consent_the_tests_get_what_they_could_do_without(bootstrap, monkeypatch):
+    gone = dataclasses.replace(machine.PICOLIBC, version=lambda: None)
+    monkeypatch.setattr(machine, "FOR_RISCV", (gone,))
+    assert bootstrap.missing_welcome_tools(["test"]) == bootstrap.missing_welcome_tools(["stress"]) == [gone]
+    assert bootstrap.missing_welcome_tools(["board=stm32f7"]) == bootstrap.missing_welcome_tools(["test", "--help"]) == []
+    asked = []
+    monkeypatch.setattr(bootstrap, "provide_system_tools", lambda tools, *_: asked.append(tools))
+    monkeypatch.setattr(bootstrap, "missing_tools", lambda _: [])
+    monkeypatch.setattr(bootstrap, "venv_is_ready", lambda: True)
+    monkeypatch.setattr(bootstrap, "hand_over", lambda _: 0)
+    for words in (["test"], ["--install", "test"]):
+        assert bootstrap.main(words) == 0
+    assert asked == [[], [gone]]
 
 
 def test_without_consent_the_one_line_to_type_is_the_error(bootstrap, apt):

@@ -81,8 +81,13 @@ def test_a_program_for_a_core_whose_code_nobody_reads_says_that_its_stack_is_not
     elf = edited(link(tmp_path, program(says=claim(cpu=""))), to_riscv)
     result = aidge_build("check", elf, *REGIONS, "--json")
     assert result.exit_code == 0
-    assert {finding["code"] for finding in result.json["findings"]} == {"STK02"}
-    assert "the program is for RISCV, code is read for Cortex-M alone" in result.json["stack_refused"]
+    (finding,) = result.json["findings"]
+    reason = "the program is for RISCV, code is read for Cortex-M alone"
+    assert (finding["code"], finding["severity"]) == ("STK02", "note")
+    assert finding["text"] == f"no stack bound for this machine: {reason}" and "fill the stack with a pattern" in finding["hint"]
+    assert result.json["stack_refused"] == reason
+    required = aidge_build("check", elf, *REGIONS, "--max-stack", "4096")
+    assert required.exit_code == 2 and "a stack bound needs a program for Cortex-M, this one is for RISCV" in required.stderr
 
 
 @needs_cross_compiler

@@ -17,8 +17,8 @@ from aidge_build.elf import read_claims, read_image
 from aidge_build.emulate import block_counter, native_code, run_program
 from aidge_build.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.toolchain import build_program
-from tests.boards import TRIED
-from tests.programs import build, build_model, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu
+from tests.boards import OF_OTHER_CORES, TRIED
+from tests.programs import build, build_model, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu, needs_riscv
 from tests.shared import MODELS
 
 pytestmark = [needs_cross_compiler, needs_qemu]
@@ -59,7 +59,7 @@ def run(board_name, elf, folder, **keywords):
     return run_program(elf, load_board(board_name), work_folder=folder, **keywords)
 
 
-@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize("name", [*TRIED, *(pytest.param(name, marks=needs_riscv) for name in OF_OTHER_CORES)])
 def test_a_program_finds_memory_arguments_files_and_floats_on_every_board(tmp_path, name):
     (tmp_path / "in.bin").write_bytes(bytes(range(256)))
     result = run(name, build(name, EVERYTHING, tmp_path), tmp_path, arguments=["one", "three"])

@@ -35,6 +35,7 @@ def refusal(folder: Path) -> str:
 def test_every_built_in_core_says_what_reads_its_programs():
     for core in all_cores():
         assert core.machines and core.is_native == (core.name == "host") == (not core.toolchain)
+        assert core.calls or core.is_native
         assert (core.stack == THUMB) == (core.machines == ("ARM",)) == bool(core.architecture)
         assert core.architecture == "" or core.architecture in core.runs
         assert core.features | core.may_have <= set(core.known_features)

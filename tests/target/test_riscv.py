@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""A core whose code nobody reads and for which no kernel is made: models run on it, and its programs' memory is proved."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import numpy
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.elf import read_image
+from aidge_build.emulate import run_program
+from aidge_build.errors import CheckFailed
+from aidge_build.reference.sequence import run_in_order
+from aidge_build.verify.firmware import execute
+from tests.command import aidge_build
+from tests.compiled import program_of
+from tests.dialects import quantized
+from tests.elf.own_script import edited
+from tests.programs import EXAMPLE_MODELS, build, build_model, model, needs_riscv
+from tests.random_models import RandomNetwork
+
+pytestmark = needs_riscv
+BOARD = "qemu_riscv32"
+DIGITS = EXAMPLE_MODELS["digits.onnx"]
+STRESS = bool(os.environ.get("AIDGE_STRESS"))
+SEEDS = list(itertools.product(("float", "quantized"), range(40))) if STRESS else [("quantized", 7)]
+# `twice` is called by a compressed jump and by one through a register.
+COUNTED = """
+#include "semihosting.h"
+void twice(void);
+int kws_run(void);
+__asm__(".text\\n.globl twice\\n.type twice,@function\\n"
+        "twice: li t0, 50\\n1: addi t0, t0, -1\\nbnez t0, 1b\\nret\\n.size twice,.-twice\\n"
+        ".globl kws_run\\n.type kws_run,@function\\n"
+        "kws_run: mv t1, ra\\njal twice\\nla t2, twice\\njalr t2\\nmv ra, t1\\nli a0, 0\\nret\\n.size kws_run,.-kws_run");
+int main(void) { return kws_run() + kws_run(); }
+"""
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory) -> Path:
+    """The folder of a program for the example's model."""
+    folder = tmp_path_factory.mktemp("digits")
+    build_model("digits.onnx", load_board(BOARD), folder)
+    return folder
+
+
+def check(folder: Path, *words: object):
+    return aidge_build("check", folder / "model.elf", "--board", BOARD, "--plan", folder / "model.plan.json", *words)
+
+
+def test_the_example_computes_what_the_reference_computes_and_is_counted(tmp_path):
+    images = numpy.load(DIGITS.parent / "test_images.npz")["x"][:3]
+    numpy.savez(tmp_path / "io.npz", x=images[:, None])
+    result = aidge_build("verify", DIGITS, "--board", BOARD, "--io-data", tmp_path / "io.npz", "--layers", "--json")
+    assert result.exit_code == 0, result.stderr
+    (port,) = result.json["outputs"]
+    assert port["values"] == 30 and port["differing_values"] == 0
+    layers = [layer["instructions"] for layer in result.json["layers"]]
+    assert all(layers) and 0.99 * result.json["instructions_per_inference"] < sum(layers)
+
+
+@pytest.mark.parametrize("kind, seed", SEEDS)
+def test_a_network_computes_what_the_reference_computes(kind, seed, tmp_path):
+    made = RandomNetwork(seed, nodes=8, groups=seed % 2 == 1)
+    inputs, path = made.inputs(2), tmp_path / "float.onnx"
+    path.write_bytes(made.model().SerializeToString())
+    if kind == "quantized":
+        pytest.importorskip("onnxruntime")
+        path = quantized(path, tmp_path / "q.onnx", "QDQ-QInt8-per_channel", inputs)
+    program = program_of(path.read_bytes(), path.name, load_board(BOARD))
+    (given,), (wanted,) = program.view.inputs, program.view.outputs
+    inputs = inputs.astype(program.view.tensor(given).dtype.numpy)
+    found = execute(program, load_board(BOARD), {given: inputs}, tmp_path).outputs[wanted]
+    meaning = run_in_order(program.view, {given: inputs}, range(len(inputs)))[wanted]
+    if found.dtype.kind == "f":
+        assert numpy.abs(found.astype(numpy.float64) - meaning).max() <= 1e-5 * max(1.0, numpy.abs(meaning).max())
+    else:
+        assert numpy.count_nonzero(found != meaning) == 0
+
+
+def test_the_check_proves_memory_and_says_that_there_is_no_stack_bound(digits):
+    result = check(digits, "--objects", digits / "objects/0_model.o")
+    assert result.exit_code == 0, result.stderr
+    assert " = plan" in result.stdout and "note STK02: no stack bound for this machine: " in result.stdout
+    assert "code not compared: the program is for RISCV" in result.stdout and "interrupt" not in result.stdout
+    document = check(digits, "--json").json
+    assert [finding["code"] for finding in document["findings"]] == ["STK02"] and document["stack_bound_bytes"] is None
+    (entry,) = document["models"]
+    assert entry["arena_bytes"] == entry["planned_bytes"] > 0
+
+
+def test_a_program_whose_weights_are_damaged_is_caught(digits, tmp_path):
+    for name in ("model.elf", "model.plan.json"):
+        (tmp_path / name).write_bytes((digits / name).read_bytes())
+    image = read_image(tmp_path / "model.elf")
+    weights = max((symbol for symbol in image.symbols if symbol.name.endswith("_weights")), key=lambda symbol: symbol.size_bytes)
+
+    def zero(content: bytearray, _) -> None:
+        stored = image.content(weights)
+        at = bytes(content).index(stored)
+        content[at : at + len(stored)] = bytes(len(stored))
+
+    edited(tmp_path / "model.elf", zero)
+    result = check(tmp_path, "--json")
+    assert result.exit_code == 1
+    assert [finding["code"] for finding in result.json["findings"] if finding["severity"] == "error"] == ["MEM14"]
+
+
+def test_code_that_was_generated_for_another_core_is_refused(tmp_path):
+    elf = build(BOARD, model("RAM", claim={"cpu": "cortex-m4"}), tmp_path)
+    result = aidge_build("check", elf, "--board", BOARD)
+    assert result.exit_code == 1
+    assert "MEM13: model kws was generated for cortex-m4, the program is for RISCV" in result.stdout
+
+
+def test_the_counter_counts_each_instruction_of_a_run(tmp_path):
+    elf = build(BOARD, COUNTED, tmp_path)
+    result = run_program(elf, load_board(BOARD), work_folder=tmp_path, run_symbol="kws_run", layer_symbols=("twice",))
+    one = 1 + 2 * 50 + 1
+    inside = 2 * one + 8  # `la` is two
+    assert result.exit_code == 0 and result.runs == 2 and result.run_instructions == 2 * inside
+    (layer,) = result.layers
+    assert layer.instructions == 2 * (inside - 2)  # it begins with the first call
+
+
+def test_a_fault_is_told_with_its_place_and_what_was_accessed(tmp_path):
+    code = "int main(void) { return *(volatile int *)0x18000000; }"
+    with pytest.raises(CheckFailed, match=r"takes a fault \(status 0x00000005\), accessing 0x18000000, at main"):
+        run_program(build(BOARD, code, tmp_path), load_board(BOARD), work_folder=tmp_path)
+
+
+@pytest.mark.parametrize("option", ["rvc", "norvc"])
+def test_an_endless_loop_ends(tmp_path, option):
+    code = f'int main(void) {{ __asm__ volatile(".option {option}\\n1: j 1b"); return 0; }}'
+    with pytest.raises(CheckFailed, match="stops in an endless loop at main"):
+        run_program(build(BOARD, code, tmp_path), load_board(BOARD), work_folder=tmp_path)

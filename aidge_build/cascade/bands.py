@@ -35,9 +35,13 @@ def wants_whole(layers: Sequence[Rowed]) -> bool:
     )
 
 
-def readers_of(layers: Sequence[Rowed], tensor: str) -> list[Rowed]:
-    """The layers that read the tensor, each once."""
-    return [layer for layer in layers if any(given is not None and given.name == tensor for given in layer.inputs)]
+def readers_of(layers: Sequence[Rowed]) -> dict[str, list[Rowed]]:
+    """The layers that read each tensor, each once."""
+    found: dict[str, list[Rowed]] = {}
+    for layer in layers:
+        for name in dict.fromkeys(tensor.name for tensor in layer.inputs if tensor is not None):
+            found.setdefault(name, []).append(layer)
+    return found
 
 
 def bands_of(

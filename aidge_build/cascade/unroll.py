@@ -34,7 +34,8 @@ def walked(
     if wants_whole(layers):
         return None
     kept = tensors_kept_by_rows(layers, whole)
-    bands = bands_of(layers, {name: readers_of(layers, name) for name in kept}, rows, ahead)
+    readers = readers_of(layers)
+    bands = bands_of(layers, {name: readers[name] for name in kept}, rows, ahead)
     if bands is None or sum(map(len, bands.values())) > MOST_STEPS:
         return None
     return Walk(layers, kept, bands)

@@ -25,13 +25,14 @@ class Walk:
     def __init__(self, layers: Sequence[Rowed], kept: Mapping[str, Rowed], bands: Mapping[str, Bands]):
         self.layers, self.kept, self.bands = layers, kept, bands
         self.numbers = {layer.name: number for number, layer in enumerate(layers)}
+        self.readers = readers_of(layers)
         self.run = Steps.of(order_of(layers, bands, kept), [bands[layer.name] for layer in layers])
         self.tracks = {
             name: Track.of(self.run, self.numbers[layer.name], layer, self._readers(name)) for name, layer in kept.items()
         }
 
     def _readers(self, tensor: str) -> dict[int, Rowed]:
-        return {self.numbers[layer.name]: layer for layer in readers_of(self.layers, tensor)}
+        return {self.numbers[layer.name]: layer for layer in self.readers[tensor]}
 
     def times(self, layer: Rowed) -> int:
         """In how many steps it runs: of rows that arrive the last ones may be wanted by nobody."""
@@ -40,39 +41,33 @@ class Walk:
     @cached_property
     def lines(self) -> dict[str, Line]:
         """What is kept of the tensors between the layers."""
+        reached = self._reached()
         return {
-            name: Line(name, layer.height, self.tracks[name].rows, row_bytes(layer.output), self._reached(self.tracks[name].live))
+            name: Line(name, layer.height, self.tracks[name].rows, row_bytes(layer.output), reached[name])
             for name, layer in self.kept.items()
         }
 
-    def _reached(self, live: numpy.ndarray) -> dict[str, int]:
-        """How far rows reach while each layer runs. What lies there while rows arrive counts for the layer that runs next; what
-        is there while rows leave was there when they were written."""
-        most = numpy.maximum.reduceat(numpy.where(self._leaving, 0, live), self._begins)
-        reached = {}
-        for number, layer in enumerate(self.layers):
-            if isinstance(layer, RowLayer):
-                rows = int(numpy.max(most[self._group[self.run.at[number]]]))
-                if rows:
-                    reached[layer.name] = rows
-        return reached
-
-    @cached_property
-    def _leaving(self) -> numpy.ndarray:
-        return self._runs(Departure)
-
-    @cached_property
-    def _group(self) -> numpy.ndarray:
-        """The number of the layer's step to which a step counts: its own, or the next one where rows come or go."""
-        called = self._runs(RowLayer)
-        return numpy.cumsum(called) - called
-
-    @cached_property
-    def _begins(self) -> numpy.ndarray:
-        return numpy.flatnonzero(numpy.diff(self._group, prepend=-1))
+    def _reached(self) -> dict[str, dict[str, int]]:
+        """How far the rows of each line reach while each layer runs. What lies there while rows arrive counts for the layer that
+        runs next; what is there while rows leave was there when they were written."""
+        if not self.tracks:
+            return {}
+        called, live = self._runs(RowLayer), numpy.stack([track.live for track in self.tracks.values()])
+        live[:, self._runs(Departure)] = 0
+        before = numpy.cumsum(called) - called  # calls before each step: what arrives has the number of the next one
+        most = numpy.maximum.reduceat(live, numpy.flatnonzero(numpy.diff(before, prepend=-1)), axis=1)[:, : numpy.sum(called)]
+        runs = self.run.order[called]
+        by_layer = numpy.argsort(runs, kind="stable")
+        numbers, begins = numpy.unique(runs[by_layer], return_index=True)
+        names = [self.layers[number].name for number in numbers.tolist()]
+        table = numpy.maximum.reduceat(most[:, by_layer], begins, axis=1).tolist()
+        return {
+            tensor: {name: count for name, count in zip(names, counts, strict=True) if count}
+            for tensor, counts in zip(self.tracks, table, strict=True)
+        }
 
     def _runs(self, kind: type) -> numpy.ndarray:
-        """The steps in which such a layer runs."""
+        """In which steps such a layer runs."""
         return numpy.array([isinstance(layer, kind) for layer in self.layers])[self.run.order]
 
     @cached_property

@@ -32,22 +32,14 @@ def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> 
         return _placed_wide(problem, order, tightest=tightest)
     offsets = [-1] * len(problem)
     ends = [0] * len(problem)
-    sizes, alignments, conflicts, distances = problem.sizes, problem.alignments, problem.conflicts, problem.distances
+    sizes, alignments, conflicts, forbidden = problem.sizes, problem.alignments, problem.conflicts, problem.forbidden
     for index in order:
         size, mask = sizes[index], alignments[index] - 1
-        placed = [other for other in conflicts[index] if offsets[other] >= 0]
-        if distances:  # what is placed at `other` forbids the offsets between `start` and `end`
-            taken = sorted(
-                [
-                    (
-                        offsets[other] - distances.get((index, other), size),
-                        offsets[other] + distances.get((other, index), sizes[other]),
-                    )
-                    for other in placed
-                ]
-            )
+        if forbidden:
+            taken = [(at - below, at + above) for other, below, above in forbidden[index] if (at := offsets[other]) >= 0]
         else:
-            taken = sorted([(offsets[other] - size, ends[other]) for other in placed])
+            taken = [(offsets[other] - size, ends[other]) for other in conflicts[index] if offsets[other] >= 0]
+        taken.sort()
         floor, chosen, chosen_gap = 0, -1, 0
         for start, end in taken:
             if start >= end:

@@ -71,6 +71,24 @@ class Problem:
             found[pair] = min(overlap.lead_bytes, found.get(pair, self.sizes[pair[0]]))
         return found
 
+    @cached_property
+    def forbidden(self) -> tuple[tuple[tuple[int, int, int], ...], ...]:
+        """Per buffer (other, below, above): what is placed at `other` forbids the offsets from so many bytes below that place to
+        so many above it, both excluded. Empty where no two buffers share bytes."""
+        if not self.distances:
+            return ()
+        return tuple(
+            tuple(
+                (
+                    other,
+                    self.distances.get((index, other), self.sizes[index]),
+                    self.distances.get((other, index), self.sizes[other]),
+                )
+                for other in others
+            )
+            for index, others in enumerate(self.conflicts)
+        )
+
     @staticmethod
     def _distance(lower: Buffer, upper: Buffer) -> int:
         return max(

@@ -40,6 +40,7 @@ class _Settling:
         count = len(problem)
         self.problem, self.best, self.enough_bytes, self.visits_left = problem, found, enough_bytes, visits
         self.heads, self.tails = [0] * count, list(problem.sizes)
+        self.masks = [alignment - 1 for alignment in problem.alignments]
         self.above: list[list[tuple[int, int]]] = [[] for _ in range(count)]  # (upper, bytes)
         self.below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         self.trail: list[tuple[list, int | None, int]] = []
@@ -119,29 +120,36 @@ class _Settling:
         for entries, entry in ((self.above[lower], (upper, distance)), (self.below[upper], (lower, distance))):
             entries.append(entry)
             self.trail.append((entries, None, 0))
+        heads, tails, masks = self.heads, self.tails, self.masks
         waiting = [lower]
         while waiting:
             index = waiting.pop()
-            for other, bytes_between in self.above[index]:
-                mask = self.problem.alignments[other] - 1
-                if self._raised(self.heads, other, (self.heads[index] + bytes_between + mask) & ~mask):
+            head, entries = heads[index], self.above[index]
+            for other, bytes_between in entries:
+                self.visits_left -= 1  # no calls: most of them raise nothing
+                mask = masks[other]
+                value = (head + bytes_between + mask) & ~mask
+                if value > heads[other]:
+                    self._raise(heads, other, value)
                     waiting.append(other)
+            self._visit(0)
         waiting = [upper]
         while waiting:
             index = waiting.pop()
-            for other, bytes_between in self.below[index]:
-                if self._raised(self.tails, other, bytes_between + self.tails[index]):
+            tail, entries = tails[index], self.below[index]
+            for other, bytes_between in entries:
+                self.visits_left -= 1
+                if bytes_between + tail > tails[other]:
+                    self._raise(tails, other, bytes_between + tail)
                     waiting.append(other)
+            self._visit(0)
 
-    def _raised(self, values: list[int], index: int, value: int) -> bool:
-        self._visit(1)
-        if value <= values[index]:
-            return False
+    def _raise(self, values: list[int], index: int, value: int) -> None:
+        self._visit(0)
         self.trail.append((values, index, values[index]))
         values[index] = value
         if self.heads[index] + self.tails[index] >= self.best.peak_bytes:
             raise _Impossible
-        return True
 
     def _visit(self, count: int) -> None:
         self.visits_left -= count

@@ -80,9 +80,10 @@ def copies_that_pay(program: Program, slow: Region, fast: Region, line: int) -> 
     of the data cache of its own (`line` bytes, 0 without a cache)."""
     hooks = program.options.copy_constants == "hook"
     alignment, arrays = max(ALIGNMENT, line if hooks else 0), arrays_of(program)
-    found = []
+    found, elsewhere = [], {array.symbol for array in arrays.all if array.region}
     for step, (layer, read) in enumerate(zip(program.layers, arrays.of_layer, strict=True)):
-        here = [(position, len(array.data)) for position, array in sorted(_once(read).items()) if not array.region]
+        once = sorted(_once(read).items())
+        here = [(position, len(array.data)) for position, array in once if array.symbol not in elsewhere]
         sizes = [(position, size_bytes) for position, size_bytes in here if size_bytes >= SMALLEST]
         words = sum(-(-size // WORD) for _, size in sizes)
         if not words:

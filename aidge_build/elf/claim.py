@@ -94,6 +94,7 @@ class Claim:
     from_plan: str = ""
     dma_line: int = 0
     hooks: tuple[str, ...] = ()
+    copy_hooks: tuple[str, ...] = ()  # that start to copy constants, and wait for them
     ports: tuple[ClaimedPort, ...] = ()
     update: ClaimedUpdate | None = None
     max_step: int = 0
@@ -161,6 +162,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         layers=read.several("layers", _symbol),
         peak_bytes=read.count("peak_bytes"),
         **_of_dma(read),
+        copy_hooks=_Fields(read.get("copies")).several("hooks", _symbol) if "copies" in read.fields else (),
         update=_update(read.get("update")) if "update" in read.fields else None,
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),

@@ -19,7 +19,8 @@ _SHOWN = 3
 def check_dma(
     image: Image, claims: Sequence[Claim], named: Sequence[str], line: int, regions: Sequence[Region]
 ) -> Iterator[Finding]:
-    """DMA01 about the inputs and outputs that lie in arenas and the arrays that somebody `named`, DMA02 about the models' hooks.
+    """DMA01 about the inputs and outputs that lie in arenas and the arrays that somebody `named`, DMA02 and DMA03 about the hooks
+    of the models.
 
     `line` are the bytes of a line of the board's data cache, 0 where that is not known: then the claims say it. Memories of which
     the cache holds nothing are left out. AidgeError (USAGE) for a name of nothing, or where nobody knows the line.
@@ -32,6 +33,7 @@ def check_dma(
                 label = f"{part.label} of model {claim.model}"
                 yield from _check_lines(image, label, Span(begin, begin + part.size_bytes), symbol, claim.dma_line, regions)
         yield from _check_hooks(image, claim)
+        yield from _check_copy_hooks(image, claim)
     line = line or max((claim.dma_line for claim in claims), default=0)
     for name in named:
         symbol = image.symbol(name)
@@ -85,3 +87,11 @@ def _check_hooks(image: Image, claim: Claim) -> Iterator[Finding]:
         symbol = image.symbol(name)
         if symbol is not None and symbol.is_weak:
             yield Finding("DMA02", WARNING, f"hook {name} is the empty one of model {claim.model}: no object defines another")
+
+
+def _check_copy_hooks(image: Image, claim: Claim) -> Iterator[Finding]:
+    """The model's own hooks belong together, and so do the firmware's."""
+    linked = [symbol for name in claim.copy_hooks if (symbol := image.symbol(name)) is not None]
+    if len({symbol.is_weak for symbol in linked}) > 1:
+        other, own = sorted(linked, key=lambda symbol: symbol.is_weak)
+        yield Finding("DMA03", ERROR, f"hook {other.name} is the firmware's, but {own.name} the one of model {claim.model}")

@@ -73,6 +73,10 @@ RULES = {
         "a hook of a model is the empty one that comes with it",
         "define it in an object that is linked by its name: nothing takes it out of a library (.a); without DMA: --dma off",
     ),
+    "DMA03": Rule(
+        "of the two hooks that copy constants one is the firmware's, so that layers may read before a transfer has ended",
+        "define both in objects that are linked by their names, or none: then the model copies by itself",
+    ),
     "STK01": Rule(
         "the stack may grow beyond its reserve or its budget",
         "a larger stack_size in the board file, or less on the path that is named",

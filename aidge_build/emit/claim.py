@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from aidge_build.constant_regions import memory_of
 from aidge_build.emit.arrays import Array
+from aidge_build.emit.copies import copies_by_hooks, copy_hook_symbols
 from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
 from aidge_build.emit.hooks import has_hooks, hook_symbols
@@ -42,6 +43,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         "kept": [_kept(one) for one in kept_arrays(program)],
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
         **({"dma": _dma(program)} if has_hooks(program) else {}),
+        **({"copies": {"hooks": list(copy_hook_symbols(program.name))}} if copies_by_hooks(program) else {}),
         "functions": list(functions),
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,

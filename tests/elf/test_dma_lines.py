@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""DMA01 and DMA02: lines of the data cache that something else has a byte of, and hooks that nobody defines."""
+"""DMA01 to DMA03: lines of the data cache that something else has a byte of, hooks that nobody defines, and half of a pair."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def image(*symbols: Symbol, sections: tuple[Section, ...] = (section(".bss", 0x2
     return Image("a.elf", "ARM", "v7E-M", 0x101, sections, symbols, (), (), by_name)
 
 
-def claim(*ports: ClaimedPort, line: int = 32, hooks: tuple[str, ...] = ()) -> Claim:
-    return Claim("kws", 512, (), True, dma_line=line, hooks=hooks, ports=ports)
+def claim(*ports: ClaimedPort, line: int = 32, hooks: tuple[str, ...] = (), copy_hooks: tuple[str, ...] = ()) -> Claim:
+    return Claim("kws", 512, (), True, dma_line=line, hooks=hooks, ports=ports, copy_hooks=copy_hooks)
 
 
 def found(program: Image, *names: str, claims: tuple[Claim, ...] = (), line: int = 32, regions=(RAM,)) -> list[str]:
@@ -116,6 +116,21 @@ def test_an_empty_hook_is_told_and_one_of_the_firmware_or_one_that_is_gone_is_no
     assert found(image(weak, strong), claims=(claim(hooks=hooks),)) == [
         "warning DMA02: hook kws_before_input is the empty one of model kws: no object defines another"
     ]
+
+
+@pytest.mark.parametrize(("start", "wait", "other"), [(False, True, "start"), (True, False, "wait")])
+def test_hooks_that_copy_constants_are_both_the_firmwares_or_none(start, wait, other):
+    hooks = ("kws_copy_start", "kws_copy_wait")
+
+    def said(*are_weak: bool) -> list[str]:
+        symbols = (
+            variable(name, 0x100, 2, "function", section=".text", is_weak=is_weak) for name, is_weak in zip(hooks, are_weak)
+        )
+        return found(image(*symbols), claims=(claim(copy_hooks=hooks),))
+
+    own = {"start": "wait", "wait": "start"}[other]
+    assert said(start, wait) == [f"error DMA03: hook kws_copy_{other} is the firmware's, but kws_copy_{own} the one of model kws"]
+    assert said(True, True) == said(False, False) == said(False) == said() == []
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ OUTPUTS, SCALE = 9, 0.05
 # channels, spatial, kernel: from pixels as they are, from lines, from planes; and a row
 SHAPES = ((16, (3, 3), (1, 1)), (8, (3, 4), (3, 3)), (3, (5, 7), (3, 3)), (24, (), ()))
 KINDS = ("usual", "nearly constant", "steep")
+STRESS = "AIDGE_STRESS" in os.environ
 
 
 def layer(shape: int, kind: str, seed: int) -> Case:
@@ -56,7 +58,8 @@ def layer(shape: int, kind: str, seed: int) -> Case:
 
 
 def layers(kinds=KINDS) -> list[Case]:
-    return [layer(shape, kind, seed) for shape in range(len(SHAPES)) for kind in kinds for seed in range(3)]
+    seeds = range(9 if STRESS else 2)
+    return [layer(shape, kind, shape + seed) for shape in range(len(SHAPES)) for kind in kinds for seed in seeds]
 
 
 @needs_compiler

@@ -18,10 +18,12 @@ from aidge_build.boards import load_board
 from aidge_build.compile import assigned, bands_of, build_program, demands_of, import_model
 from aidge_build.constant_copies import SET_UP, copies_that_pay, costs_of, reads_at_least, require_alone, with_copies
 from aidge_build.emit import emit
+from aidge_build.emit.arrays import arrays_of
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.placement import check_memory, placed_anew, plan_memory
 from aidge_build.program import Options, Program
 from aidge_build.schedule.copies import ConstantCopy, CopiedArray, arrays_in_line
+from aidge_build.toolchain import build_program as build_linked
 from tests.access_model import Inference, timed
 from tests.command import aidge_build
 from tests.compiled import request_of
@@ -203,19 +205,22 @@ def test_the_replay_finds_a_copy_that_overwrites_what_is_still_read(boards):
     assert caught.value.code == "PLAN02" and f"holds '{copy.name}'" in str(caught.value)
 
 
-def test_the_replay_finds_a_layer_that_overwrites_a_copy_before_it_is_read(boards):
-    _, _, _, _, assignment, demands = whole(boards)
-    schedule, placed, _ = copied_within(boards, 1 << 20)
-    copy = schedule.copies[1]
-    moved = [
-        replace(one, offset_bytes=placed.arena.offset_of(schedule.steps[copy.step - 1].outputs[0]))
-        if one.buffer.name == copy.name
-        else one
-        for one in placed.arena.placements
-    ]
-    wrong = replace(placed, arena=replace(placed.arena, placements=tuple(moved)))
-    with pytest.raises(CheckFailed):
-        check_memory(schedule, wrong, assignment, demands)
+@needs_cross_compiler
+@pytest.mark.parametrize(("defined", "codes"), [(("start",), 1), (("start", "wait"), 0)])
+def test_a_program_that_defines_one_hook_alone_is_found(defined, codes, boards, tmp_path):
+    for name, data in emit(program(boards, copy_constants="hook")).files.items():
+        (tmp_path / name).write_bytes(data)
+    bodies = {
+        "start": "void net_copy_start(void *to, const void *from, uint32_t bytes) { (void)to; (void)from; (void)bytes; }",
+        "wait": "void net_copy_wait(void *to, uint32_t bytes) { (void)to; (void)bytes; }",
+    }
+    text = ['#include "net.h"', "static int8_t in[64], out[10];", "int main(void) { return net_run(in, out); }"]
+    (tmp_path / "main.c").write_text("\n".join([*text, *(bodies[name] for name in defined)]) + "\n")
+    sources = [tmp_path / name for name in ("main.c", "net.c", "net_weights.c")]
+    board = load_board("xip", [boards])
+    elf = build_linked(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "o", include_folders=[tmp_path])
+    checked = aidge_build("check", elf, "--board", "xip", "--board-path", boards)
+    assert (checked.exit_code, checked.stdout.count("DMA03")) == (codes, codes), checked
 
 
 @pytest.mark.parametrize(
@@ -275,6 +280,21 @@ def test_without_a_board_no_memory_has_a_cost():
         with pytest.raises(AidgeError) as caught:
             require_alone(PLAIN, board)
         assert "only a board has memories of known costs" in str(caught.value)
+
+
+def test_constants_that_lie_in_a_faster_memory_stay_there(boards):
+    (boards / "tcm.toml").write_text('extends = "xip"\n[regions.TCM]\norigin = 0x10000000\nlength = "64K"\nkind = "ram"\n')
+    made = program(boards, "tcm", copy_constants="hook", constants_in=(("TCM", 2048),))
+    arrays = arrays_of(made)
+    moved = {array.symbol for array in arrays.all if array.region == "TCM"}
+    copied = {
+        arrays.of_layer[number][array.position].symbol
+        for number, layer in enumerate(made.layers)
+        for array in (layer.copied.copy.arrays if layer.copied else ())
+    }
+    everything = program(boards, "tcm", copy_constants="hook")
+    assert moved and copied and not moved & copied
+    assert sum(bool(layer.copied) for layer in made.layers) < sum(bool(layer.copied) for layer in everything.layers)
 
 
 def test_arrays_of_a_copy_lie_one_behind_the_other_each_aligned():

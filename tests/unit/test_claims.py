@@ -277,6 +277,17 @@ def test_what_a_claim_says_of_dma_is_looked_at(wrong):
         claim_from({**CLAIM, "dma": wrong})
 
 
+def test_the_hooks_that_copy_constants_are_read_from_a_claim_that_names_them():
+    assert claim_from(CLAIM).copy_hooks == ()
+    assert claim_from({**CLAIM, "copies": {"hooks": ["kws_copy_start", "kws_copy_wait"]}}).copy_hooks == (
+        "kws_copy_start",
+        "kws_copy_wait",
+    )
+    for wrong in (5, {}, {"hooks": ["a b"]}):
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "copies": wrong})
+
+
 def test_a_memory_of_its_own_is_read_from_what_a_claim_says_of_an_array():
     assert (claim_from(CLAIM).constants[0].region, claim_from(CLAIM).constants[0].memory) == ("", None)
     placed = {**CLAIM["weights"][0], "region": "DTCM", "memory": {"origin": 0x20000000, "length_bytes": 65536}}

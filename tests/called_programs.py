@@ -11,7 +11,7 @@ import re
 from aidge_build import machine
 
 # There wherever Debian, Python and git are.
-PRESENT = {"git", "sh", "sleep", "true", "unshare", "uname"}
+PRESENT = {"git", "bash", "sh", "sleep", "true", "unshare", "uname"}
 
 INSTALLED = {
     "cc": machine.HOST_COMPILER,
@@ -48,7 +48,12 @@ OPTIONAL = {
     "google-chrome": "another name of chromium",
     "clang": "a second opinion on warnings and on values; half a gigabyte",
     "arm-linux-gnueabihf-gcc": "another release of gcc in stress, which makes code for Cortex-M, too",
+<<<<<<< HEAD
     "rustc": "checks the crate of `package --for rust`; half a gigabyte",
+=======
+    "fish": "completes the command line; a shell of few",
+    "zsh": "completes the command line; a shell of few",
+>>>>>>> 88c52644 (completion: bash, zsh and fish complete verbs, options, their values and boards)
     "openocd": "puts programs on real boards, which are not there",
 }
 

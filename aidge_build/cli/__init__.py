@@ -47,6 +47,7 @@ VERBS = (
     "cmake_dir",
     "new",
     "doctor",
+    "completion",
 )
 
 EXIT_INTERRUPTED = 130

@@ -147,7 +147,7 @@ LOOKED_AT: dict[str, list[tuple]] = {
     "new": [("project", "--model", "m.onnx"), (EVIL,)],
 }
 # They read nothing that a stranger wrote.
-WITHOUT_STRANGERS = {"options", "conformance", "cmake_dir", "doctor"}
+WITHOUT_STRANGERS = {"options", "conformance", "cmake_dir", "completion", "doctor"}
 
 
 def test_every_verb_is_looked_at():

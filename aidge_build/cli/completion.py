@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The verb `completion`: the script that lets a shell complete verbs, options and their values."""
+
+from __future__ import annotations
+
+import argparse
+
+from aidge_build.cli.groups import PROJECT
+from aidge_build.cli.outcome import Outcome
+from aidge_build.terminal import Drawn
+
+SUMMARY = "print a script that lets your shell complete verbs, options and values"
+GROUP = PROJECT
+EXAMPLES = (
+    ("completion bash", 'in ~/.bashrc: eval "$(aidge-build completion bash)"'),
+    ("completion zsh", 'in ~/.zshrc, behind compinit: eval "$(aidge-build completion zsh)"'),
+    ("completion fish", "in ~/.config/fish/config.fish: aidge-build completion fish | source"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    from aidge_build.cli import VERBS
+    from aidge_build.cli.shells import SHELLS, verbs_of
+
+    text = SHELLS[arguments.shell](verbs_of(VERBS))
+    return Outcome([Drawn(line) for line in text.split("\n")], {"shell": arguments.shell, "script": text})

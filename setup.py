@@ -23,6 +23,9 @@ def data_packages() -> dict[str, str]:
     return packages
 
 
+# The same files make the same wheel, byte for byte, whenever they were checked out: the earliest time that a zip file knows.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")
+
 data = data_packages()
 setup(
     packages=[*find_namespace_packages(include=["aidge_build", "aidge_build.*"]), *data],

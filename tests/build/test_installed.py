@@ -3,64 +3,61 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import zipfile
+import sysconfig
+import venv as venv_module
 from pathlib import Path
 
 import pytest
 
+from aidge_build.boards import list_boards
 from aidge_build.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath
 from tests.build.checkout import ROOT, copy_of_checkout
-
-PROBE = (
-    "import aidge_build, json; from aidge_build import installed as i; from aidge_build.boards import "
-    "list_boards; print(json.dumps("
-    "[aidge_build.__file__, str(i.kernel_folder()), str(i.board_folder()), aidge_build.scons_toolpath(), list_boards()]))"
-)
+from tests.programs import needs_cross_compiler
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
-    """A folder with the unpacked wheel, made from a clone without build litter."""
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, made from a clone without build litter."""
     pytest.importorskip("setuptools")
     if not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
-    folder = tmp_path_factory.mktemp("wheel")
-    copy_of_checkout(folder / "source")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "-q",
-            "--no-deps",
-            "--no-build-isolation",
-            "--disable-pip-version-check",
-            "-w",
-            folder,
-            folder / "source",
-        ],
-        check=True,
-    )
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
-        wheel.extractall(folder / "site-packages")
-    return folder / "site-packages"
+    return built(copy_of_checkout(tmp_path_factory.mktemp("wheel") / "source"))
 
 
-def probe(package: Path) -> list:
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE],
-        cwd=package,
-        env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
+def built(source: Path) -> Path:
+    words = ("wheel", "-q", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-w", source.parent, source)
+    subprocess.run([sys.executable, "-m", "pip", *words], check=True)
+    (made,) = source.parent.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def venv(wheel) -> Path:
+    """A fresh environment with the wheel; what it depends on is that of the tests."""
+    folder = wheel.parent / "venv"
+    venv_module.create(folder, with_pip=False, symlinks=True)
+    words = ("--python", folder / "bin/python", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check", wheel)
+    subprocess.run([sys.executable, "-m", "pip", *words], check=True)
+    next(folder.glob("lib/python*/site-packages")).joinpath("tests.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(venv) -> Path:
+    """The folder of the installed package's modules."""
+    return next(venv.glob("lib/python*/site-packages"))
+
+
+def run_there(venv: Path, folder: Path, *words: object) -> str:
+    """What a command of the environment prints, far from the checkout."""
+    path = f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PATH": path}
+    done = subprocess.run([str(word) for word in words], cwd=folder, env=environment, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_the_wheel_holds_every_data_file_of_the_checkout(installed):
@@ -84,10 +81,27 @@ def test_the_wheel_holds_the_cmake_package(installed):
         assert (installed / "aidge_build" / "cmake" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_the_installed_package_finds_its_own_data(installed):
-    where, kernels, boards, toolpath, names = probe(installed)
-    assert all(Path(path).is_relative_to(installed) for path in (where, kernels, boards, toolpath))
-    assert "stm32f7" in names and (Path(toolpath) / "aidge.py").is_file()
+def test_the_wheel_says_that_it_is_typed(installed):
+    assert (installed / "aidge_build" / "py.typed").is_file()
+
+
+def test_the_same_files_make_the_same_wheel_whenever_they_were_written(wheel, tmp_path):
+    source = copy_of_checkout(tmp_path / "another place")
+    os.utime(source / "setup.py", (1_000_000_000, 1_000_000_000))
+    again = built(source)
+    assert again.name == wheel.name and again.read_bytes() == wheel.read_bytes()
+
+
+@needs_cross_compiler
+def test_firmware_is_generated_linked_proved_and_run_far_from_the_checkout(venv, installed, tmp_path):
+    assert Path(run_there(venv, tmp_path, "aidge-build", "cmake-dir").strip()).is_relative_to(installed)
+    assert len(run_there(venv, tmp_path, "aidge-build", "boards").splitlines()) == len(list_boards(()))
+    run_there(venv, tmp_path, "aidge-build", "new", "demo", "--board", "stm32f7")
+    printed = run_there(venv, tmp_path / "demo", "python", "-m", "SCons", "-Q", "run")
+    assert "output: -12 9 -35" in printed and "CHECK" in printed.upper()
+    read = (tmp_path / "demo/build/models/digits.plan.json").read_text()
+    assert str(ROOT) not in read
+    run_there(venv, tmp_path, "aidge-build", "check", "demo/build/demo.elf", "--board", "stm32f7")
 
 
 def test_importing_the_package_imports_nothing_else_of_it():

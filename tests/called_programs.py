@@ -48,12 +48,9 @@ OPTIONAL = {
     "google-chrome": "another name of chromium",
     "clang": "a second opinion on warnings and on values; half a gigabyte",
     "arm-linux-gnueabihf-gcc": "another release of gcc in stress, which makes code for Cortex-M, too",
-<<<<<<< HEAD
     "rustc": "checks the crate of `package --for rust`; half a gigabyte",
-=======
     "fish": "completes the command line; a shell of few",
     "zsh": "completes the command line; a shell of few",
->>>>>>> 88c52644 (completion: bash, zsh and fish complete verbs, options, their values and boards)
     "openocd": "puts programs on real boards, which are not there",
 }
 

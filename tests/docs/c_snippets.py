@@ -49,6 +49,12 @@ CASES = {
         ("--board", "stm32f7", "--dma", "on"),
         "void SCB_InvalidateDCache_by_Addr(void *from, int32_t bytes); void SCB_CleanDCache_by_Addr(void *from, int32_t bytes);",
     ),
+    "kws-copies": Case(
+        "kws",
+        ("--board", "mps3-an547", "--copy-constants", "hook"),
+        "void SCB_InvalidateDCache_by_Addr(void *from, int32_t bytes); int last_transfer; void wait_for(int transfer);"
+        " void begin_transfer(void *to, const void *from, uint32_t bytes);",
+    ),
     "kws-steps": Case(
         "kws",
         ("--board", "stm32f4", "--max-step", "50000"),

@@ -61,6 +61,19 @@ def test_a_package_for_a_core_is_refused_by_a_compiler_for_another(tmp_path):
         assert fits or "model_hello is for cortex-m4" in done.stderr
 
 
+def test_a_package_is_refused_where_its_c_would_mean_something_else(tmp_path):
+    """An int of 16 bits, and numbers with the large end first: told to the preprocessor, as such compilers tell it."""
+    (tmp_path / "hello.onnx").write_bytes(small_model())
+    test = packaged("plain", tmp_path / "hello.onnx", tmp_path) / "hello_self_test.c"
+    for words, reason in (
+        ((), ""),
+        (("-U__INT_MAX__", "-D__INT_MAX__=32767"), "int has 32 bits"),
+        (("-U__BYTE_ORDER__", "-D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__"), "little-endian"),
+    ):
+        done = subprocess.run(["cc", "-E", *words, test], capture_output=True, text=True)
+        assert (done.returncode == 0) == (not reason) and reason in done.stderr
+
+
 VARIANTS: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "stored": (small_model(), ()),
     "both": (small_model(), ("--io", "arena", "--arena", "caller")),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.arithmetic.halfword_sums import BITS
+
 from .assembly import Routine, Waiting
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
@@ -99,6 +101,24 @@ def routine(bits: int, is_limited: bool) -> tuple[str, str]:
     code.end()
     portable = f"aidge_cortexm_add_int8(first, second, output, sum, count, {bits}, {is_limited:d});"
     return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
+
+
+def either(is_limited: bool) -> tuple[str, str]:
+    """Name and text for sums whose numbers say the fraction bits, behind the others: which are proved depends on scales, and
+    other weights bring other scales."""
+    (coarse, first), (fine, second) = (routine(bits, is_limited) for bits in BITS)
+    name = f"aidge_cortexm_add_int8_either{'_limited' * is_limited}"
+    chosen = f"""/* Sums of int8 values; behind their other numbers stand the fraction bits. */
+AIDGE_CORTEXM_NOINLINE void {name}(
+    const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count)
+{{
+    if (sum[{5 if is_limited else 3}] == {BITS[0]}) {{
+        {coarse}(first, second, output, sum, count);
+    }} else {{
+        {fine}(first, second, output, sum, count);
+    }}
+}}"""
+    return name, "\n\n".join([first, second, chosen])
 
 
 def _limit(code: Routine) -> None:

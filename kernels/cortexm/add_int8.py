@@ -11,7 +11,7 @@ from aidge_build.kernel_kit.linear_int8 import INT8
 from aidge_build.kernel_kit.proved_sums import ProvedSums, limits
 from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
 
-from .add import WORDS, routine
+from .add import WORDS, either, routine
 from .conditions import FEATURES
 from .packing import as_words
 
@@ -24,9 +24,9 @@ class AddInt8(RowsInt8):
         found = SUMS.of(self.view)
         lowest, highest = limits(self.view)
         is_limited = (lowest, highest) != INT8
-        row, text = routine(found.bits, is_limited)
+        row, text = either(is_limited) if self.view.any_weights else routine(found.bits, is_limited)
         bytes_ = [(limit + 128) * 0x01010101 for limit in (lowest, highest)] * is_limited
-        constants = as_words([found.first, found.second, found.offset, *bytes_])
+        constants = as_words([found.first, found.second, found.offset, *bytes_, *([found.bits] * self.view.any_weights)])
         return self.by_rows(
             row,
             "add_int8.h",

@@ -101,9 +101,16 @@ def _refused(error: AidgeError, wants_json: bool) -> int:
     if wants_json:
         with contextlib.suppress(AidgeError):  # stdout is what cannot be written: the line on stderr says it
             print_lines(_json(False, {"error": error.as_json()}))
+    error.hint = _as_typed(error.hint)
     print_error(f"aidge-build: {error}")
     log(f"error {error.code}, exit code {error.exit_code}", error)
     return error.exit_code
+
+
+def _as_typed(hint: str) -> str:
+    from aidge_build.options.wording import as_typed
+
+    return as_typed(hint)
 
 
 def _json(ok: bool, data: dict) -> list[str]:

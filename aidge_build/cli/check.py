@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import NoneType
 
@@ -34,6 +35,7 @@ from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, CHECK, add_options, options_named
+from aidge_build.options.wording import as_typed
 from aidge_build.output import write_sources
 from aidge_build.reading import read_json
 from aidge_build.sources import Sources
@@ -101,9 +103,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
     lines = _lines(elf, claims, kept, uses, code, stack, shown)
     if not known.source and not (core and core.is_native):
-        lines.append(
-            f"{elf}: memories not known: link with -Wl,-Map={elf.stem}.map, beside the program, or name --board or --region"
-        )
+        how = f"link with -Wl,-Map={elf.stem}.map, beside the program, or name --board or --region"
+        lines.append(f"{elf}: memories not known: {as_typed(how)}")
     return Outcome(lines, data, EXIT_CHECK_FAILED if failed else 0)
 
 
@@ -246,7 +247,7 @@ def _lines(
             lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
     lines += [f"       {line}" for line in _code_text(code)]
     lines += [f"       {line}" for line in (_stack_text(stack) if stack else ())]
-    return lines + [finding.line(elf) for finding in findings]
+    return lines + [replace(finding, special_hint=as_typed(finding.hint)).line(elf) for finding in findings]
 
 
 def _stack_text(stack: StackUse) -> list[str]:

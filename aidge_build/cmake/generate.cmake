@@ -54,6 +54,7 @@ if(DEFINED ENV{VERBOSE})
   list(JOIN command " " line)
   message(STATUS "${line}")
 endif()
+set(ENV{AIDGE_FRONT_END} CMake) # of hints
 execute_process(COMMAND ${command} RESULT_VARIABLE status)
 if(NOT status STREQUAL "0")
   message(FATAL_ERROR "aidge-build failed (${status})")

@@ -24,6 +24,7 @@ if(CMAKE_ARGV4 AND before GREATER 0 AND NOT "${command}" MATCHES "-Map")
 endif()
 execute_process(COMMAND ${command} ${map} RESULT_VARIABLE status)
 if(NOT status STREQUAL "0")
+  set(ENV{AIDGE_FRONT_END} CMake) # of hints
   execute_process(COMMAND ${aidge} explain-link --hook -- ${command} RESULT_VARIABLE ignored)
   message(FATAL_ERROR "The link failed (${status})")
 endif()

@@ -110,7 +110,7 @@ def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:
             "MEM10",
             ERROR,
             "the budget of flash cannot be checked: no memory is known to be flash",
-            "name the board, or each memory as NAME=ORIGIN,LENGTH,flash: --region, in SCons regions=, in CMake REGIONS",
+            "name the board, or each memory: --region FLASH=0x08000000,0x100000,flash",
         )
     elif used > budget_bytes:
         yield Finding(

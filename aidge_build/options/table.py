@@ -442,6 +442,8 @@ VARIABLES = (
     Variable("AIDGECHECKCOMSTR", "SCons environment", "what is printed instead of the check's command line"),
     Variable("AIDGE_EXECUTABLE", "CMake", "the command, if it is not found: a path, or a list of arguments"),
     Variable("AIDGE", "GNU make", "the command (`aidge-build`)"),
+    Variable("AIDGE_COMPILE", "GNU make", "the command that compiles the C of models, where no rule of the makefile does"),
+    Variable("AIDGE_CHECK_OPTIONS", "GNU make", "options of `aidge-build check` for `$(AIDGE_CHECK)` and `aidge_check`"),
     Variable("AIDGE_OUT", "GNU make", "the folder of everything that is generated (`build/aidge`)"),
     Variable(
         "AIDGE_DEBUG", "process", "1 shows tracebacks, 2 graphs, 3 schedules, 4 calls, too; SCons hands it to the generator"
@@ -451,6 +453,9 @@ VARIABLES = (
         "process",
         "a file to which commands, their graphs and schedules (or what AIDGE_DEBUG says) and their errors are appended; "
         "SCons hands it to the generator",
+    ),
+    Variable(
+        "AIDGE_FRONT_END", "process", "set by SCons and CMake (`SCons`, `CMake`): hints name options as they are typed there"
     ),
     Variable("AIDGE_TOOLCHAIN_PREFIX", "process", "the cross compiler's prefix (`arm-none-eabi-`)"),
     Variable(

@@ -5,6 +5,7 @@ file(STRINGS "${CMAKE_ARGV6}" words)
 if(NOT words MATCHES "--plan=")
   return() # no models
 endif()
+set(ENV{AIDGE_FRONT_END} words) # zephyr_aidge_check takes those of the command line
 set(elf "${CMAKE_ARGV4}.elf")
 execute_process(COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_ARGV7}/check_memory.cmake" -- "${elf}" "${CMAKE_ARGV5}" ${words} -- "${elf}"
                 RESULT_VARIABLE status)

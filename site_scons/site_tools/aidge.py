@@ -954,6 +954,8 @@ def _process_environment(env):
 
 
 def _pass_debug_level(env):
+    """And who asks, for the words of hints."""
+    env["ENV"]["AIDGE_FRONT_END"] = "SCons"
     for name in ("AIDGE_DEBUG", "AIDGE_LOG"):
         if os.environ.get(name):
             env["ENV"][name] = os.environ[name]

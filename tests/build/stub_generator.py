@@ -56,7 +56,7 @@ def check(options, elf):
     write_if_different(options["--out"][0], json.dumps({"ok": not failed, "options": options}))
     if failed:
         sys.exit(f"{elf}: the arena is not the plan's")
-    print(f"       {len(plans)} models")
+    print(f"       {len(plans)} models, hints for {os.environ.get('AIDGE_FRONT_END')}")
 
 
 def accuracy(options, model):

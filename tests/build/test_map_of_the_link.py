@@ -35,7 +35,8 @@ def maps(folder) -> list[str]:
 
 def test_scons_asks_the_linker_for_a_map_where_nobody_names_the_memories(project):
     project.sconstruct(LINES, SETTINGS)
-    assert "CHECK app.elf" in project.build() and project.build() == []
+    built = project.scons()
+    assert "CHECK app.elf" in built.steps and "1 models, hints for SCons" in built.output and project.build() == []
     assert maps(project.folder) == ["app.elf.map", "own.map"] and "Memory Configuration" in project.read("app.elf.map")
     project.scons("-c")
     assert maps(project.folder) == ["own.map"]
@@ -70,7 +71,11 @@ def test_cmake_asks_the_linker_for_a_map_where_nobody_names_the_memories(project
     configured = project.run("cmake", "-S", ".", "-B", "build", "-G", "Ninja", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}")
     assert configured.exit_code == 0, configured.output
     built = project.run("cmake", "--build", "build")
-    assert built.exit_code == 0 and maps(project.folder / "build") == ["app.elf.map", "own.map"], built.output
+    assert (
+        built.exit_code == 0
+        and "1 models, hints for CMake" in built.output
+        and maps(project.folder / "build") == ["app.elf.map", "own.map"]
+    ), built.output
     assert "no work to do" in project.run("cmake", "--build", "build").output
     project.run("cmake", "--build", "build", "--target", "clean")
     assert maps(project.folder / "build") == ["own.map"]

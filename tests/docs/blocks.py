@@ -7,12 +7,14 @@ A comment in the line above a block says what is special about it:
     <!-- run: needs=torch -->       the same, with these Python packages installed
     <!-- run: file=SConstruct -->   the block is this file of the project; append=FILE: its end; replace=FILE: statements of it
     <!-- run: as=vad -->            C: with the header of this model
+    <!-- run: near=5 -->            a console's numbers may be 5 % away: what was trained is not the same on every machine
     <!-- run: exit=1 -->            the last command ends with this code
     <!-- not run: why -->           nothing is run
 """
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(
     r"(?:^<!-- (?P<mark>(?:not )?run: [^\n]*?) -->\n)?^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
+EVERYTHING = "AIDGE_DOCS" in os.environ  # set by `./sconsw conformance docs`
 MENU = "{toctree}"
 
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 
 import numpy
 
 from aidge_build import net
-from tests.docs.blocks import ROOT
+from tests.build.checkout import run_in
+from tests.docs.blocks import EVERYTHING, ROOT
 from tests.docs.project import image_network, parameter, quantized
 from tests.docs.runners import Session
 from tests.models import graph as parsed
@@ -58,7 +60,18 @@ def reader_of_training(session: Session) -> None:
     shutil.copy(ROOT / "examples" / "training" / "digits.npz", session.folder)
 
 
+def reader_of_accuracy(session: Session) -> None:
+    """The example's model, the float network that it comes from, and images of its training."""
+    if not EVERYTHING:
+        return
+    shutil.copytree(ROOT / "examples" / "digits", session.folder, dirs_exist_ok=True)
+    run_in(session.folder, sys.executable, "train.py", "--float-out", "digits_float.onnx")
+    images = numpy.load(ROOT / "examples" / "training" / "digits.npz")["training_images"]
+    numpy.savez(session.folder / "calibration.npz", x=images[:200, None, None] / numpy.float32(16))
+
+
 PREPARED: dict[str, Callable[[Session], None]] = {
+    "docs/accuracy.md": reader_of_accuracy,
     "docs/kit.md": reader_of_kit,
     "docs/frontend.md": reader_of_frontend,
     "docs/export-api.md": reader_of_export,

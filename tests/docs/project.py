@@ -102,6 +102,7 @@ def make_project(folder: Path, linked: bool) -> Path:
         "keyword.onnx": (ROOT / "examples" / "keyword" / "keyword.onnx").read_bytes(),
         "models/kws.tflite": b"",
         "main.c": MAIN.encode(),
+        **dict.fromkeys(("train.py", "calibrate.py", "data.npz"), b""),
     }
     for name, content in files.items():
         (folder / name).write_bytes(content)

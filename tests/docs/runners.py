@@ -24,6 +24,7 @@ from tests.docs.blocks import ROOT, Block
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 SHELL = re.compile(r"&&|[|>;]|\$\(|\\\n")
 SEVERAL, SOMETHING = "...", re.escape("...")
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 @dataclass
@@ -127,19 +128,29 @@ def execute(session: Session, command: str) -> tuple[int, str]:
     return run.returncode, run.stdout
 
 
-def missing_line(wanted: list[str], printed: str) -> str | None:
-    """The first line that was not printed in this order; blanks count as one, `...` stands for anything, alone for any lines."""
+def missing_line(wanted: list[str], printed: str, percent: float = 0) -> str | None:
+    """The first line that was not printed in this order; blanks count as one, `...` stands for anything, alone for any lines.
+
+    Numbers may be `percent` away: those of a training are not the same on every machine."""
     rest = [" ".join(line.split()) for line in printed.splitlines()]
     for line in wanted:
         if line.strip() == SEVERAL:
             continue
-        pattern = re.escape(" ".join(line.split())).replace(SOMETHING, ".*")
-        while rest and not re.fullmatch(pattern, rest[0]):
+        while rest and not same(" ".join(line.split()), rest[0], percent):
             rest.pop(0)
         if not rest:
             return line
         rest.pop(0)
     return None
+
+
+def same(wanted: str, printed: str, percent: float) -> bool:
+    texts, numbers = NUMBER.split(wanted), [float(number.replace(",", "")) for number in NUMBER.findall(wanted)]
+    found = re.fullmatch(f"({NUMBER.pattern})".join(re.escape(text).replace(SOMETHING, ".*") for text in texts), printed)
+    if found is None:
+        return False
+    given = [float(number.replace(",", "")) for number in found.groups()]
+    return all(abs(number - other) <= percent / 100 * abs(other) for number, other in zip(given, numbers, strict=True))
 
 
 def run_console(session: Session, block: Block) -> None:
@@ -148,7 +159,7 @@ def run_console(session: Session, block: Block) -> None:
         code, printed = execute(session, command)
         expected = int(block.words.get("exit", 0)) if number == len(every) - 1 else 0
         assert code == expected, f"'{command}' ends with {code}:\n{printed[-3000:]}"
-        line = missing_line(wanted, printed)
+        line = missing_line(wanted, printed, float(block.words.get("near", 0)))
         assert line is None, f"'{command}' does not print '{line}' there, but:\n{printed[-6000:]}"
 
 

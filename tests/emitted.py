@@ -20,7 +20,8 @@ from aidge_build.graph.view import Node, graph_view
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
-from aidge_build.program import Layer, Options, Place, Program
+from aidge_build.program import CopiedTo, Layer, Options, Place, Program
+from aidge_build.schedule.copies import ConstantCopy, arrays_in_line
 from aidge_build.schedule.order import Order
 
 SHAPE_H = b"""// SPDX-License-Identifier: 0BSD
@@ -175,6 +176,22 @@ def chain(
         order=Order((0, 1), peak.lower_bound_bytes, peak.lower_bound_bytes, 3),
     )
     return dataclasses.replace(program, **changes)
+
+
+def copying(mode: str) -> Program:
+    """`chain`, whose constants are copied into the arena ("memcpy", "hook") before its first layer."""
+    found = chain(options=Options(copy_constants=mode))
+    layer = found.layers[0]
+    copy = ConstantCopy(layer.node.name, 0, 0, arrays_in_line([(2, 6), (3, 24)], 8), 8)
+    arena = plan([*(placement.buffer for placement in found.arena.placements), copy.buffer])
+    places = {
+        name: dataclasses.replace(place, offset_bytes=arena.offset_of(name)) if place.kind == "arena" else place
+        for name, place in found.places.items()
+    }
+    moved = dataclasses.replace(
+        layer, scratch_offset_bytes=arena.offset_of("scratch"), copied=CopiedTo(copy, arena.offset_of(copy.name))
+    )
+    return dataclasses.replace(found, arena=arena, places=places, layers=(moved, *found.layers[1:]), arena_alignment=8)
 
 
 def chain_result(x: numpy.ndarray, weights: numpy.ndarray | None = None) -> numpy.ndarray:

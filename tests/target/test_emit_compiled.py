@@ -23,7 +23,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.output import write_sources
 from aidge_build.program import Options
 from aidge_build.sources import Sources
-from tests.emitted import chain, chain_result, float_sum, reversal
+from tests.emitted import chain, chain_result, copying, float_sum, reversal
 
 STRICT = [
     "-Wall",
@@ -62,6 +62,7 @@ PROGRAMS = {
     "both": lambda: chain(options=Options(io="arena", arena="caller")),
     "trace": lambda: chain(options=Options(trace=True)),
     "hooks-record": lambda: chain(options=Options(dma="hooks", record=3)),
+    "copies": lambda: copying("hook"),
     "region": lambda: chain(region="DTCM", arena_alignment=16),
     "hostile": lambda: chain(names=HOSTILE),
     "float": lambda: float_sum(),
@@ -101,7 +102,7 @@ def test_the_code_compiles_without_a_warning(tmp_path, program, compiler):
 FOREIGN = Path(__file__).resolve().parents[1] / "kernels" / "foreign_compiler.h"
 
 
-@pytest.mark.parametrize("program", ["default", "both", "region", "hostile", "float", "no-constants"])
+@pytest.mark.parametrize("program", ["default", "both", "copies", "region", "hostile", "float", "no-constants"])
 def test_a_compiler_without_gnu_c_finds_nothing_of_it(tmp_path, program):
     """The syntax alone, as gcc sees it: neither IAR's nor Arm's compiler is here."""
     for source in generate(PROGRAMS[program](), tmp_path):
@@ -136,6 +137,18 @@ def test_the_code_computes_what_the_kernels_mean(tmp_path, flags, weights):
     y = numpy.zeros(6, numpy.int8)
     assert library.toy_run(pointer(X), pointer(y)) == 0
     assert y.tolist() == chain_result(X).tolist()
+
+
+@pytest.mark.parametrize("mode", ["memcpy", "hook"])
+def test_constants_that_are_copied_into_the_arena_are_read_there(tmp_path, mode):
+    program = copying(mode)
+    library = shared_library(tmp_path, generate(program, tmp_path))
+    y = numpy.zeros(6, numpy.int8)
+    assert library.toy_run(pointer(X), pointer(y)) == 0
+    assert y.tolist() == chain_result(X).tolist()
+    arena = (ctypes.c_int8 * program.arena.peak_bytes).in_dll(library, "toy_arena")
+    start = program.layers[0].copied.offset_bytes
+    assert arena[start : start + 6] == [1, 2, 3, 4, 5, 6]
 
 
 def test_the_same_ports_lie_in_the_arena(tmp_path):

@@ -164,14 +164,16 @@ def _by_rows(
     board: Board | None,
     short: Callable[[Found], Found],
 ) -> tuple[Schedule, Placed]:
-    """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`."""
+    """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`. Bands
+    do not grow beyond what whole tensors need, inputs and outputs of the firmware counted, though the arena may leave room."""
 
     def limit_of(found: Found) -> int | None:
         try:
             placed = place(found.schedule, found.peak, view, options, board)
         except NoRoom:
             return None
-        return found.peak.peak_bytes + (0 if placed.split else error.room_bytes - placed.arena.peak_bytes)
+        room_bytes = 0 if placed.split else error.room_bytes - placed.arena.peak_bytes
+        return found.peak.peak_bytes + max(0, min(room_bytes, whole.peak.peak_bytes - found.peak.peak_bytes))
 
     best = plans.fitting(limit_of)
     if best is None:

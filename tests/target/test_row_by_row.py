@@ -59,6 +59,18 @@ def test_the_smaller_the_memory_the_more_instructions_rows_take(network, sizes, 
     assert costs == sorted(costs) and costs[0] < costs[-1]
 
 
+@pytest.mark.parametrize("layers, tail", [(2, True), (3, True), (4, False)])
+def test_rows_that_come_by_themselves_need_no_more_than_whole_tensors_with_the_buffers_of_the_firmware(layers, tail, tmp_path):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(chain(layers, tail=tail))
+    whole = planned(path, "--board", "stm32f4", "--io", "caller")
+    board = small_board(tmp_path / "less", whole["arena_bytes"] - 16)
+    rows = planned(path, *board, "--io", "caller")
+    assert rows["arena_bytes"] <= whole["arena_bytes"] - 16 and rows["peak_bytes"] < whole["peak_bytes"]
+    (line,) = [line for line in aidge_build("plan", path, *board).stdout.splitlines() if line.startswith("rows instead of")]
+    assert f"whole tensors: {rows['peak_bytes']:,} B instead of {whole['peak_bytes']:,} B" in line
+
+
 def test_what_no_rows_make_fit_is_refused_with_the_smallest_arena_and_its_layer(network, sizes, tmp_path):
     _, least = sizes
     result = aidge_build("plan", network, *small_board(tmp_path / "tiny", least - 16))

@@ -207,6 +207,13 @@ def _core(settings: dict, where: str, folders: Sequence[Path]) -> Core:
             hint=f"{guess(settings['cpu'].lower(), names)}Cores: {', '.join(names)}; a file cores/NAME.toml beside it adds one",
             code="BOARD",
         )
+    if core.is_portable:
+        raise AidgeError(
+            f"core '{core.name}' has no tools: a board needs one of a machine",
+            where=f"{where}: cpu",
+            hint="name it, or write a file cores/NAME.toml beside the board",
+            code="BOARD",
+        )
     return core
 
 

@@ -38,6 +38,7 @@ _KEYS = {
     "runs": list,
     "machines": list,
     "native": bool,
+    "portable": bool,
     "stack": str,
     "calls": str,
     "toolchain": str,
@@ -87,7 +88,8 @@ class Core:
 
     `cpu` is its name with what a user leaves out behind a + (`cortex-m33+nodsp`: `said`), `extensions` say what that is. An FPU
     is in `may_have`, as most cores are built with and without. `machines` are ELF's names, `architecture` that of its build
-    attributes, `runs` the architectures whose code it executes. `files` holds everything that was read (path -> bytes).
+    attributes, `runs` the architectures whose code it executes. `is_portable`: any core, with any tools. `files` holds
+    everything that was read (path -> bytes).
     """
 
     name: str
@@ -103,6 +105,7 @@ class Core:
     runs: frozenset[str]
     machines: tuple[str, ...]
     is_native: bool
+    is_portable: bool
     stack: str
     calls: str
     toolchain: str
@@ -249,6 +252,7 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
         cache_line=settings.get("cache_line", 0),
         pointer_bytes=settings.get("pointer_bytes", 4),
         is_native=settings.get("native", False),
+        is_portable=settings.get("portable", False),
         stack=settings.get("stack", NO_STACK),
         files=MappingProxyType(dict(sorted(files.items()))),
         **plain,
@@ -277,7 +281,7 @@ def _check_words(where: str, settings: dict, known: Mapping[str, Feature], exten
                 raise AidgeError(
                     f"key '{key}': '{word}' is not valid", where=where, hint=f"valid: {', '.join(valid) or 'none'}", code=CODE
                 )
-    if not settings.get("native"):
+    if not settings.get("native") and not settings.get("portable"):
         for key, example in _REQUIRED.items():
             if not settings.get(key):
                 raise AidgeError(f"key '{key}' is missing", where=where, hint=f"{key} = {example}", code=CODE)

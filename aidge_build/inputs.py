@@ -115,8 +115,14 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(words_of(arguments, MODEL.options)),
+        notices=_of_core(core),
     )
     return _quantized(request, arguments)
+
+
+def _of_core(core: Core | None) -> tuple[str, ...]:
+    """What is said of a core that nothing is known about: build systems choose it where flags name no core."""
+    return (f"--cpu {core.name}: portable C, for no kernel is made for this core",) if core and core.is_portable else ()
 
 
 def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:
@@ -144,7 +150,7 @@ def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> Compil
         request,
         model=made.file,
         float_model=request.model,
-        notices=made.notices,
+        notices=(*request.notices, *made.notices),
         bind={},
         dependencies=(*request.dependencies, arguments.quantize),
     )

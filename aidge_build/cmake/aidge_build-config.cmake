@@ -252,12 +252,15 @@ endfunction()
 # `--board=`, or `--cpu=` and `--fpu=`, as the caller says, or else as the flags of the project say.
 function(_aidge_where result target board cpu fpu board_path)
   _aidge_machine_flags("${target}")
+  _aidge_foreign_machine()
   if(board)
     _aidge_refuse_other_cpu("${target}" "${board}" "${flag_cpu}" "${board_path}")
     set(where "--board=${board}")
     if(flag_float-abi STREQUAL "soft")
       list(APPEND where "--fpu=none") # whatever the board has: kernels must not wait for an FPU
     endif()
+  elseif(NOT cpu AND foreign_machine)
+    set(where "--cpu=generic")
   elseif(NOT cpu AND NOT flag_cpu)
     if(CMAKE_CROSSCOMPILING)
       message(FATAL_ERROR "aidge_add_model(${target}): the flags of this project name no -mcpu. Name the target: "
@@ -278,6 +281,24 @@ function(_aidge_where result target board cpu fpu board_path)
     list(APPEND where "--fpu=${fpu}")
   endif()
   set(${result} "${where}" PARENT_SCOPE)
+endfunction()
+
+# foreign_machine: the machine that the compiler makes code for (riscv64), where its name or target says another one than Arm's and
+# this one: there are no kernels for it.
+function(_aidge_foreign_machine)
+  get_filename_component(compiler "${CMAKE_C_COMPILER}" NAME)
+  set(machine "")
+  if("${CMAKE_C_COMPILER_TARGET}" MATCHES "^([^-]+)")
+    set(machine "${CMAKE_MATCH_1}")
+  elseif("${CMAKE_C_FLAGS}" MATCHES "--?target[= ]([^ -]+)")
+    set(machine "${CMAKE_MATCH_1}")
+  elseif("${compiler}" MATCHES "^([a-z][A-Za-z0-9_]*)-([A-Za-z0-9_.]+-)*(gcc|cc|clang)(-[0-9.]+)?(\\.exe)?$")
+    set(machine "${CMAKE_MATCH_1}")
+  endif()
+  if(machine MATCHES "^(arm|thumb)" OR machine STREQUAL "${CMAKE_HOST_SYSTEM_PROCESSOR}")
+    set(machine "")
+  endif()
+  set(foreign_machine "${machine}" PARENT_SCOPE)
 endfunction()
 
 # flag_cpu, flag_fpu, flag_float-abi: the values of the -m flags of this folder's targets.

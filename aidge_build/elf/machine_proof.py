@@ -28,7 +28,7 @@ def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> I
         return
     what = f"model {claim.model} was generated for {claim.cpu}" + (f" ({core.architecture})" if core.architecture else "")
     unused = f"{what}, the program is for {image.architecture}: kernels that are made for it are not used"
-    if core.is_native:
+    if core.is_native or core.is_portable:
         if image.architecture:
             yield Finding("MEM13", WARNING, unused)
     elif image.machine not in core.machines:

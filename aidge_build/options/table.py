@@ -141,7 +141,7 @@ MODEL = Group(
         Option("board", "a board of `aidge-build boards`", "target", metavar="B", alternatives="target"),
         Option(
             "cpu",
-            "a core such as cortex-m7 or cortex-m33+nodsp, when no board is named",
+            "a core such as cortex-m7 or cortex-m33+nodsp, when no board is named; generic: any other, in portable C",
             "target",
             metavar="CORE",
             alternatives="target",

@@ -41,7 +41,10 @@ def core():
         return {}
     cpu = str(main.BoardConfig().get("build.cpu", "")) if "BOARD" in main else ""
     if not cpu.startswith("cortex-m"):
-        refuse(f"the board {main.get('BOARD', '')!r} names no core: write custom_aidge_cpu = cortex-m4, or custom_aidge_board")
+        refuse(
+            f"the board {main.get('BOARD', '')!r} names no core: write custom_aidge_cpu = cortex-m4 (or generic), "
+            "or custom_aidge_board"
+        )
     return {"cpu": cpu}
 
 

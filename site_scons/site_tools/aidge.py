@@ -28,6 +28,7 @@ import atexit
 import difflib
 import hashlib
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -120,6 +121,7 @@ ACCURACY_OPTIONS = {
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
 CROSS_TARGET = re.compile(r"--?target\b")  # clang compiles for other machines by this word
+CROSS_COMPILER = re.compile(r"([a-z]\w*)-(?:[\w.]+-)*(?:gcc|cc|clang)(-[\d.]+)?(\.exe)?$")  # riscv64-unknown-elf-gcc: its machine
 LINKER = re.compile(r"(gcc|g\+\+|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?(\.exe)?$")  # of the drivers that know -Wl,
 LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the compiler: CC='ccache arm-none-eabi-gcc'
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
@@ -624,13 +626,17 @@ def _content_signature(model):
 
 
 def _target_arguments(env):
-    """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler."""
+    """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler; `--cpu=generic` for one of
+    another machine than Arm's, for which there are no kernels."""
     flags = {variable: _words(env, variable) for variable in FLAG_VARIABLES}
+    compiler = os.path.basename(_compiler(env))
+    machine = _machine(compiler, flags)
+    if machine and not machine.startswith(("arm", "thumb")):
+        return ["--board=host"] if machine == platform.machine() else ["--cpu=generic"]
     cpu, fpu, float_abi = (_machine_flag(flags, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
     if cpu:
         has_fpu = float_abi in ("hard", "softfp") or any("-mhard-float" in words for words in flags.values())
         return ["--cpu=" + cpu] + (["--fpu=" + (fpu or "auto")] if has_fpu else [])
-    compiler = os.path.basename(_compiler(env))
     elsewhere = any(word == "-mthumb" or CROSS_TARGET.match(word) for words in flags.values() for word in words)
     if HOST_COMPILER.match(compiler) and not elsewhere:
         return ["--board=host"]
@@ -638,6 +644,15 @@ def _target_arguments(env):
         f"aidge: the flags of this environment (CC is '{compiler}') name no -mcpu. Name the target: "
         "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'"
     )
+
+
+def _machine(compiler, flags):
+    """The machine that a compiler makes code for, where its name or clang's --target says it: `riscv64`."""
+    words = [word for words in flags.values() for word in words]
+    targets = [word.partition("=")[2] for word in words if word.startswith("--target=")]
+    targets += [after for word, after in zip(words, words[1:]) if word in ("-target", "--target")]
+    named = CROSS_COMPILER.match(compiler)
+    return targets[0].partition("-")[0] if targets else named[1] if named else ""
 
 
 def _machine_flag(flags, flag):

@@ -334,6 +334,23 @@ def test_a_cross_compiler_without_a_cpu_is_refused(fresh):
     )
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-DCMAKE_C_COMPILER={folder}/bin/riscv64-unknown-elf-gcc",),
+        ("-DCMAKE_C_COMPILER={folder}/bin/xtensa-esp32-elf-gcc-13.2", *CROSS[:1]),
+        ("-DCMAKE_C_COMPILER_TARGET=riscv32-unknown-elf", *CROSS[:1]),
+        ("-DCMAKE_C_FLAGS=--target=riscv32-unknown-elf", *CROSS[:1]),
+    ],
+)
+def test_a_compiler_for_a_machine_without_kernels_gets_portable_c(fresh, words):
+    for name in ("riscv64-unknown-elf-gcc", "xtensa-esp32-elf-gcc-13.2"):
+        fresh.write(f"bin/{name}", '#!/bin/sh\nexec cc "$@"\n').chmod(0o755)
+    given = [word.format(folder=fresh.folder) for word in words]
+    text = model_command(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *given)
+    assert "--cpu=generic\n" in text and "--board" not in text
+
+
 def test_two_programs_with_models_of_one_name_see_their_own_folder_and_no_other(fresh):
     fresh.write(
         "CMakeLists.txt",

@@ -99,7 +99,7 @@ def test_platformio_takes_the_core_or_board_that_the_project_names(firmware, nam
 @pytest.mark.parametrize(
     "python_path, expected",
     [
-        (str(ROOT), "the board 'one' names no core: write custom_aidge_cpu = cortex-m4, or custom_aidge_board\n"),
+        (str(ROOT), "the board 'one' names no core: write custom_aidge_cpu = cortex-m4 (or generic), or custom_aidge_board\n"),
         ("hidden", f"the Python of PlatformIO lacks the package aidge_build: {sys.executable} -m pip install aidge_build\n"),
     ],
     ids=["no core", "no package"],

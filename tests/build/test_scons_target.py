@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -70,6 +71,26 @@ def test_a_clang_for_another_machine_is_taken_by_its_flags(project, settings):
 @pytest.mark.parametrize("target", ["'--target=thumbv7em-none-eabi'", "'-target', 'arm-none-eabi'", "'-mthumb'"])
 def test_a_clang_for_another_machine_without_a_cpu_is_refused(project, target):
     assert "name no -mcpu" in refusal(project, f"env.Replace(CC=['clang', {target}])")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "env['CC'] = 'riscv64-unknown-elf-gcc'",
+        "env.Replace(CC='ccache riscv32-esp-elf-gcc-12.2.0', CCFLAGS='-march=rv32imc')",
+        "env.Replace(CC='/opt/xtensa-lx106-elf-gcc', CCFLAGS='-mcpu=esp8266')",
+        "env.Replace(CC='clang', CCFLAGS=['--target=riscv32-unknown-elf'])",
+        "env.Replace(CC='clang', CCFLAGS=['-target', 'riscv32-unknown-elf'])",
+    ],
+)
+def test_a_compiler_for_a_machine_without_kernels_gets_portable_c(project, settings):
+    line = command(project, settings)
+    assert "--cpu=generic" in line and "--board" not in line
+    assert "--cpu=cortex-m3" in command(project, settings, ", cpu='cortex-m3'")
+
+
+def test_a_compiler_that_is_named_after_this_machine_is_the_native_one(project):
+    assert "--board=host" in command(project, f"env['CC'] = '{platform.machine()}-linux-gnu-gcc'")
 
 
 def test_a_named_board_is_handed_on(project):

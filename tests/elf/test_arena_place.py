@@ -198,6 +198,12 @@ FAULTS = {
         program(says=claim(cpu="host")),
         severity="warning",
     ),
+    "code for any core": Fault(
+        "MEM13",
+        ("model kws was generated for generic, the program is for v7E-M: kernels that are made for it are not used",),
+        program(says=claim(cpu="generic")),
+        severity="warning",
+    ),
 }
 
 

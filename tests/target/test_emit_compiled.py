@@ -118,6 +118,20 @@ def test_c90_is_refused_by_one_line(tmp_path, compiler):
         assert done.returncode != 0 and len(complaints) == 1 and "sum is C99 (or C++11)" in complaints[0]
 
 
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["-mbig-endian"], "sum is for little-endian cores"),
+        (["-U__SIZEOF_INT__", "-D__SIZEOF_INT__=2"], "sum counts in int, which has 32 bits or more"),
+    ],
+)
+def test_a_core_that_the_code_is_not_for_is_refused_by_one_line(tmp_path, flags, message):
+    sources = [source for source in generate(float_sum(), tmp_path) if not source.endswith("_weights.c")]
+    done = run(["arm-none-eabi-gcc", *ARM, *flags, "-Wall", "-Wextra", "-fsyntax-only", *sources], tmp_path)
+    complaints = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert done.returncode != 0 and len(complaints) == 1 and message in complaints[0]
+
+
 def shared_library(folder: Path, sources: list[str], *flags: str) -> ctypes.CDLL:
     succeed(["gcc", "-shared", "-fPIC", *flags, *sources, "-o", "model.so"], folder)
     return ctypes.CDLL(str(folder / "model.so"))

@@ -118,6 +118,12 @@ def test_code_that_was_generated_for_another_core_is_refused(tmp_path):
     assert "MEM13: model kws was generated for cortex-m4, the program is for RISCV" in result.stdout
 
 
+def test_code_for_any_core_suits_this_one(tmp_path):
+    elf = build(BOARD, model("RAM", claim={"cpu": "generic"}), tmp_path)
+    document = aidge_build("check", elf, "--board", BOARD, "--json").json
+    assert [finding["code"] for finding in document["findings"]] == ["STK02"]
+
+
 def test_the_counter_counts_each_instruction_of_a_run(tmp_path):
     elf = build(BOARD, COUNTED, tmp_path)
     result = run_program(elf, load_board(BOARD), work_folder=tmp_path, run_symbol="kws_run", layer_symbols=("twice",))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.compile import compile
 from aidge_build.cores import THUMB, all_cores, core_of_machine, find_core, list_cores, load_core, runs_code_of
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
@@ -34,6 +35,9 @@ def refusal(folder: Path) -> str:
 
 def test_every_built_in_core_says_what_reads_its_programs():
     for core in all_cores():
+        if core.is_portable:
+            assert core.name == "generic" and core.possible_features == frozenset() and not core.machines and not core.toolchain
+            continue
         assert core.machines and core.is_native == (core.name == "host") == (not core.toolchain)
         assert core.calls or core.is_native
         assert (core.stack == THUMB) == (core.machines == ("ARM",)) == bool(core.architecture)
@@ -113,6 +117,21 @@ def test_a_users_core_builds_on_a_built_in_one_and_hides_one_of_its_name(tmp_pat
 )
 def test_a_wrong_core_file_is_refused_with_its_name_and_the_reason(tmp_path, text, message):
     assert message in refusal(write(tmp_path, text))
+
+
+def test_code_for_a_core_that_nothing_is_known_about_is_portable_c_and_says_so(tmp_path):
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    found = [compile(load(parser.parse_args([f"--cpu={cpu}", str(DIGITS)]), "digits")) for cpu in ("generic", "host")]
+    assert found[0].files["digits.c"] == found[1].files["digits.c"]
+    said, others = (sources.manifest.get("notices", []) for sources in found)
+    assert [line for line in said if line not in others] == ["--cpu generic: portable C, for no kernel is made for this core"]
+
+
+def test_a_core_without_tools_is_no_boards(tmp_path):
+    write(tmp_path, 'extends = "rp2040"\ncpu = "generic"\n', "node")
+    with pytest.raises(AidgeError, match="core 'generic' has no tools: a board needs one of a machine"):
+        load_board("node", [tmp_path])
 
 
 def test_a_core_name_is_never_a_path(tmp_path):

@@ -5,6 +5,12 @@
 #error "sum is C99 (or C++11): compile it with -std=c99 or a later one"
 typedef int sum_is_c99;
 #else
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "sum is for little-endian cores: constants are read in words, too"
+#endif
+#if defined(__SIZEOF_INT__) && __SIZEOF_INT__ < 4
+#error "sum counts in int, which has 32 bits or more"
+#endif
 #ifdef SUM_H
 #error "compile this file by itself: sum.h has been included before it, as for a user of sum_run"
 #endif
@@ -103,6 +109,6 @@ int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_sum__code_020ccbd3d064\n"
-        ".set aidge_sum__code_020ccbd3d064, 1\n");
+__asm__(".globl aidge_sum__code_b7aae93b64a4\n"
+        ".set aidge_sum__code_b7aae93b64a4, 1\n");
 #endif

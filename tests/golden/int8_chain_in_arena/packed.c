@@ -5,6 +5,12 @@
 #error "packed is C99 (or C++11): compile it with -std=c99 or a later one"
 typedef int packed_is_c99;
 #else
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "packed is for little-endian cores: constants are read in words, too"
+#endif
+#if defined(__SIZEOF_INT__) && __SIZEOF_INT__ < 4
+#error "packed counts in int, which has 32 bits or more"
+#endif
 #ifdef PACKED_H
 #error "compile this file by itself: packed.h has been included before it, as for a user of packed_run"
 #endif
@@ -160,6 +166,6 @@ int packed_run_ca5fa23a3ada(void)
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_packed__code_71ed3b393521\n"
-        ".set aidge_packed__code_71ed3b393521, 1\n");
+__asm__(".globl aidge_packed__code_38fe8c2294e1\n"
+        ".set aidge_packed__code_38fe8c2294e1, 1\n");
 #endif

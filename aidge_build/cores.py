@@ -53,7 +53,7 @@ _KEYS = {
     "qemu_flags": list,
     "unicorn": str,
 }
-_FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str}
+_FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
 _TABLES = ("known_features", "extensions")
 _TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
@@ -65,13 +65,14 @@ _REQUIRED = {"machines": '["RISCV"], as readelf -h calls the machine', "toolchai
 
 @dataclass(frozen=True)
 class Feature:
-    """What kernels may use of a core: its name for people, the features that every core with it has, too, and the compiler's
-    flags without and with it ("" where the core's name alone says it)."""
+    """What kernels may use of a core: its name for people, the features that every core with it has, too, the compiler's flags
+    without and with it ("" where the core's name alone says it), and the condition of the preprocessor by which C sees it."""
 
     title: str
     implies: frozenset[str] = frozenset()
     off: str = ""
     on: str = ""
+    macro: str = ""
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,8 @@ def _feature(table: object, where: str) -> Feature:
     assert isinstance(table, dict)
     if not table.get("title"):
         raise AidgeError("key 'title' is missing", where=where, hint='title = "DSP instructions"', code=CODE)
-    return Feature(table["title"], frozenset(table.get("implies", [])), table.get("off", ""), table.get("on", ""))
+    texts = (table.get(key, "") for key in ("off", "on", "macro"))
+    return Feature(table["title"], frozenset(table.get("implies", [])), *texts)
 
 
 def _check_words(where: str, settings: dict, known: Mapping[str, Feature], extensions: Mapping[str, Sequence[str]]) -> None:

@@ -8,19 +8,12 @@ import re
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 
-# ACLE (Arm C Language Extensions), 5: feature test macros of every compiler for Arm.
-_MACROS = {
-    "narrow": "__ARM_ARCH_ISA_THUMB + 0 >= 1",
-    "thumb2": "__ARM_ARCH_ISA_THUMB + 0 >= 2",
-    "dsp": "defined(__ARM_FEATURE_DSP)",
-    "fpu": "defined(__ARM_FP)",
-    "mve": "defined(__ARM_FEATURE_MVE)",
-}
-
 
 def condition_of(request: CompileRequest) -> str:
     """What must hold where the package is compiled; "" where its C is for any core."""
-    return " && ".join(f"({macro})" for feature, macro in _MACROS.items() if feature in request.target.features)
+    known = request.core.known_features if request.core else {}
+    macros = [feature.macro for name, feature in known.items() if name in request.target.features]
+    return " && ".join(f"({macro})" for macro in macros if macro)
 
 
 def core_of(program: Program) -> str:

@@ -94,11 +94,7 @@ class Image:
     by_name: Mapping[str, tuple[Symbol, ...]] = field(repr=False)
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     is_big_endian: bool = False
-
-    @property
-    def has_64_bits(self) -> bool:
-        """Whether pointers have 64 bits."""
-        return self.machine.endswith("64")
+    has_64_bits: bool = field(default=False, repr=False)  # pointers
 
     def symbol(self, name: str) -> Symbol | None:
         """The symbol called `name` in the source; a clone counts only where the plain one is gone, and another file's own where
@@ -191,6 +187,7 @@ def _read(elf: ELFFile, path: str) -> Image:
         grouped,
         _digests(named),
         not elf.little_endian,
+        elf.elfclass == 64,
     )
 
 

@@ -33,6 +33,11 @@ def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> I
             yield Finding("MEM13", WARNING, unused)
     elif image.machine not in core.machines:
         yield Finding("MEM13", ERROR, f"model {claim.model} was generated for {claim.cpu}, the program is for {image.machine}")
+    elif image.has_64_bits != (core.pointer_bytes == 8):
+        bits = 64 if image.has_64_bits else 32
+        yield Finding(
+            "MEM13", ERROR, f"model {claim.model} was generated for {claim.cpu}, the program has pointers of {bits} bits"
+        )
     elif core.architecture and image.architecture:
         if not runs_code_of(image.architecture, core.architecture, folders):
             yield Finding("MEM13", ERROR, f"{what}, the program is for {image.architecture}")

@@ -15,6 +15,7 @@ from aidge_build.elf import read_image
 from aidge_build.emulate import run_program
 from aidge_build.errors import CheckFailed
 from aidge_build.reference.sequence import run_in_order
+from aidge_build.toolchain import build_program
 from aidge_build.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of
@@ -116,6 +117,22 @@ def test_code_that_was_generated_for_another_core_is_refused(tmp_path):
     result = aidge_build("check", elf, "--board", BOARD)
     assert result.exit_code == 1
     assert "MEM13: model kws was generated for cortex-m4, the program is for RISCV" in result.stdout
+
+
+@pytest.mark.parametrize("cpu, said", [("rv32imc", ["MEM13"]), ("rv64imac", [])])
+def test_a_core_of_the_users_with_longer_pointers_is_told_from_the_one_that_it_extends(tmp_path, cpu, said):
+    (tmp_path / "cores").mkdir()
+    flags = '["-march=rv64imac", "-mabi=lp64", "-mcmodel=medany", "--specs=picolibc.specs"]'
+    (tmp_path / "cores/rv64imac.toml").write_text(f'extends = "rv32imc"\nflags = {flags}\npointer_bytes = 8\n')
+    (tmp_path / "long.toml").write_text(f'extends = "{BOARD}"\ncpu = "rv64imac"\n')
+    (tmp_path / "app.c").write_text(model("RAM", claim={"cpu": cpu}))
+    board = load_board("long", [tmp_path])
+    elf = build_program(board, [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
+    found = aidge_build("check", elf, "--board", "long", "--board-path", tmp_path, "--json").json["findings"]
+    assert [finding["code"] for finding in found if finding["severity"] == "error"] == said
+    assert all(
+        "generated for rv32imc, the program has pointers of 64 bits" in one["text"] for one in found if one["code"] == "MEM13"
+    )
 
 
 def test_code_for_any_core_suits_this_one(tmp_path):

@@ -59,6 +59,7 @@ ROOMS = (
     Room(
         "elf",
         (
+            "tests/unit/test_machine_proof.py",
             "tests/elf/test_*.py",
             "tests/golden/test_frames.py",
             "tests/golden/test_findings.py",

@@ -53,6 +53,7 @@ OPTIONAL = {
     "compote": "the manager of ESP-IDF's components, in stress",
     "cargo": "builds the crate of `package --for rust` in stress",
     "west": "fetches the Zephyr module in stress",
+    "packchk": "looks at a CMSIS-Pack in stress",
     "xmllint": "looks at the description of a CMSIS-Pack in stress",
     "rustc": "checks the crate of `package --for rust`; half a gigabyte",
     "fish": "completes the command line; a shell of few",

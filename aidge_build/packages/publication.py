@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from aidge_build.errors import AidgeError
 
 _RELEASE = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})", re.ASCII)
-_AUTHOR = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{2,58}( <[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9.-]{1,64}>)?", re.ASCII)
+_AUTHOR = re.compile(
+    r"(?=[^<]*[A-Za-z0-9][^<]*[A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9 ._-]{2,58}( <[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9.-]{1,64}>)?",
+    re.ASCII,
+)
 _URL = re.compile(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?", re.ASCII)
 
 
@@ -40,5 +43,5 @@ class Publication:
 
     @property
     def vendor(self) -> str:
-        """The author's name as one word."""
-        return re.sub(r"[ .-]+", "_", self.author.partition(" <")[0]).strip("_")
+        """The author's name as one word of letters, digits and hyphens: CMSIS solutions know no others."""
+        return re.sub(r"[ ._-]+", "-", self.author.partition(" <")[0]).strip("-")

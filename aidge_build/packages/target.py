@@ -33,7 +33,7 @@ _SHAPE = {
 class Target:
     """What a package consists of.
 
-    `title` says what it is, `use` what a user does with it, `tool` which tool of the ecosystem built one, with its version: ""
+    `title` says what it is, `use` what a user does with it, `tool` which tool of the ecosystem took one, with its version: ""
     makes it experimental. `archive` is the file name of a package that is one file ("": a folder), `top` the folder in it.
     Generated C goes to `sources`, N.plan.json to `plan`. A model whose header would be called like one of `hidden` is refused, as
     is one in another of the `languages` or with other options than `only`. `files` maps the path of a file to its template; paths
@@ -55,7 +55,7 @@ class Target:
 
     @property
     def is_experimental(self) -> bool:
-        """Whether no tool of the ecosystem has built such a package."""
+        """Whether no tool of the ecosystem has taken such a package."""
         return not self.tool
 
     @property

@@ -24,6 +24,7 @@ from tests.packaged import packaged
 from tests.programs import needs_cross_compiler, needs_cross_cplusplus
 from tests.small_model import small_model
 
+CLASSES = ("Cclass", "Cgroup", "Csub")
 GENERATED = ("hello.c", "hello_self_test.c", "hello_weights.c")
 needs_cmake = pytest.mark.skipif(not shutil.which("cmake"), reason="needs cmake")
 needs_make = pytest.mark.skipif(not shutil.which("make"), reason="needs make")
@@ -96,8 +97,11 @@ def in_cmsis_pack(folder: Path) -> tuple[set[Path], Path]:
     files = [(each.get("category"), each.get("name")) for each in root.iter("file")]
     assert all((folder / name).exists() for _, name in files)
     (include,) = (name for category, name in files if category == "include")
-    for layer in root.iter("clayer"):
-        assert (folder / layer.get("path") / layer.get("file")).is_file()
+    (layer,) = root.iter("clayer")
+    text = (folder / layer.get("path") / layer.get("file")).read_text()
+    component = "::".join([root.findtext("vendor"), ":".join(next(root.iter("component")).get(key) for key in CLASSES)])
+    assert f"component: {component}\n" in text and f"pack: {root.findtext('vendor')}::model_hello@1.0.0\n" in text
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 -]+::[A-Za-z0-9][\w+()/ .-]+(:[A-Za-z0-9][\w+()/ .-]+){2}", component)
     return paths(folder, (name for category, name in files if category == "sourceC")), folder / include
 
 

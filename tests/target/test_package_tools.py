@@ -262,6 +262,9 @@ def test_the_description_of_the_pack_suits_the_schema(hello, tmp_path):
     for number, words in enumerate([(), ("--cpu", "cortex-m0plus"), ("--board", "stm32f7", "--author", "Ada L. <a@b.c>")]):
         folder = packaged("cmsis-pack", hello, tmp_path / str(number), *words)
         run("xmllint", "--noout", "--schema", schema, *folder.glob("*.pdsc"), cwd=tmp_path)
+        if shutil.which("packchk"):
+            printed = run("packchk", "-s", schema, *folder.glob("*.pdsc"), cwd=tmp_path)
+            assert "Found 0 Error(s) and 0 Warning(s)." in printed
 
 
 @needs("west")

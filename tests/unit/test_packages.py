@@ -185,6 +185,7 @@ def test_an_empty_folder_and_an_older_archive_are_taken(tmp_path, package):
         ("--author", 'a"; echo'),
         ("--author", "Ada\nversion=2"),
         ("--author", "Ada <ada>"),
+        ("--author", "a. <ada@example.com>"),
         ("--url", "javascript:alert(1)"),
         ("--url", "https://example.com/<b>"),
     ],
@@ -204,7 +205,7 @@ def test_author_url_and_release_stand_in_the_manifest(tmp_path, package):
         and "url=https://example.com/kws\n" in text
         and "version=3.1.4\n" in text
     )
-    assert Publication(author="Ada M. Lovelace <a@b.c>").vendor == "Ada_M_Lovelace"
+    assert Publication(author="Ada M. Lovelace <a@b.c>").vendor == "Ada-M-Lovelace"
 
 
 def test_a_model_whose_header_would_hide_one_of_the_ecosystem_is_refused(tmp_path, package):

@@ -10,6 +10,7 @@ from pathlib import Path
 from aidge_build.errors import AidgeError
 from tools.docs.build import build_site
 from tools.docs.links import broken_links
+from tools.docs.reference import write_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,6 +20,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="folder of the site (default: build/site)")
     arguments = parser.parse_args(words)
     try:
+        write_pages(ROOT)
         findings = [*build_site(ROOT, arguments.out), *broken_links(arguments.out)]
     except AidgeError as error:
         print(f"docs: {error}", file=sys.stderr)

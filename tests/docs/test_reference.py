@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The pages that are written from the code are those that the code writes now."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import aidge_build
+from aidge_build.cli import VERBS
+from aidge_build.cli.parsing import verb_parser, word_of
+from aidge_build.elf.findings import RULES
+from tools.docs.python_api import plain
+from tools.docs.reference import write_pages, written_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = written_pages(ROOT)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_what_the_code_says_now(name):
+    assert (ROOT / name).read_text(encoding="utf-8") == PAGES[name], "type: ./sconsw docs"
+
+
+def test_every_verb_has_its_words_and_options():
+    page = PAGES["docs/reference-verbs.md"]
+    for name in VERBS:
+        _, _, text = page.partition(f"\n### {word_of(name)}\n")
+        shown = "\n".join(re.findall(r"^\\| `([^`]*)`", text.partition("\n### ")[0], re.MULTILINE))
+        options = [
+            option for action in verb_parser(name)._actions for option in action.option_strings if option not in ("-h", "--help")
+        ]
+        assert [option for option in options if option not in re.split(r"[ ,\n]+", shown)] == [], name
+
+
+def test_every_code_and_every_public_name_is_there():
+    codes = set(re.findall(r"^\| (\w+) \|", PAGES["docs/reference-findings.md"], re.MULTILINE))
+    assert set(RULES) < codes
+    names = re.findall(r"^### (\w+)$", PAGES["docs/reference-python.md"], re.MULTILINE)
+    assert set(aidge_build.__all__) < set(names)
+    assert f"load_onnx{str(inspect.signature(aidge_build.load_onnx))[:9]}".replace("'", "") in PAGES[
+        "docs/reference-python.md"
+    ].replace("'", "")
+
+
+def test_nothing_in_a_docstring_becomes_markup_but_its_words_in_backticks():
+    assert plain("a * b < `c * <d>`") == r"a \* b \< `c * <d>`"
+
+
+def test_pages_are_written_only_where_they_changed(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "aidge_build").symlink_to(ROOT / "aidge_build")
+    write_pages(tmp_path)
+    assert {f"docs/{path.name}" for path in (tmp_path / "docs").iterdir()} == set(PAGES)
+    path = tmp_path / "docs" / "reference-verbs.md"
+    path.chmod(0o444)
+    before = path.stat().st_mtime_ns
+    write_pages(tmp_path)
+    assert path.stat().st_mtime_ns == before

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""The pages of the reference that are written from the code: verbs, findings, files, the Python API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.docs.files import file_pages
+from tools.docs.findings import finding_page
+from tools.docs.python_api import python_page
+from tools.docs.verbs import verb_page
+
+HEAD = "<!-- SPDX-License-Identifier: MIT -->\n<!-- Written by `./sconsw docs`: do not edit. -->\n"
+
+
+def written_pages(root: Path) -> dict[str, str]:
+    """Path in the checkout -> text of each page."""
+    pages = {"verbs": verb_page(), "findings": finding_page(), "files": file_pages(root), "python": python_page()}
+    return {f"docs/reference-{name}.md": HEAD + "\n".join(lines).rstrip("\n") + "\n" for name, lines in pages.items()}
+
+
+def write_pages(root: Path) -> None:
+    """Only what came out different is written."""
+    for name, text in written_pages(root).items():
+        path = root / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""The page of the verbs, from their parsers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from aidge_build.cli import VERBS
+from aidge_build.cli.groups import GROUPS
+from aidge_build.cli.parsing import module_of, verb_parser, word_of
+from tools.docs.markdown import cell, code
+
+
+def verb_page() -> Iterator[str]:
+    yield from (
+        "# Verbs",
+        "",
+        "Each verb of `aidge-build`, with its words and options. `aidge-build VERB --help` prints the same. The options of",
+        "models, checks and budgets have names in SCons and CMake, too: [options.md](options.md).",
+        "",
+        "Exit codes: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing on this machine, 70 a fault of",
+        "aidge-build itself.",
+        "",
+    )
+    for group in GROUPS:
+        yield from (f"## {group}", "")
+        for name in VERBS:
+            module = module_of(name)
+            if module.GROUP == group:
+                yield from verb(word_of(name), module.SUMMARY, module.EXAMPLES, verb_parser(name))
+
+
+def verb(word: str, summary: str, examples, parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield from (
+        f"### {word}",
+        "",
+        f"{cell(summary[0].upper() + summary[1:])}.",
+        "",
+        "<!-- not run: what --help prints -->",
+        "```sh",
+    )
+    width = max((len(line) for line, _ in examples), default=0)
+    yield from (f"aidge-build {line:<{width}}  # {about}" for line, about in examples)
+    yield from ("```", "", "| word | meaning |", "|---|---|")
+    yield from (row(action) for action in parser._actions if action.dest != "help" and action.help != argparse.SUPPRESS)
+    yield ""
+
+
+def row(action: argparse.Action) -> str:
+    value = action.metavar or ("" if action.nargs == 0 else action.dest.upper())
+    names = value if isinstance(value, str) else " ".join(value)
+    if action.choices and not action.metavar:
+        names = ", ".join(map(str, action.choices))
+    words = ", ".join(action.option_strings)
+    shown = f"{words} {names}".strip() if words else names
+    text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
+    return f"| {code(shown)} | {cell(text)} |"

@@ -262,9 +262,12 @@ function(_aidge_where result target board cpu fpu board_path)
   elseif(NOT cpu AND foreign_machine)
     set(where "--cpu=generic")
   elseif(NOT cpu AND NOT flag_cpu)
-    if(CMAKE_CROSSCOMPILING)
-      message(FATAL_ERROR "aidge_add_model(${target}): the flags of this project name no -mcpu. Name the target: "
-                          "aidge_add_model(... BOARD stm32f7)")
+    # A toolchain file may forget CMAKE_SYSTEM_NAME: the compiler's name says it, too.
+    get_filename_component(compiler "${CMAKE_C_COMPILER}" NAME)
+    if(CMAKE_CROSSCOMPILING OR CMAKE_C_COMPILER_TARGET OR compiler MATCHES "-(elf|eabi|eabihf)-")
+      message(FATAL_ERROR "aidge_add_model(${target}): the flags of this project (its compiler is ${compiler}) name no -mcpu. Name the "
+                          "target: aidge_add_model(... BOARD stm32f7), or CPU cortex-m4 FPU auto where the flags come from a target "
+                          "that is linked")
     endif()
     set(where "--board=host")
   elseif(cpu)

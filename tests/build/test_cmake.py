@@ -328,10 +328,12 @@ def test_flags_that_contradict_each_other_are_refused(fresh):
     )
 
 
-def test_a_cross_compiler_without_a_cpu_is_refused(fresh):
-    assert "name no -mcpu. Name the target: aidge_add_model(... BOARD stm32f7)" in refusal(
-        fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *CROSS
-    )
+def test_a_cross_compiler_without_a_cpu_is_refused_and_is_never_this_machine(fresh):
+    named = fresh.folder / "arm-none-eabi-cc-gcc"  # by a toolchain file that names no system
+    named.symlink_to(shutil.which("cc"))
+    for words, build in ((CROSS, "build"), ([f"-DCMAKE_C_COMPILER={named}"], "other")):
+        message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *words, "-B", build)
+        assert "name no -mcpu. Name the target: aidge_add_model(... BOARD stm32f7), or CPU cortex-m4 FPU auto" in message
 
 
 @pytest.mark.parametrize(

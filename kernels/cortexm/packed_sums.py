@@ -11,9 +11,10 @@ LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 LARGEST_CENTRED = 1 << 23  # 256 times what is below it fits a word
 
 
-def fit_halfwords(rows: numpy.ndarray, groups: list[list[int]]) -> bool:
-    """Whether low fits a byte and 256 * high + low a halfword for all weights of all pairs of channels."""
-    if rows.size and (rows.min() < -128 or rows.max() > 127):
+def fit_halfwords(rows: numpy.ndarray, groups: list[list[int]], is_any: bool) -> bool:
+    """Whether low fits a byte and 256 * high + low a halfword for all weights of all pairs of channels; of `is_any` weights, too:
+    with none of -128, which some quantizers never give, and others give anywhere."""
+    if rows.size and (rows.min() < -128 + is_any or rows.max() > 127):
         return False
     for channels in groups:
         for low, high in (channels[:2], channels[2:]):

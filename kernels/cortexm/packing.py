@@ -265,7 +265,7 @@ class _Groups:
         self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
         channels = [self.channels(first) for first in starts]
-        self.is_packed = may_pack and fit_halfwords(linear.rows, channels) and fit_sums(linear, channels)
+        self.is_packed = may_pack and fit_halfwords(linear.rows, channels, linear.is_any) and fit_sums(linear, channels)
         self.is_centred = self.is_packed and are_centred(linear)
         self.centres = centres_of(linear) * self.is_centred
         forms = (

@@ -112,6 +112,19 @@ def test_sums_take_one_text_whichever_fraction_bits_are_proved_for_their_scales(
     assert run(cases, board=BOARD) == run(cases, board="host") == []
 
 
+def test_weights_of_the_whole_range_take_one_text_wherever_the_least_one_stands():
+    made, values = layer(3, "usual", 1), numpy.ones((OUTPUTS, 24), numpy.int8)
+    values[1:3, 5] = -1
+    for place in ((3, 5), (3, 6), (2, 5)):  # the first one fits no halfword with a neighbour below 0
+        weights = values.copy()
+        weights[place] = -128
+        inputs = [made.view.inputs[0], constant("w", weights, made.view.inputs[1].quantization), made.view.inputs[2]]
+        entry = Case(replace(made.view, inputs=tuple(inputs)), made.values)
+        assert entry.call.note.startswith("int16 weights")
+        once = Case(replace(entry.view, any_weights=False), made.values)
+        assert once.call.note.startswith("int16 weights" if place == (3, 5) else "two weights per halfword")
+
+
 def test_one_text_serves_every_bias_and_scale():
     for shape in range(len(SHAPES)):
         for seed in range(3):

@@ -54,5 +54,9 @@ __attribute__((naked, aligned(4))) void Fault_Handler(void)
 __attribute__((naked, section(".vectors"), used)) void Reset_Handler(void)
 {
     __asm__ volatile(".option push\n\t.option arch, +zicsr\n\t"
-                     "la sp, __stack_top\n\tla t0, Fault_Handler\n\tcsrw mtvec, t0\n\tjal aidge_start\n\t.option pop");
+                     "la sp, __stack_top\n\tla t0, Fault_Handler\n\tcsrw mtvec, t0\n\t"
+#if defined(__riscv_flen)
+                     "li t0, 0x2000\n\tcsrs mstatus, t0\n\t" /* FS = initial: the FPU is on */
+#endif
+                     "jal aidge_start\n\t.option pop");
 }

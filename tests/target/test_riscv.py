@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from pathlib import Path
 
 import numpy
@@ -26,6 +27,7 @@ from tests.random_models import RandomNetwork
 
 pytestmark = needs_riscv
 BOARD = "qemu_riscv32"
+HOWTO = Path(__file__).resolve().parents[2] / "docs/howto-board.md"
 DIGITS = EXAMPLE_MODELS["digits.onnx"]
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
 SEEDS = list(itertools.product(("float", "quantized"), range(40))) if STRESS else [("quantized", 7)]
@@ -133,6 +135,24 @@ def test_a_core_of_the_users_with_longer_pointers_is_told_from_the_one_that_it_e
     assert all(
         "generated for rv32imc, the program has pointers of 64 bits" in one["text"] for one in found if one["code"] == "MEM13"
     )
+
+
+def test_two_files_of_the_users_are_a_board_with_an_fpu(tmp_path):
+    """The files of docs/howto-board.md."""
+    for name, text in re.findall(r"file=boards/(\S+) -->\n```toml\n(extends = \"[rq].*?)```", HOWTO.read_text(), re.DOTALL):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    made = RandomNetwork(3, nodes=6)
+    (tmp_path / "net.onnx").write_bytes(made.model().SerializeToString())
+    numpy.savez(tmp_path / "io.npz", x=made.inputs(2))
+    counts = []
+    for board in ("fpu", BOARD):
+        words = ("--board", board, "--board-path", tmp_path, "--io-data", tmp_path / "io.npz", "--json")
+        result = aidge_build("verify", tmp_path / "net.onnx", *words)
+        assert result.exit_code == 0, result.stderr
+        assert [port["differing_values"] for port in result.json["outputs"]] == [0]
+        counts.append(result.json["instructions_per_inference"])
+    assert 3 * counts[0] < counts[1]
 
 
 def test_code_for_any_core_suits_this_one(tmp_path):

@@ -44,7 +44,7 @@ def by_cmake(script: Path, *functions: str) -> dict[str, list[str]]:
     stand_ins = "".join(f'function({name})\n message("{name};${{ARGV}}")\nendfunction()\n' for name in functions)
     main = script.parent / "stand_ins.cmake"
     main.write_text(f"{stand_ins}set(CONFIG_MODEL_HELLO y)\ninclude({script})\n")
-    done = subprocess.run(["cmake", "-P", main], capture_output=True, text=True, check=True)
+    done = subprocess.run(["cmake", "-P", main], cwd=script.parent, capture_output=True, text=True, check=True)
     main.unlink()
     calls: dict[str, list[str]] = {name: [] for name in functions}
     for line in done.stderr.splitlines():
@@ -113,9 +113,15 @@ def in_rust(folder: Path) -> tuple[set[Path], Path]:
 
 
 def in_cubemx(folder: Path) -> tuple[set[Path], Path]:
+    """By hand in the IDE; for its other toolchain the page has lines of CMake."""
     page = (folder / "README.md").read_text()
     assert "`model_hello/Src`" in page and "`../model_hello/Src`" in page
-    return set((folder / "Src").resolve().glob("*.c")), folder / "Src"
+    (lines,) = re.findall(r"```cmake\n(.*?)```", page, re.S)
+    script = folder.parent / "lines.cmake"
+    script.write_text(f"set(CMAKE_PROJECT_NAME firmware)\n{lines.replace('CONFIGURE_DEPENDS ', '')}")  # a script has none
+    calls = by_cmake(script, "target_sources", "target_include_directories")
+    assert [words[:2] for words in calls.values()] == [["firmware", "PRIVATE"]] * 2
+    return paths(folder.parent, calls["target_sources"][2:]), folder.parent / calls["target_include_directories"][2]
 
 
 def in_arduino(folder: Path) -> tuple[set[Path], Path]:

@@ -25,6 +25,7 @@ EXAMPLES = (
     ("package kws.onnx --for arduino --cpu cortex-m4 --out packages", "a library for the Arduino IDE"),
     ("package kws.onnx --for plain --cpu cortex-m0plus --out packages", "C that any build takes"),
 )
+ANY_CORE = "generic"
 _LIST = {"target": str, "files": [str]}
 
 
@@ -51,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     target = load_target(arguments.target)
+    if not arguments.board and not arguments.cpu:
+        arguments.cpu = ANY_CORE  # whoever imports it compiles for a core that nobody has named
     publication = Publication(arguments.release, arguments.author, arguments.url)
     request = load(arguments, arguments.name or Path(arguments.model).stem)
     vectors = read_npz(Path(arguments.io_data)) if arguments.io_data else None

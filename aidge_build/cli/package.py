@@ -40,7 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="target",
         required=True,
         metavar="TARGET",
-        help=about + (f" (experimental, as no build of theirs has seen one: {', '.join(experimental)})" if experimental else ""),
+        type=lambda word: load_target(word).name,
+        choices=targets(),
+        help="who imports it: "
+        + about
+        + (f" (experimental, as no build of theirs has seen one: {', '.join(experimental)})" if experimental else ""),
     )
     parser.add_argument("--release", default="1.0.0", metavar="A.B.C", help="the version of the package (default: 1.0.0)")
     parser.add_argument("--author", default="aidge_build", metavar="NAME", help="who publishes it, perhaps with <mail@address>")

@@ -157,7 +157,7 @@ def _described(port: Port, prefix: str) -> dict:
     known = tensor.quantization if tensor.quantization is not None and tensor.quantization.per_tensor else None
     real = f", real value = (element - ({known.zero_point})) * {known.scale:.9g}" if known else ""
     return {
-        "title": comment_text(tensor.name),
+        "title": _harmless(tensor.name),
         "text": f"{'x'.join(map(str, tensor.dims)) or 'one'} {tensor.dtype.name}{real}",
         "c_type": tensor.dtype.c_type,
         "dtype": tensor.dtype.name,
@@ -168,6 +168,11 @@ def _described(port: Port, prefix: str) -> dict:
         "parameter": port.parameter,
         "scale": (str(numpy.float32(known.scale)), int(known.zero_point)) if known else None,
     }
+
+
+def _harmless(name: str) -> str:
+    """The name of a tensor in a comment of C, a page of Markdown, or what rustdoc makes a page of."""
+    return re.sub(r"[<>&`\[\]|$]", lambda match: f"\\u{ord(match[0]):04x}", comment_text(name))
 
 
 def _licences(files: Mapping[str, bytes]) -> list[str]:

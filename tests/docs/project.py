@@ -99,6 +99,7 @@ def make_project(folder: Path, linked: bool) -> Path:
         "person.onnx": quantized(person, images),
         "mask.onnx": quantized(mask, pictures),
         "quality.onnx": numpy.load(PIPELINES)["logistic regression, labels are words, MinMaxScaler/model"].tobytes(),
+        "digits.onnx": (ROOT / "examples" / "digits" / "digits.onnx").read_bytes(),
         "keyword.onnx": (ROOT / "examples" / "keyword" / "keyword.onnx").read_bytes(),
         "models/kws.tflite": b"",
         "main.c": MAIN.encode(),

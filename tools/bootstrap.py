@@ -83,8 +83,10 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
     """The system tools that a scons command line needs."""
     if is_doctor(arguments) or IDLE_OPTIONS & set(arguments):
         return ()
-    if {"test", "stress", "mutants"} & set(arguments):
+    if {"test", "stress", "mutants"} & set(arguments) or {"conformance", "docs"} <= set(arguments):
         return (*machine.TOOLS, *machine.FOR_TESTS)
+    if "docs" in arguments:
+        return ()
     if "bench" in arguments:
         return machine.TOOLS
     named = [word.removeprefix("board=") for word in arguments if word.startswith("board=")]

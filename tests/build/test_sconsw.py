@@ -18,6 +18,9 @@ from aidge_build.errors import MissingTool
 ROOT = Path(__file__).resolve().parents[2]
 
 
+ALL_TOOLS = ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "c++", "libstdc++-arm", "make", "cmake", "ninja"]
+
+
 @pytest.fixture
 def bootstrap():
     specification = importlib.util.spec_from_file_location("bootstrap", ROOT / "tools" / "bootstrap.py")
@@ -65,7 +68,9 @@ def absent(log: Path | None = None) -> machine.Tool:
         ("board=stm32f7 run", ["arm-none-eabi-gcc", "newlib", "cc"]),
         ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
         ("board=qemu_riscv32 run", ["riscv64-unknown-elf-gcc", "picolibc", "cc", "qemu-system-riscv32"]),
-        ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "c++", "libstdc++-arm", "make", "cmake", "ninja"]),
+        ("test", ALL_TOOLS),
+        ("conformance docs", ALL_TOOLS),
+        ("docs", []),
         ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
     ],
 )

@@ -64,7 +64,7 @@ def test_pages_are_written_only_where_they_changed(tmp_path):
 
 def test_every_variable_that_the_product_reads_is_in_the_table():
     """What tests and tools read for themselves is none of a user's."""
-    sources = [*(ROOT / "aidge_build").rglob("*.py"), *(ROOT / "site_scons").rglob("*.py"), *(ROOT / "integrations").rglob("*.py")]
+    sources = [path for folder in ("aidge_build", "site_scons", "integrations") for path in (ROOT / folder).rglob("*.py")]
     pattern = re.compile(r"(?:environ(?:\.get\(|\[)|getenv\()\s*\"(AIDGE_\w+)\"|^_?[A-Z_]+ = \"(AIDGE_[A-Z_]+)\"", re.MULTILINE)
     read = {first or second for path in sources for first, second in pattern.findall(path.read_text(encoding="utf-8"))}
     table = (ROOT / "docs" / "options.md").read_text()

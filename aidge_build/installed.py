@@ -29,6 +29,11 @@ def cmake_folder() -> Path:
     return _PACKAGE / "cmake"
 
 
+def integrations_folder() -> Path:
+    """The folder of the adapters for make, PlatformIO, RT-Thread and Zephyr."""
+    return _find("integrations")
+
+
 def example_model() -> Path:
     """The model of a starter project that was given none: it reads handwritten digits."""
     return _find("examples/digits") / "digits.onnx"

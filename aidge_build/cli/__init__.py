@@ -46,6 +46,7 @@ VERBS = (
     "explain_link",
     "cmake_dir",
     "new",
+    "init",
     "doctor",
     "completion",
 )

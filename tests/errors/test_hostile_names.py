@@ -79,6 +79,8 @@ def folder(tmp_path_factory) -> Path:
     (made / "library").mkdir()
     (made / "front.toml").write_text(f"[{json.dumps(EVIL)}]\n")
     (made / "library" / "library.toml").write_text(f'name = "mine"\ndescription = {json.dumps(EVIL)}\n')
+    (made / "foreign").mkdir()
+    (made / "foreign" / "CMakeLists.txt").write_text(f"add_executable(app{EVIL} main.c)")
     (made / "boards").mkdir()
     (made / "boards" / "evil.toml").write_text(BOARD.format(evil=json.dumps(TEXT)[1:-1]))
     assert aidge_build("compile", made / "m.onnx", "--name", "m", "--out", made / "out").exit_code == 0
@@ -145,6 +147,7 @@ LOOKED_AT: dict[str, list[tuple]] = {
     "link_script": [("--board", "evil", "--board-path", "boards", "--out", "link.ld"), ("--board", EVIL, "--out", "link.ld")],
     "explain_link": [("--", "cc", EVIL)],
     "new": [("project", "--model", "m.onnx"), (EVIL,)],
+    "init": [("m.onnx", "--folder", "foreign"), (EVIL,)],
 }
 # They read nothing that a stranger wrote.
 WITHOUT_STRANGERS = {"options", "conformance", "cmake_dir", "completion", "doctor"}

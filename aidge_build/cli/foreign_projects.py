@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Firmware that is there already: which build it has, and the lines that put a model into it, with its own names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from aidge_build.installed import integrations_folder
+
+# What is looked at, in this order of importance.
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
+FILES = ("rtconfig.py", "SConstruct", "west.yml", "prj.conf", "platformio.ini", "CMakeLists.txt", *_MAKEFILES)
+_PROOF = "the model among the sources, and the proof"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Lines for `file`: behind its line `after` (0: top, None: end), instead of the `replaced` lines that follow there."""
+
+    file: str
+    lines: tuple[str, ...]
+    about: str
+    after: int | None = None
+    replaced: int = 0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a project needs: files to copy (from, to), lines, and the page that says more."""
+
+    build: str
+    page: str
+    steps: tuple[Step, ...]
+    copies: tuple[tuple[str, str], ...] = ()
+
+
+def advice_for(files: Mapping[str, str], name: str, model: str) -> Advice | None:
+    """For a folder with these files (of FILES, as text); None where no build is known among them."""
+    for is_it, advise in _BUILDS:
+        if is_it(files):
+            return advise(files, name, model)
+    return None
+
+
+def _rt_thread(files: Mapping[str, str], name: str, model: str) -> Advice:
+    check = Step("SConstruct", ("env.AidgeCheck(TARGET)",), "the proof, a part of the link")
+    copies = ((f"{integrations_folder()}/rt-thread/SConscript", f"{model.rpartition('/')[0] or '.'}/SConscript"),)
+    return Advice("RT-Thread", "docs/howto-add.md", (check,), copies)
+
+
+def _scons(files: Mapping[str, str], name: str, model: str) -> Advice:
+    text = files["SConstruct"]
+    env, made, program = _environment_and_program(text)
+    tool = f'{env}.Tool("aidge", toolpath=[aidge_build.scons_toolpath()])'
+    source = f'{name} = {env}.AidgeModel("{name}", "{model}", out="generated")'
+    steps = [
+        Step("SConstruct", ("import aidge_build",), "at the top", 0),
+        Step("SConstruct", (tool, source), f"where {env} is there", made),
+    ]
+    if program is None:
+        check = (f'app = {env}.Program("app.elf", ["main.c", {name}])', f"{env}.AidgeCheck(app)")
+        return Advice("SCons", "docs/howto-add.md", (*steps, Step("SConstruct", check, _PROOF)))
+    line, end, target, call = program
+    _add_source(call, name)
+    changed = f"{target} = {ast.unparse(call)}"
+    replaced = Step(
+        "SConstruct",
+        (changed, f"{env}.AidgeCheck({target})"),
+        "the model among the sources, and the proof",
+        line - 1,
+        end - line + 1,
+    )
+    return Advice("SCons", "docs/howto-add.md", (*steps, replaced))
+
+
+def _environment_and_program(text: str) -> tuple[str, int | None, tuple[int, int, str, ast.Call] | None]:
+    """The environment's name, the line that makes it, and (first line, last line, name, call) of the first program."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return "env", None, None
+    env, made, program = "env", None, None
+    for statement in body:
+        value = getattr(statement, "value", None)
+        if not isinstance(value, ast.Call):
+            continue
+        names = [one.id for one in getattr(statement, "targets", []) if isinstance(one, ast.Name)]
+        what = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+        if what in ("Environment", "DefaultEnvironment") and names and made is None:
+            env, made = names[0], statement.end_lineno
+        is_method = isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name)
+        if what == "Program" and is_method and len(value.args) > 1 and program is None:
+            program = (statement.lineno, statement.end_lineno or statement.lineno, names[0] if names else "app", value)
+    return env, made, program
+
+
+def _add_source(call: ast.Call, name: str) -> None:
+    sources, model = call.args[1], ast.Name(name, ast.Load())
+    if isinstance(sources, ast.List):
+        sources.elts.append(model)
+    elif isinstance(sources, ast.Constant):
+        call.args[1] = ast.List([sources, model], ast.Load())
+    else:
+        call.args[1] = ast.BinOp(sources, ast.Add(), model)
+
+
+def _zephyr(files: Mapping[str, str], name: str, model: str) -> Advice:
+    found = _call(files.get("CMakeLists.txt", ""), r"find_package\s*\(\s*Zephyr")
+    steps = (
+        Step("prj.conf", ("CONFIG_AIDGE_BUILD=y",), "switches the module on"),
+        Step("CMakeLists.txt", (f"zephyr_aidge_model({name} MODEL {model})",), "behind find_package(Zephyr)", found and found[1]),
+        Step(
+            "", (f"west build -b BOARD -- -DZEPHYR_EXTRA_MODULES={integrations_folder()}/zephyr",), "the build knows the module"
+        ),
+    )
+    return Advice("Zephyr", "docs/howto-zephyr.md", steps)
+
+
+def _platformio(files: Mapping[str, str], name: str, model: str) -> Advice:
+    sections = [number for number, line in enumerate(files["platformio.ini"].splitlines(), 1) if re.match(r"\[env[:\]]", line)]
+    lines = ("extra_scripts = pre:aidge_models.py", f"custom_aidge_models = {model}")
+    copies = ((f"{integrations_folder()}/platformio/aidge_models.py", "aidge_models.py"),)
+    where = sections[0] if sections else None
+    return Advice("PlatformIO", "docs/howto-platformio.md", (Step("platformio.ini", lines, "in the environment", where),), copies)
+
+
+def _esp_idf(files: Mapping[str, str], name: str, model: str) -> Advice:
+    line = f"aidge-build package {model} --for espidf --out components"
+    return Advice("ESP-IDF", "docs/packages.md", (Step("", (line,), "a component of the model"),))
+
+
+def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
+    text = files["CMakeLists.txt"]
+    project, program = _call(text, r"project\s*\("), _call(text, r"add_executable\s*\(\s*([^\s)]+)")
+    find = (
+        "if(NOT aidge_build_DIR)",
+        "  execute_process(COMMAND aidge-build cmake-dir OUTPUT_VARIABLE aidge_build_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)",
+        "endif()",
+        "find_package(aidge_build CONFIG REQUIRED)",
+    )
+    target = program[0] if program else "app"
+    use = (
+        f"aidge_add_model({name} MODEL {model})",
+        f"target_link_libraries({target} PRIVATE {name})",
+        f"aidge_check_memory({target} {name})",
+    )
+    steps = (
+        Step("CMakeLists.txt", find, "behind project(...)", project and project[1]),
+        Step("CMakeLists.txt", use, f"behind add_executable({target} ...)", program and program[1]),
+    )
+    return Advice("CMake", "docs/howto-add.md", steps)
+
+
+def _call(text: str, pattern: str) -> tuple[str, int] | None:
+    """(the pattern's group, the last line) of the first call of CMake that begins like `pattern`; comments are passed over."""
+    plain = re.sub(r"#[^\n]*", lambda comment: " " * len(comment[0]), text)
+    found = re.search(r"^[ \t]*" + pattern, plain, re.MULTILINE | re.IGNORECASE)
+    if found is None:
+        return None
+    depth = 0
+    for place in range(found.start(), len(plain)):
+        depth += {"(": 1, ")": -1}.get(plain[place], 0)
+        if depth == 0 and plain[place] == ")":
+            return found[1] if found.re.groups else "", plain.count("\n", 0, place) + 1
+    return None
+
+
+def _make(files: Mapping[str, str], name: str, model: str) -> Advice:
+    file = next(one for one in _MAKEFILES if one in files)
+    text = files[file]
+    core = re.search(r"-mcpu=([\w.+-]+)", text)
+    where = f"--cpu={core[1]} --fpu=auto" if core else "--cpu=CORE" if re.search(r"none-eabi|none-elf", text) else "--board=host"
+    use = ("include aidge.mk", f"$(eval $(call aidge_model,{name},{model},{where}))")
+    objects, sources = _list_of(text, r"OBJS?|OBJECTS"), _list_of(text, r"C_SOURCES|SOURCE_FILES|SOURCES|SRCS?")
+    steps = [Step(file, use, "at the top; the goal of a plain `make` stays what it was", 0)]
+    if sources and (objects is None or "$(" in objects[2]):
+        lists = (f"{sources[0]} += $(AIDGE_SOURCES)", "VPATH += $(AIDGE_OUT)")
+        steps.append(Step(file, lists, "behind the list of sources", sources[1]))
+        includes = _list_of(text, r"INCLUDE_DIRS|C_INCLUDES|INCLUDES")
+        if includes:
+            steps.append(Step(file, (f"{includes[0]} += $(AIDGE_INCLUDE)",), "behind the include folders", includes[1]))
+        if objects:
+            steps.append(Step(file, (f"$({objects[0]}): $(AIDGE_HEADERS)",), "behind the objects", objects[1]))
+    else:
+        known, behind, value = objects or ("OBJS", None, "")
+        main = re.search(r"[\w./-]+\.o\b", value)
+        lists = (f"{known} += $(AIDGE_OBJECTS)", f"{main[0] if main else 'main.o'}: $(AIDGE_HEADERS)")
+        steps.append(Step(file, lists, "behind the list of objects", behind))
+    link = _link_rule(text)
+    steps.append(Step(file, ("\t$(AIDGE_CHECK)",), "the last line of the rule that links, behind a tab as all of them", link))
+    return Advice("GNU make", "docs/howto-make.md", tuple(steps), ((f"{integrations_folder()}/make/aidge.mk", "aidge.mk"),))
+
+
+def _list_of(text: str, names: str) -> tuple[str, int, str] | None:
+    """(name, last line, value) of the first list of such a name; lines that go on behind a backslash are one."""
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        found = re.match(rf"({names})\s*[:+?]?=(.*)", line)
+        if found:
+            last = index
+            while lines[last].endswith("\\") and last + 1 < len(lines):
+                last += 1
+            return found[1], last + 1, "\n".join(lines[index : last + 1])
+    return None
+
+
+def _link_rule(text: str) -> int | None:
+    """The last line of the recipe that links: one that names the compiler, -o, and no -c."""
+    for index, line in enumerate(lines := text.splitlines()):
+        if line.startswith("\t") and re.search(r"\$\((CC|LD|LINK\.\w+)\)", line) and "-c" not in line.split():
+            while index + 1 < len(lines) and lines[index + 1].startswith("\t"):
+                index += 1
+            return index + 1
+    return None
+
+
+def _is_zephyr(files: Mapping[str, str]) -> bool:
+    return "west.yml" in files or re.search(r"find_package\s*\(\s*Zephyr", files.get("CMakeLists.txt", "")) is not None
+
+
+_BUILDS: tuple[tuple[Callable[[Mapping[str, str]], bool], Callable[[Mapping[str, str], str, str], Advice]], ...] = (
+    (lambda files: "rtconfig.py" in files and "SConstruct" in files, _rt_thread),
+    (lambda files: "SConstruct" in files, _scons),
+    (_is_zephyr, _zephyr),
+    (lambda files: "platformio.ini" in files, _platformio),
+    (lambda files: "IDF_PATH" in files.get("CMakeLists.txt", ""), _esp_idf),
+    (lambda files: "CMakeLists.txt" in files, _cmake),
+    (lambda files: any(name in files for name in _MAKEFILES), _make),
+)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""The verb `init`: how a model gets into the firmware of this folder. It changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for
+from aidge_build.cli.groups import PROJECT
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import AidgeError
+from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
+
+SUMMARY = "look at the build of this folder, and print the lines that put a model into it"
+GROUP = PROJECT
+EXAMPLES = (
+    ("init models/kws.onnx", "in the folder of your SConstruct, CMakeLists.txt, Makefile, platformio.ini, ..."),
+    ("init models/kws.onnx --folder ../firmware", "of another folder"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="the model's file, as the build is to name it: relative to the folder")
+    parser.add_argument("--folder", type=Path, default=Path("."), metavar="DIR", help="the firmware (default: this folder)")
+    parser.add_argument("--name", help="the model's name in C (default: the file's)")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    name = arguments.name or re.sub(r"\W", "_", re.sub(r"^(?![A-Za-z])", "model_", Path(arguments.model).stem), flags=re.ASCII)
+    if re.search(r"[\s\"'$;#\\]", arguments.model) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise AidgeError(
+            "not every build file can name it",
+            where=arguments.model,
+            code="USAGE",
+            hint="letters, digits, / . - and _ in its path; --name says what C calls the model",
+        )
+    files = {
+        file: read_regular(arguments.folder / file, LARGEST_TEXT_BYTES).decode("utf-8", "replace")
+        for file in FILES
+        if (arguments.folder / file).is_file()
+    }
+    advice = advice_for(files, name, arguments.model)
+    if advice is None:
+        raise AidgeError(
+            "there is no build that init knows",
+            where=str(arguments.folder),
+            tried=list(FILES),
+            code="USAGE",
+            hint=f"aidge-build new makes a project; for any other build: aidge-build compile {arguments.model} --out generated",
+        )
+    return Outcome(_lines(advice, files, name), _as_json(advice))
+
+
+def _lines(advice: Advice, files: dict[str, str], name: str) -> list[str]:
+    seen = ", ".join(files)
+    found = [f"{advice.build} ({seen}). Nothing was changed; this puts the model into it ({advice.page} says more):", ""]
+    for source, target in advice.copies:
+        found += [f"copy {source}", f"  to {target}", ""]
+    for step in advice.steps:
+        found += [f"{_place(step)}: {step.about}", *(f"    {line.expandtabs()}" for line in step.lines), ""]
+    call = f"{name}_run(inputs, outputs)"
+    return [*found, "in your C:", f'    #include "{name}.h"', f"    if ({call} != 0) {{ ... }}"]
+
+
+def _place(step: Step) -> str:
+    if not step.file:
+        return "type"
+    if step.replaced:
+        last = step.after + step.replaced
+        lines = f"line {last}" if step.replaced == 1 else f"lines {step.after + 1} to {last}"
+        return f"{step.file}, instead of {lines}"
+    if step.after is None:
+        return f"{step.file}, at the end"
+    return f"{step.file}, behind line {step.after}" if step.after else step.file
+
+
+def _as_json(advice: Advice) -> dict:
+    return {
+        "build": advice.build,
+        "page": advice.page,
+        "copies": [{"from": source, "to": target} for source, target in advice.copies],
+        "steps": [
+            {"file": step.file, "after": step.after, "replaced": step.replaced, "lines": list(step.lines), "about": step.about}
+            for step in advice.steps
+        ],
+    }

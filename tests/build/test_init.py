@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build init`: what it prints for a firmware of others is done, and the model is in the program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.build.checkout import ROOT, run_in
+from tests.command import aidge_build
+
+STRESS = "AIDGE_STRESS" in os.environ
+MAIN = """#include <stdio.h>
+#include "hello.h"
+
+int main(void)
+{
+    const float switches[2] = {1.0f, 0.0f};
+    float lamp[1];
+    int code = hello_run(switches, lamp);
+    printf("lamp %.1f\\n", (double)lamp[0]);
+    return code;
+}
+"""
+SCONS = """# a firmware
+import os
+
+target = Environment(
+    tools=["gcc", "gnulink"],
+    ENV=os.environ,
+    LIBS=["m"],
+)
+target.Program("app", ["main.c"])
+"""
+SCONS_NAMED = """e = Environment(tools=["gcc", "gnulink"])
+sources = Glob("*.c")
+firmware = e.Program(
+    "app",
+    sources,
+    LIBS=["m"],
+)
+Default(firmware)
+"""
+CMAKE = """cmake_minimum_required(VERSION 3.20)
+# add_executable(no main.c)
+project(firmware
+        LANGUAGES C)
+add_executable(app
+  main.c)
+target_link_libraries(app PRIVATE m)
+"""
+OBJECTS = """CC = cc
+OBJS = \\
+  main.o
+app.elf: $(OBJS)
+\t$(CC) -o $@ $(OBJS) -lm
+"""
+SOURCES = """CC = cc
+C_SOURCES = main.c
+INCLUDES = -Iinc
+OBJECTS = $(addprefix out/,$(notdir $(C_SOURCES:.c=.o)))
+app.elf: $(OBJECTS)
+\t$(CC) -o $@ $(OBJECTS) -lm
+out/%.o: %.c
+\tmkdir -p out
+\t$(CC) $(INCLUDES) -c -o $@ $<
+"""
+
+
+def _from_below(step: dict) -> tuple[float, int]:
+    """The order in which numbers of lines stay true; what replaces a line comes before what is put in front of it."""
+    return -(1e9 if step["after"] is None else step["after"]), -step["replaced"]
+
+
+def adopted(folder: Path, files: dict[str, str]) -> dict:
+    """Does what `init` says, and nothing else; returns that."""
+    (folder / "models").mkdir()
+    shutil.copy(ROOT / "examples/hello/hello.onnx", folder / "models")
+    (folder / "main.c").write_text(MAIN)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    said = aidge_build("init", "models/hello.onnx", "--folder", folder)
+    advice = aidge_build("init", "models/hello.onnx", "--folder", folder, "--json").json
+    assert said.exit_code == 0 and {path.name for path in folder.iterdir()} == {"models", "main.c", *files}
+    printed = said.stdout.splitlines()
+    assert [line for step in advice["steps"] for line in step["lines"] if f"    {line.expandtabs()}" not in printed] == []
+    assert (ROOT / advice["page"]).is_file()
+    for copy in advice["copies"]:
+        shutil.copy(copy["from"], folder / copy["to"])
+    texts: dict[str, list[str]] = {}
+    for step in sorted(advice["steps"], key=_from_below):
+        lines = texts.setdefault(step["file"], (folder / step["file"]).read_text().splitlines())
+        place = len(lines) if step["after"] is None else step["after"]
+        lines[place : place + step["replaced"]] = step["lines"]
+    for name, lines in texts.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return advice
+
+
+@pytest.fixture
+def in_path(tmp_path_factory, monkeypatch):
+    """`aidge-build` as an installed package has it."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "aidge-build").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m aidge_build "$@"\n')
+    (folder / "aidge-build").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("text", [SCONS, SCONS_NAMED] if STRESS else [SCONS_NAMED])
+def test_a_firmware_of_scons_gets_the_model(tmp_path, in_path, text):
+    assert adopted(tmp_path, {"SConstruct": text})["build"] == "SCons"
+    printed = run_in(tmp_path, sys.executable, "-m", "SCons", "-Q")
+    assert "arena hello" in printed and run_in(tmp_path, tmp_path / "app") == "lamp 1.0\n"
+
+
+def test_a_firmware_of_cmake_gets_the_model(tmp_path, in_path):
+    if not (shutil.which("cmake") and shutil.which("ninja")):
+        pytest.skip("needs cmake and ninja")
+    advice = adopted(tmp_path, {"CMakeLists.txt": CMAKE, "Makefile": "all:\n"})
+    assert advice["build"] == "CMake" and [step["after"] for step in advice["steps"]] == [4, 6]
+    run_in(tmp_path, "cmake", "-G", "Ninja", "-B", "out")
+    assert "arena hello" in run_in(tmp_path, "cmake", "--build", "out")
+    assert run_in(tmp_path, tmp_path / "out/app") == "lamp 1.0\n"
+
+
+@pytest.mark.parametrize("text", [OBJECTS, SOURCES] if STRESS else [SOURCES])
+def test_a_firmware_of_make_gets_the_model(tmp_path, in_path, text):
+    if not shutil.which("make"):
+        pytest.skip("needs make")
+    assert adopted(tmp_path, {"Makefile": text})["build"] == "GNU make"
+    assert "arena hello" in run_in(tmp_path, "make", "app.elf")
+    assert run_in(tmp_path, tmp_path / "app.elf") == "lamp 1.0\n"
+
+
+@pytest.mark.parametrize(
+    "files, build, wanted",
+    [
+        ({"rtconfig.py": "", "SConstruct": "TARGET = 'a'\n"}, "RT-Thread", "env.AidgeCheck(TARGET)"),
+        ({"platformio.ini": "[platformio]\n[env:nucleo]\nboard = x\n"}, "PlatformIO", "custom_aidge_models = models/hello.onnx"),
+        (
+            {"prj.conf": "", "CMakeLists.txt": "find_package(Zephyr REQUIRED)\nproject(a)\n"},
+            "Zephyr",
+            "zephyr_aidge_model(hello MODEL models/hello.onnx)",
+        ),
+        (
+            {"CMakeLists.txt": "include($ENV{IDF_PATH}/tools/cmake/project.cmake)\nproject(a)\n"},
+            "ESP-IDF",
+            "aidge-build package models/hello.onnx --for espidf --out components",
+        ),
+        (
+            {"Makefile": "CFLAGS = -mcpu=cortex-m4\n"},
+            "GNU make",
+            "$(eval $(call aidge_model,hello,models/hello.onnx,--cpu=cortex-m4 --fpu=auto))",
+        ),
+        (
+            {"SConstruct": "SConscript('src/SConscript')\n"},
+            "SCons",
+            'app = env.Program("app.elf", ["main.c", hello])',
+        ),
+        ({"SConstruct": "this is no Python\n"}, "SCons", "env.AidgeCheck(app)"),
+    ],
+)
+def test_other_builds_are_known_by_their_files(tmp_path, files, build, wanted):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = aidge_build("init", "models/hello.onnx", "--folder", tmp_path, "--json").json
+    assert found["build"] == build and wanted in [line for step in found["steps"] for line in step["lines"]]
+    assert all(Path(copy["from"]).is_file() for copy in found["copies"])
+    assert {name: (tmp_path / name).read_text() for name in files} == files
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["a.onnx"], "there is no build that init knows"),
+        (["a b.onnx"], "not every build file can name it"),
+        (["$x"], "can name it"),
+    ],
+)
+def test_what_it_cannot_help_with_is_one_line(tmp_path, words, message):
+    done = aidge_build("init", *words, "--folder", tmp_path)
+    assert done.exit_code == 2 and message in done.stderr and done.stderr.count("\n") == 1

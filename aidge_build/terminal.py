@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib.util import find_spec
@@ -23,6 +24,18 @@ Item = TypeVar("Item")
 _UNLIMITED = 1 << 20  # columns of an output that is kept
 _ROOM_FOR_TIMES = 60  # columns of a terminal
 
+
+# Words of results, and the colours that they have: the first that is found in a line.
+_VERDICTS = (
+    (r"^(FAILED|WORSE)\b", "1;31"),
+    (r": (error [A-Z]+\d+):", "1;31"),
+    (r": (warning [A-Z]+\d+):", "33"),
+    (r": (note [A-Z]+\d+):", "36"),
+    (r"^(kept):", "32"),
+    (r"(= plan)$", "32"),
+    (r"^(Nothing is missing\.)$", "32"),
+    (r"\b(MISSING|too old|too new)\b", "1;31"),
+)
 
 _quiet = False  # whether the command that runs was told to be
 
@@ -153,9 +166,32 @@ def _progress():
 
 def emphasized(text: str) -> str:
     """A heading: bold where a terminal shows it."""
-    if not _is_shown(sys.stdout) or os.environ.get("NO_COLOR") or find_spec("rich") is None:
-        return text
-    return Drawn(f"\x1b[1m{printable(text, None)}\x1b[0m")
+    return _styled(printable(text, None), "1") if _has_colours(sys.stdout) else text
+
+
+def with_verdicts(lines: Iterable[str]) -> list[str]:
+    """Results with the words that decide in colour, where a terminal shows it: what failed, what warns, what is as planned."""
+    if not _has_colours(sys.stdout):
+        return list(lines)
+    return [line if isinstance(line, Drawn) else _with_verdict(printable(line, None)) for line in lines]
+
+
+def _with_verdict(line: str) -> Drawn:
+    for words, style in _VERDICTS:
+        found = re.search(words, line)
+        if found:
+            begin, end = found.span(1)
+            return Drawn(line[:begin] + _styled(line[begin:end], style) + line[end:])
+    return Drawn(line)
+
+
+def _styled(text: str, style: str) -> Drawn:
+    return Drawn(f"\x1b[{style}m{text}\x1b[0m")
+
+
+def _has_colours(stream: TextIO | None) -> bool:
+    """NO_COLOR with any value but the empty one means none, as no-color.org has it; so does a terminal that calls itself dumb."""
+    return _is_shown(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _is_shown(stream: TextIO | None) -> bool:

@@ -17,7 +17,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.debug import level as debug_level
 from aidge_build.debug import log, log_command, shown_from
 from aidge_build.errors import AidgeError, InternalError, internal_error
-from aidge_build.terminal import print_error, print_lines, print_notes, saying
+from aidge_build.terminal import print_error, print_lines, print_notes, saying, with_verdicts
 
 # Each verb is a module of this package with SUMMARY, GROUP, EXAMPLES, add_arguments(parser) and run(arguments) -> Outcome.
 VERBS = (
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         _refuse_nul(argv)
         outcome = _run(argv)
-        print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else outcome.lines)
+        print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else with_verdicts(outcome.lines))
         if outcome.exit_code:
             log(f"exit code {outcome.exit_code}", "\n".join(outcome.lines))
         return outcome.exit_code

@@ -61,3 +61,28 @@ def test_an_error_is_one_line_whose_first_word_is_red_on_a_terminal_alone(capsys
     monkeypatch.setattr(terminal, "_is_shown", lambda stream: False)
     print_error("aidge-build: x")
     assert capsys.readouterr().err == "aidge-build: x\n"
+
+
+LINES = [
+    "a.elf: arena m   8 B = plan",
+    "a.elf: error MEM01: x",
+    "a.elf: warning STK02: y",
+    "kept: --min-auc 0.9",
+    "plain",
+    "FAILED: z",
+]
+
+
+def test_the_words_that_decide_are_coloured_on_a_terminal_alone(shown, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    found = terminal.with_verdicts([*LINES, "n\x1b[2J: error MEM01: x"])
+    assert found[0] == "a.elf: arena m   8 B \x1b[32m= plan\x1b[0m"
+    assert [("\x1b[" in line) for line in found] == [True, True, True, True, False, True, True]
+    assert "\\x1b[2J" in found[-1]  # the name's own is escaped
+    for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        monkeypatch.setenv(name, value)
+        assert terminal.with_verdicts(LINES) == LINES and terminal.emphasized("a") == "a"
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(terminal, "_is_shown", lambda stream: False)
+    assert terminal.with_verdicts(LINES) == LINES

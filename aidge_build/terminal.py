@@ -13,6 +13,8 @@ import io
 import os
 import re
 import sys
+import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import TextIO, TypeVar
@@ -37,6 +39,8 @@ _VERDICTS = (
     (r"\b(MISSING|too old|too new)\b", "1;31"),
 )
 
+_PATIENCE_SECONDS = 2.0  # how long a command may say nothing
+_waiting: Waiting | None = None
 _quiet = False  # whether the command that runs was told to be
 
 
@@ -49,6 +53,57 @@ def saying(is_quiet: bool) -> Iterator[None]:
         yield
     finally:
         _quiet = before
+
+
+class Waiting(threading.Thread):
+    """A line on a terminal's stderr that says how long a command has been at work; it goes away before anything else is shown."""
+
+    def __init__(self, verb: str):
+        super().__init__(daemon=True)
+        self._verb, self._over, self._began = verb, threading.Event(), time.monotonic()
+        self._shown, self._lock = False, threading.Lock()
+
+    def run(self) -> None:
+        """Every second, from the third one on."""
+        delay = _PATIENCE_SECONDS
+        while not self._over.wait(delay):
+            delay = 1.0
+            with self._lock, contextlib.suppress(OSError, ValueError):
+                if not self._over.is_set():
+                    sys.stderr.write(f"\r\x1b[2K{self._verb:6} {time.monotonic() - self._began:.0f} s")
+                    sys.stderr.flush()
+                    self._shown = True
+
+    def end(self) -> None:
+        """What was shown is taken away; nothing more is."""
+        self._over.set()
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            if self._shown:
+                sys.stderr.write("\r\x1b[2K")
+                sys.stderr.flush()
+                self._shown = False
+
+
+@contextlib.contextmanager
+def waited_for(verb: str) -> Iterator[None]:
+    """While it lasts, and nothing else is shown, a terminal says for how long `verb` has been at work."""
+    global _waiting
+    if _quiet or not _is_shown(sys.stderr) or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    _waiting = Waiting(verb)
+    _waiting.start()
+    try:
+        yield
+    finally:
+        _end_waiting()
+
+
+def _end_waiting() -> None:
+    global _waiting
+    if _waiting is not None:
+        _waiting.end()
+        _waiting = None
 
 
 class Drawn(str):
@@ -82,6 +137,7 @@ def print_notes(lines: Iterable[str]) -> None:
 
 def _write(stream: TextIO | None, lines: Iterable[str]) -> None:
     """Python gives no stream where the process was started without one; characters that a terminal lacks are escaped, too."""
+    _end_waiting()
     if stream is None:
         return
     text = "".join(f"{line if isinstance(line, Drawn) else printable(line, None)}\n" for line in lines)
@@ -154,6 +210,7 @@ def with_progress(verb: str, work: Sequence[Item], title: Callable[[Item], str])
 
 def _progress():
     """A line that is written over: a bar, what is done, how long it took so far, and how long the rest takes at this pace."""
+    _end_waiting()
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.table import Column
 

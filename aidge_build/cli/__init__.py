@@ -17,7 +17,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.debug import level as debug_level
 from aidge_build.debug import log, log_command, shown_from
 from aidge_build.errors import AidgeError, InternalError, internal_error
-from aidge_build.terminal import print_error, print_lines, print_notes, saying, with_verdicts
+from aidge_build.terminal import print_error, print_lines, print_notes, saying, waited_for, with_verdicts
 
 # Each verb is a module of this package with SUMMARY, GROUP, EXAMPLES, add_arguments(parser) and run(arguments) -> Outcome.
 VERBS = (
@@ -52,6 +52,8 @@ VERBS = (
 )
 
 EXIT_INTERRUPTED = 130
+# Verbs that people type, and that may be long at work on one thing. Steps of builds run side by side, and share a terminal.
+_TYPED = ("plan", "explain", "verify", "run", "export", "package")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -138,7 +140,9 @@ def _run(argv: list[str]) -> Outcome:
     arguments = parse(name, argv[1:])
     try:
         with saying(arguments.is_quiet), shown_from(getattr(arguments, "verbosity", 0)):
-            outcome = importlib.import_module(f"aidge_build.cli.{name}").run(arguments)
+            waiting = waited_for(first.upper()) if first in _TYPED else contextlib.nullcontext()
+            with waiting:
+                outcome = importlib.import_module(f"aidge_build.cli.{name}").run(arguments)
     except AidgeError as error:
         if error.code == "KERNEL":
             _name_library(error, arguments)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from aidge_build import terminal
@@ -86,3 +88,26 @@ def test_the_words_that_decide_are_coloured_on_a_terminal_alone(shown, monkeypat
         monkeypatch.delenv(name)
     monkeypatch.setattr(terminal, "_is_shown", lambda stream: False)
     assert terminal.with_verdicts(LINES) == LINES
+
+
+def test_a_terminal_says_how_long_a_silent_command_has_been_at_work_and_takes_it_away(capsys, shown, monkeypatch):
+    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.01)
+    with terminal.waited_for("PLAN"):
+        for _ in range(500):
+            time.sleep(0.002)
+            if terminal._waiting._shown:
+                break
+        terminal.print_notes(["a note"])
+        time.sleep(0.02)
+    printed = capsys.readouterr().err
+    assert printed == "\r\x1b[2KPLAN   0 s\r\x1b[2Ka note\n"
+
+
+def test_a_quick_command_and_a_kept_output_are_not_waited_for(capsys, shown, monkeypatch):
+    with terminal.waited_for("PLAN"):
+        pass
+    monkeypatch.setattr(terminal, "_is_shown", lambda stream: False)
+    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.0)
+    with terminal.waited_for("PLAN"):
+        time.sleep(0.01)
+    assert capsys.readouterr().err == ""

@@ -18,7 +18,8 @@ from .conditions import NARROW, linear_spec
 from .driver import Driver
 from .finer import coarse, has_offsets, numbers_of, offsets_of
 from .geometry import Geometry, geometry_of, of_band
-from .plan import Plan, plan_of
+from .plan import Plan
+from .plan_choice import plan_of
 from .plan_cost import instructions_of_call
 from .product import Product
 from .rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition

@@ -26,7 +26,8 @@ from .driver import PARAMETERS, Driver
 from .finer import BYTES_APART, in_bytes
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry, of_image
-from .plan import PIXELS, Plan, plan_of
+from .plan import PIXELS, Plan
+from .plan_choice import plan_of
 from .staging import Staging
 from .stream import float_stream
 

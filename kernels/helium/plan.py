@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from aidge_build.kernel_kit.following import Steps
 
@@ -19,7 +19,6 @@ SCRATCH_BYTES = 4096  # what patches may take if they have the choice
 PIXELS = 4
 MOST_TAPS = 3  # whose weights stay in registers together
 FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
-MOST_TOGETHER = 8  # rows of the output: while they are written, the input that they see is still needed
 CALL_OF_A_PAIR = 20  # instructions, of a row, where weights stay in registers
 FEWEST_OF_A_PART = 96  # blocks of pixels beside which loading them once more is nothing
 
@@ -135,75 +134,6 @@ class Plan:
         return end * self.geometry.stride_height - self.geometry.top
 
 
-def plan_of(shape: Geometry, clamps: bool, offsets: bool) -> Plan:
-    """The plan with the fewest instructions, by estimate."""
-    row, tap_step = shape.kernel_width * shape.channels, shape.dilation_width * shape.channels
-    row_step = shape.dilation_height * shape.in_width * shape.channels
-    usual = Product(
-        PIXELS,
-        shape.stride_width * shape.channels,
-        shape.kernel_height,
-        row_step,
-        1,
-        row,
-        -(-row // LANES),
-        shape.outputs,
-        clamps=clamps,
-        offsets=offsets,
-    )
-    taps = replace(usual, taps=shape.kernel_width, tap_step=tap_step, vectors=-(-shape.channels // LANES))
-    if shape.is_pointwise:
-        return Plan(shape, usual)
-    whole = shape.channels % LANES == 0
-    runs_are_whole = shape.dilation_width == 1 or shape.kernel_width == 1
-    candidates = [*([usual] if runs_are_whole else []), *([taps] if whole and shape.kernel_width <= MOST_TAPS else [])]
-    if shape.stays_inside and (whole or row % LANES == 0 and runs_are_whole) and candidates:
-        best = min(candidates, key=instructions_of)
-        return Plan(shape, best, together=_together(shape, best, MOST_TOGETHER))
-    staging = Staging.of(shape)
-    aligned = shape.channels % 4 == 0
-    plans = [Plan(shape, replace(form, row_step=staging.row_bytes, aligned=aligned), staging) for form in candidates]
-    runs = (1, row, row) if shape.dilation_width == 1 else (shape.kernel_width, tap_step, shape.channels)
-    patches = Patches(shape.stride_width * shape.channels, shape.kernel_height, staging.row_bytes, *runs)
-    if not plans or patches.bytes <= SCRATCH_BYTES // PIXELS:
-        patch = patches.vectors * LANES
-        form = replace(usual, pixel_step=patch, rows=1, row_step=patch, tap_step=patch, vectors=patches.vectors, aligned=True)
-        plan = Plan(shape, form, staging, patches)
-        room = (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS
-        plans.append(replace(plan, batch=_batch(shape, max(PIXELS, room))))
-    best = min(
-        plans,
-        key=lambda plan: (
-            instructions_of(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs if plan.patches else 0)
-        ),
-    )
-    columns = Columns(shape)
-    return _by_columns(columns, usual, best) if columns.fits else best
-
-
-def _by_columns(columns: Columns, usual: Product, other: Plan) -> Plan:
-    """The plan with columns where its rows take fewer instructions, and no more scratch, than windows laid out one by one."""
-    shape, step = columns.geometry, columns.pixel_step
-    form = replace(usual, pixel_step=step, rows=1, row_step=step, tap_step=step, vectors=columns.vectors)
-    plan = Plan(shape, form, columns=columns)
-    if other.patches is None or plan.scratch_bytes > other.scratch_bytes:
-        return other
-    blocks = -(-shape.out_width // PIXELS)
-    row = columns.instructions + (blocks * instructions_of(form) + CALL_OF_A_PAIR) * form.pairs
-    staged = shape.kernel_height * (18 + 2 * other.staging.row_bytes // LANES)
-    windows = shape.out_width * (other.patches.instructions + instructions_of(other.product) * form.pairs / PIXELS)
-    return plan if row < staged + windows else other
-
-
-def _together(shape: Geometry, form: Product, most: int) -> int:
-    """How many rows of the output pass at once; of bands one, as they have some rows more or less."""
-    if shape.bands:
-        return 1
-    blocks = shape.out_width // PIXELS
-    counts = [count for count in range(1, most + 1) if shape.out_height % count == 0 and count * blocks >= FEWEST_STATIONARY]
-    return max(counts, default=1) if Stationary.fits(form) and blocks else 1
-
-
 def is_stationary(form: Product, blocks: int) -> bool:
     """Whether the weights of a pair of channels stay in registers while so many blocks of pixels pass."""
     return Stationary.fits(form) and blocks >= FEWEST_STATIONARY
@@ -215,15 +145,6 @@ def parts_of(form: Product, blocks: int) -> list[tuple[int, int]]:
     count = max(1, blocks // FEWEST_OF_A_PART) if is_stationary(form, blocks) else 1
     ends = [blocks * part // count for part in range(count + 1)]
     return [(first, end - first) for first, end in zip(ends, ends[1:])]
-
-
-def _batch(shape: Geometry, room: int) -> int:
-    """How many pixels' windows are laid out at once: whole rows where they fit, and so that blocks come out even."""
-    rows = min(shape.out_height, room // shape.out_width)
-    if rows == 0:
-        return room
-    even = [count for count in range(rows, max(0, rows - PIXELS), -1) if count * shape.out_width % PIXELS == 0]
-    return (even or [rows])[0] * shape.out_width
 
 
 def instructions_of(form: Product, pixels: int = PIXELS) -> int:

@@ -149,6 +149,21 @@ def _linear(random: Randomness, dims: tuple[int, ...], is_float: bool, outputs: 
     return harness.case(operator, [data, weights, random.bias(outputs)], [values], quantization=random.quantization(around))
 
 
+def narrow_convolution(width: int, dilation: int, channels: int = 32) -> harness.Case:
+    """A convolution of three rows over an image with so few pixels in a row, as a signal's whose positions are rows."""
+    random = Randomness(10 * width + dilation)
+    data, values = _data(random, (1, channels, 24, width), False)
+    window = Window((3, min(width, 2)), (1, 1), (dilation, 1), (dilation, 0), (dilation, min(width, 2) - 1))
+    weights = random.weights(12, channels, *window.kernel)
+    weights = constant("w", numpy.maximum(weights.data, -127), weights.quantization)
+    return harness.case(
+        Conv(window=window),
+        [data, weights, random.bias(12)],
+        [values],
+        quantization=random.quantization(25 * math.sqrt(channels) / 100),
+    )
+
+
 def _convolution(random: Randomness, dims: tuple[int, ...], is_float: bool) -> harness.Case:
     groups = random.choice(1, 1, 1, 2) if dims[1] % 2 == 0 else 1
     return _linear(random, dims, is_float, groups * random.choice(1, 4, 5, 8, 16, 20), groups)

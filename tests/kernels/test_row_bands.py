@@ -20,7 +20,7 @@ import helium_harness
 import numpy
 import pytest
 import test_stack
-from band_layers import ROWS, Layer, layer, random_layer
+from band_layers import ROWS, Layer, layer, narrow_convolution, random_layer
 from helium_harness import needs_emulator
 from random_tensors import Randomness
 
@@ -134,6 +134,20 @@ def test_bands_give_the_rows_of_the_layer(library):
     assert len(cases) >= (300 if STRESS else 20) and {case.stored.outputs[0].dims[ROWS] for case in cases} >= {1, 2, 4}
     for start in range(0, len(cases), TOGETHER):
         assert helium_harness.run(cases[start : start + TOGETHER], board=LIBRARIES[library][1]) == []
+
+
+@needs_emulator
+def test_blocks_of_pixels_go_across_the_ends_of_rows_with_fewer_pixels_than_a_block():
+    cases = []
+    for width, dilation in ((1, 1), (1, 4), (2, 1), (3, 2)):
+        found = []
+        for rows in (1, 8):
+            one = layer(narrow_convolution(width, dilation), helium_harness.Case, rows)
+            assert not any(one.rejection(band) for band in one.bands())
+            found.append(max(one.kernel.node_class.demands(band).instructions for band in one.bands()))
+            cases += one.cases()
+        assert width > 1 or found[1] < 0.7 * 8 * found[0], found
+    assert helium_harness.run(cases, board="mps3-an547") == []
 
 
 def test_a_difference_between_bands_is_found():

@@ -153,7 +153,7 @@ function(aidge_check_memory executable)
   set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
   # Where nobody names the memories, the check reads them from the linker's map.
   set(map OFF)
-  if(CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT "${arguments}" MATCHES "--(board|region|map)=")
+  if(CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT "${arguments}" MATCHES "--(board|region|map)=")
     set(map ON)
     set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.map")
   endif()

@@ -122,7 +122,7 @@ FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
 CROSS_TARGET = re.compile(r"--?target\b")  # clang compiles for other machines by this word
 CROSS_COMPILER = re.compile(r"([a-z]\w*)-(?:[\w.]+-)*(?:gcc|cc|clang)(-[\d.]+)?(\.exe)?$")  # riscv64-unknown-elf-gcc: its machine
-LINKER = re.compile(r"(gcc|g\+\+|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?(\.exe)?$")  # of the drivers that know -Wl,
+LINKER = re.compile(r"(.*-)?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+)(-[\d.]+)?(\.exe)?$")  # know -Wl,-Map; armclang does not
 LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the compiler: CC='ccache arm-none-eabi-gcc'
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
@@ -902,7 +902,7 @@ def _map_flags(target, source, env, for_signature):
     words = target[0].attributes.__dict__.get("aidge_check", ["--board=unchecked"])
     is_known = any(word.startswith(("--board=", "--region=", "--map=")) for word in words)
     linker = next((word for word in _words(env, "LINK") if not LAUNCHER.match(os.path.basename(word))), "")
-    if is_known or not LINKER.search(os.path.basename(linker)) or any("-Map" in word for word in _words(env, "LINKFLAGS")):
+    if is_known or not LINKER.match(os.path.basename(linker)) or any("-Map" in word for word in _words(env, "LINKFLAGS")):
         return []
     return [SCons.Subst.Literal(f"-Wl,-Map={target[0]}.map")]
 

@@ -42,6 +42,14 @@ def test_scons_asks_the_linker_for_a_map_where_nobody_names_the_memories(project
     assert maps(project.folder) == ["own.map"]
 
 
+@pytest.mark.parametrize(
+    "linker, asked", [("armclang", False), ("ccache arm-none-eabi-g++-12", True), ("/opt/ld", False), ("clang-19", True)]
+)
+def test_only_linkers_that_know_the_option_are_asked(project, linker, asked):
+    project.sconstruct("env.Replace(LINKCOMSTR=None, LINK=%r)\n%s" % (linker, "\n".join(LINES.splitlines()[:3])), SETTINGS)
+    assert (" -Wl,-Map=app.elf.map" in project.scons("-n").output) is asked
+
+
 PROJECT = f"""\
 cmake_minimum_required(VERSION 3.20)
 set(CMAKE_SYSTEM_NAME Generic)

@@ -207,8 +207,8 @@ def zephyr(firmware):
     if not (shutil.which("cmake") and shutil.which("ninja")):
         pytest.skip("needs cmake and ninja")
 
-    def configured(lines: str) -> Project:
-        firmware.write("CMakeLists.txt", ZEPHYR + lines)
+    def configured(lines: str, configuration: str = "") -> Project:
+        firmware.write("CMakeLists.txt", ZEPHYR.replace("set(CONFIG_FPU y)", f"set(CONFIG_FPU y)\n{configuration}") + lines)
         words = [f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
         run(firmware, "cmake", "-S", ".", "-B", "build", "-G", "Ninja", *words)
         return firmware
@@ -226,10 +226,23 @@ def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_fla
     options = json.loads(firmware.read("build/zephyr.elf.check.json"))["options"]
     assert [Path(path).name for path in options["--objects"]] == ["kws.c.o", "kws_weights.c.o"]
     assert options["--max-stack"] == ["512"] and options["--quiet"] == ["STK02"] and "--board" not in options
+    zephyr("zephyr_aidge_model(kws MODEL models/kws.onnx)\nzephyr_aidge_check(--max-stack=300)\n")
+    run(firmware, "cmake", "--build", "build")
+    assert json.loads(firmware.read("build/zephyr.elf.check.json"))["options"]["--max-stack"] == ["300"]
     firmware.write("models/kws.onnx", "topology=A\nweights=2\ncheck=bad\n")
     done = firmware.run("cmake", "--build", "build")
     assert done.exit_code != 0 and "the arena is not the plan's" in done.output
     assert not list((firmware.folder / "build").glob("zephyr.elf")) and not list((firmware.folder / "build").glob("zephyr.bin"))
+
+
+@pytest.mark.parametrize(
+    "kind, words, has_note", [("CONFIG_ARCH_POSIX", "--board=host\n", False), ("CONFIG_RISCV", "--cpu=rv32imc\n", True)]
+)
+def test_a_board_of_zephyr_that_is_no_cortex_m_names_its_core(zephyr, kind, words, has_note):
+    firmware = zephyr("zephyr_aidge_model(kws MODEL models/kws.onnx)\n", f"set({kind} y)")
+    options = firmware.read("build/aidge/kws/kws.options")
+    assert words in options and "cortex" not in options
+    assert (firmware.folder / "build/snippets-SECTIONS.ld").exists() is has_note  # a script for a computer goes on where it ends
 
 
 def test_a_zephyr_application_without_a_model_is_not_checked(zephyr):

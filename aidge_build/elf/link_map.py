@@ -12,10 +12,10 @@ from aidge_build.elf.image import Image
 from aidge_build.elf.regions import region_at
 
 _HEAD, _BODY = "\nMemory Configuration\n", "\nLinker script and memory map\n"
-_MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]+) +0x([0-9a-f]+)(?: +([!a-zA-Z]+))?$")
+_MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]{1,16}) +0x([0-9a-f]{1,16})(?: +([!a-zA-Z]+))?$")
 _FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
 # `.text  0x08000000  0x1234`, where the name is long on two lines; input sections begin with a space.
-_PLACED = re.compile(r"^(\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\b", re.MULTILINE)
+_PLACED = re.compile(r"^(\S+)\s+0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\b", re.MULTILINE)
 
 
 def read_memories(link_map: str) -> tuple[Region, ...]:

@@ -92,6 +92,12 @@ def test_what_a_script_calls_a_memory_is_believed_where_the_program_agrees(secti
     assert memories_of(TABLE, image(*sections)) == expected
 
 
+def test_numbers_beyond_64_bits_are_no_addresses():
+    assert len(read_memories(TABLE.replace("0x08000000 ", "0xfffffffffffffff0 "))) == 2
+    assert [region.name for region in read_memories(TABLE.replace("0x08000000 ", f"0x1{0:016x} "))] == ["DTCM"]
+    assert not describes(TABLE.replace("0x08000000       0x20\n *", f"0x08000000 0x{0x20:017x}\n *"), image(TEXT))
+
+
 def test_a_script_without_memories_names_none():
     table = TABLE.replace("FLASH            0x08000000         0x00010000         xr\n", "")
     assert [region.name for region in read_memories(table)] == ["DTCM"]

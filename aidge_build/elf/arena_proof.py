@@ -94,22 +94,26 @@ def _check(
 
 
 def _check_region(label: str, symbol: Symbol, part: ClaimedArena, regions: Sequence[Region]) -> Iterator[Finding]:
-    """In which memory it lies: by the board of the check, or else by what the claim says of the memory that was planned."""
+    """In which memory it lies: by the memory of that name in the check, and by what the claim says of the one that was planned.
+
+    Both must hold it: a linker script may have only a part of the memory, and that of another chip one of the same name.
+    """
     last = symbol.address + part.size_bytes - 1
     lies = region_at(symbol.address, regions)
     if lies is not None and lies.kind == "flash":
         yield Finding("MEM02", ERROR, f"{label} lies in {lies.name}, which cannot be written", script_line(part.region or "RAM"))
-    planned = next((region for region in regions if region.name == part.region), None)
-    span = (planned.origin, planned.length_bytes) if planned else part.memory
-    if span is None or span[0] <= symbol.address and last < span[0] + span[1]:
+    named = [(region.origin, region.length_bytes) for region in regions if region.name == part.region]
+    spans = [*named, *([part.memory] if part.memory else [])]
+    missed = next((span for span in spans if not (span[0] <= symbol.address and last < span[0] + span[1])), None)
+    if missed is None:
         return
     where = f"in {lies.name}" if lies else "in no memory of the board" if regions else f"at 0x{symbol.address:08x}"
     if lies is not None and lies.name == part.region:
-        where = f"in {lies.name} and beyond its end"
+        where = f"in {lies.name} and beyond its end" if missed in named else f"at 0x{symbol.address:08x}"
     yield Finding(
         "MEM02",
         ERROR,
-        f"{label} lies {where}, the plan says {part.region} (0x{span[0]:08x} to 0x{span[0] + span[1] - 1:08x})",
+        f"{label} lies {where}, the plan says {part.region} (0x{missed[0]:08x} to 0x{missed[0] + missed[1] - 1:08x})",
         script_line(part.region),
     )
 

@@ -369,3 +369,24 @@ def test_a_generated_model_in_firmware_with_its_own_script_is_found_in_the_wrong
     assert result.exit_code == 1
     (finding,) = memory_findings(result)
     assert "the plan says AXI (0x24000000 to 0x2407ffff)" in finding["text"] and MISSING_LINE in finding["hint"]
+
+
+@pytest.mark.parametrize(
+    "there, regions, expected",
+    [
+        ("0x30000000", ["--region=AXI=0x30000000,0x80000"], "lies at 0x30000000, the plan says AXI (0x24000000 to 0x2407ffff)"),
+        ("0x30000000", ["--region=AXI=0x24000000,0x80000"], "in no memory of the board, the plan says AXI (0x24000000 to"),
+        (
+            "0x24000000",
+            ["--region=AXI=0x24000000,511"],
+            "in AXI and beyond its end, the plan says AXI (0x24000000 to 0x240001fe)",
+        ),
+        ("0x24000000", ["--region=AXI=0x24000000,512"], ""),
+        ("0x24000000", ["--region=A=0x24000000,0x80000"], ""),
+    ],
+)
+def test_an_arena_lies_in_the_memory_of_its_name_and_in_the_one_that_was_planned(tmp_path, there, regions, expected):
+    elf = link(tmp_path, program(), SCRIPT.replace("AXI (rw) : ORIGIN = 0x24000000", f"AXI (rw) : ORIGIN = {there}"))
+    others = [region for region in REGIONS if "AXI" not in region]
+    found = [finding["text"] for finding in memory_findings(check(elf, *others, *regions)) if finding["code"] == "MEM02"]
+    assert (len(found) == 1 and expected in found[0]) if expected else found == []

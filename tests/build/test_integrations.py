@@ -183,6 +183,7 @@ set(CONFIG_AIDGE_BUILD_CHECK y)
 set(CONFIG_KERNEL_BIN_NAME zephyr)
 set(GCC_M_CPU cortex-m33)
 set(CONFIG_FPU y)
+set(CONFIG_ARM y)
 add_library(zephyr_interface INTERFACE)
 target_compile_options(zephyr_interface INTERFACE {STRICT})
 add_library(app STATIC main.c)
@@ -208,7 +209,7 @@ def zephyr(firmware):
         pytest.skip("needs cmake and ninja")
 
     def configured(lines: str, configuration: str = "") -> Project:
-        firmware.write("CMakeLists.txt", ZEPHYR.replace("set(CONFIG_FPU y)", f"set(CONFIG_FPU y)\n{configuration}") + lines)
+        firmware.write("CMakeLists.txt", ZEPHYR.replace("set(CONFIG_ARM y)", configuration or "set(CONFIG_ARM y)") + lines)
         words = [f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
         run(firmware, "cmake", "-S", ".", "-B", "build", "-G", "Ninja", *words)
         return firmware
@@ -236,7 +237,7 @@ def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_fla
 
 
 @pytest.mark.parametrize(
-    "kind, words, has_note", [("CONFIG_ARCH_POSIX", "--board=host\n", False), ("CONFIG_RISCV", "--cpu=rv32imc\n", True)]
+    "kind, words, has_note", [("CONFIG_ARCH_POSIX", "--board=host\n", False), ("CONFIG_RISCV", "--cpu=generic\n", True)]
 )
 def test_a_board_of_zephyr_that_is_no_cortex_m_names_its_core(zephyr, kind, words, has_note):
     firmware = zephyr("zephyr_aidge_model(kws MODEL models/kws.onnx)\n", f"set({kind} y)")

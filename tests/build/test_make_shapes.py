@@ -115,8 +115,10 @@ all: $(AIDGE_CHECKS)
 
 def test_a_program_that_the_rule_of_an_included_file_links_is_checked(firmware):
     firmware.write("rules.mk", RULES)
-    firmware.write("Makefile", USER)
+    firmware.write("Makefile", USER + "AIDGE_CHECK_OPTIONS = --quiet=STK02 --max-stack=99\n")
     assert make(firmware) == ALL and firmware.run("make").output == NOTHING
+    options = json.loads(firmware.read("app.elf.check.json"))["options"]
+    assert options["--quiet"] == ["STK02"] and options["--max-stack"] == ["99"]
     assert checked_objects(firmware, "app.elf") == ["build/aidge/kws.o", "build/aidge/kws_weights.o"]
     firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
     assert make(firmware) == {"AIDGE", "CC kws_weights.c", "LINK", "CHECK"} and make(firmware) == set()

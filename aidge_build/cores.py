@@ -52,8 +52,18 @@ _KEYS = {
     "qemu_packages": list,
     "qemu_flags": list,
     "unicorn": str,
+    "cycles": dict,
 }
 _FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
+_CYCLE_KEYS = {
+    "taken": int,
+    "validation": str,
+    "pipelined_loads": bool,
+    "store": int,
+    "call": int,
+    "return_by_pop": int,
+    "slow": dict,
+}
 _TABLES = ("known_features", "extensions")
 _TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
@@ -81,6 +91,20 @@ class LeftOut:
 
     flag: str
     help: str
+
+
+@dataclass(frozen=True)
+class CycleModel:
+    """What `elf/cycles.py` estimates with, for a core with one issue slot: `taken_cycles` is what a taken branch adds, `slow` are
+    instructions that take more than one cycle; `validation` says how far the numbers can be trusted."""
+
+    taken_cycles: int
+    validation: str
+    pipelined_loads: bool
+    store: int
+    call: int
+    return_by_pop: int
+    slow: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -120,6 +144,7 @@ class Core:
     qemu_packages: tuple[str, ...]
     qemu_flags: tuple[str, ...]
     unicorn: str
+    cycles: CycleModel | None
     files: Mapping[str, bytes] = field(repr=False)
 
     @property
@@ -255,6 +280,7 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
         is_native=settings.get("native", False),
         is_portable=settings.get("portable", False),
         stack=settings.get("stack", NO_STACK),
+        cycles=_cycles(settings, where) if "cycles" in settings else None,
         files=MappingProxyType(dict(sorted(files.items()))),
         **plain,
     )
@@ -267,6 +293,25 @@ def _feature(table: object, where: str) -> Feature:
         raise AidgeError("key 'title' is missing", where=where, hint='title = "DSP instructions"', code=CODE)
     texts = (table.get(key, "") for key in ("off", "on", "macro"))
     return Feature(table["title"], frozenset(table.get("implies", [])), *texts)
+
+
+def _cycles(settings: dict, where: str) -> CycleModel:
+    if settings.get("stack") != THUMB:
+        raise AidgeError(
+            "key 'cycles': Thumb code alone is read", where=where, code=CODE, hint='leave it out, or say stack = "thumb"'
+        )
+    table, where = settings["cycles"], f"{where}: cycles"
+    check_keys(table, _CYCLE_KEYS, where)
+    for key in _CYCLE_KEYS:
+        if key not in table:
+            raise AidgeError(f"key '{key}' is missing", where=where, code=CODE, hint="cores/cortex-m4.toml has all of them")
+    numbers = {**{key: table[key] for key, kind in _CYCLE_KEYS.items() if kind is int}, **table["slow"]}
+    check_keys(table["slow"], dict.fromkeys(table["slow"], int), f"{where}.slow")
+    for key, number in numbers.items():
+        if number < 1:
+            raise AidgeError(f"key '{key}': {number} is no number of cycles", where=where, code=CODE, hint="1 or more")
+    own = {key: value for key, value in table.items() if key not in ("taken", "slow")}
+    return CycleModel(taken_cycles=table["taken"], slow=MappingProxyType(table["slow"]), **own)
 
 
 def _check_words(where: str, settings: dict, known: Mapping[str, Feature], extensions: Mapping[str, Sequence[str]]) -> None:

@@ -87,7 +87,7 @@ def require_one_board(boards: Sequence[Board], unit: str) -> Board:
             where="--boards",
             code="USAGE",
         )
-    if unit == CYCLES and cycle_model(boards[0].cpu) is None:
+    if unit == CYCLES and cycle_model(boards[0].core) is None:
         raise AidgeError(
             "cycles of this core are not estimated", where=f"board {boards[0].name}", hint="--unit instructions", code="BENCH"
         )

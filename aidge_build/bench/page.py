@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from aidge_build.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.bench.peers import Peers
+from aidge_build.cores import find_core
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.render import escaped, render
 
@@ -29,7 +30,7 @@ def render_page(figures: Sequence[Figures], peers: Peers, compiler: str) -> str:
 
 
 def _core(figures: Sequence[Figures], peers: Peers, colours: dict[str, int]) -> dict:
-    model = cycle_model(figures[0].cpu)
+    model = cycle_model(find_core(figures[0].cpu.partition("+")[0]))
     groups = [(title, [entry for entry in figures if entry.data == data]) for data, title in _TITLES.items()]
     return {
         "cpu": escaped(figures[0].core.replace("cortex-m", "Cortex-M")),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from aidge_build.bench.figures import ANY, Figures
 from aidge_build.bench.peers import Peers
+from aidge_build.cores import find_core
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.errors import AidgeError
 
@@ -63,7 +64,14 @@ def tables(figures: Sequence[Figures], peers: Peers) -> str:
                 f"### {title}: bytes of flash, and instructions from reset to main",
                 _table(chosen, peers, _FLASH),
             ]
-    labels = sorted({f"{entry.cpu}: {model.validation}" for entry in figures for model in [cycle_model(entry.cpu)] if model})
+    labels = sorted(
+        {
+            f"{entry.cpu}: {model.validation}"
+            for entry in figures
+            for model in [cycle_model(find_core(entry.cpu.partition("+")[0]))]
+            if model
+        }
+    )
     if labels:
         parts.append(f"Estimated cycles: {'; '.join(labels)}. Other cores have no estimate (two issue slots, caches, vectors).")
     return "\n\n".join(parts)

@@ -123,7 +123,7 @@ def _outcome(
         within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
         per_run = f", {round(mean):,} per inference{within}" if mean is not None else ""
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
-    model = cycle_model(board.cpu)
+    model = cycle_model(board.core)
     if result.run_cycles is not None and result.runs:
         cycles = round(result.run_cycles / result.runs)
         lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({model.validation})")

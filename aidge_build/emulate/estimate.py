@@ -15,7 +15,7 @@ from aidge_build.toolchain import disassemble
 
 def cycles_of(elf: Path, board: Board) -> InstructionCycles | None:
     """The numbers of the board's core for `elf`; None where there are none, or no disassembler to read the program with."""
-    model = cycle_model(board.cpu, board.multiplier_cycles)
+    model = cycle_model(board.core, board.multiplier_cycles)
     if model is None:
         return None
     try:

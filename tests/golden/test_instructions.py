@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from aidge_build.cores import load_core
 from aidge_build.elf.cycles import cycle_model, instruction_cycles
 from aidge_build.elf.disassembly import immediate, memory_operand, read_disassembly, register_bytes, register_list
 from aidge_build.elf.frames import Refusal
@@ -109,7 +110,7 @@ def instructions() -> Iterator[str]:
 def cycles() -> Iterator[str]:
     code = read_disassembly(TEXT)
     for core in CORES:
-        model = cycle_model(core)
+        model = cycle_model(load_core(core))
         if model is None:
             yield f"{core}: no table"
             continue

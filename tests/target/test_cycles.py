@@ -99,6 +99,6 @@ def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
 @pytest.mark.parametrize("name", [name for name in TRIED if load_board(name).cpu in TWO_ISSUE_SLOTS])
 def test_cores_with_two_issue_slots_get_no_number(tmp_path, name):
     board = load_board(name)
-    assert cycle_model(board.cpu) is None
+    assert cycle_model(board.core) is None
     result = aidge_build("run", build(name, model(board.arena_regions[0].name), tmp_path), "--board", name, "--json")
     assert result.json["run_cycles_estimated"] is None and "not estimated" in result.json["cycles_validation"]

@@ -124,7 +124,10 @@ def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | No
     if core is None or core.stack != THUMB:
         if required:
             raise AidgeError(
-                f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf), code="STK02"
+                f"a stack bound needs a program for Cortex-M, this one is for {image.machine}",
+                where=str(elf),
+                code="STK02",
+                hint="leave out the budget: for this machine measure it, with a stack that is filled with a pattern",
             )
         if core is not None and core.is_native:
             return None

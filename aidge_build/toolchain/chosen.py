@@ -19,6 +19,7 @@ COMPILER_VARIABLE = "AIDGE_CC"
 _CPLUSPLUS_NAMES = (("clang", "clang++"), ("gcc", "g++"))
 # What only gcc has a word for, and what it stands for is what others do without it.
 _ONLY_GCC = frozenset({"-mfpu=auto"})
+_SPECS = "--specs="  # which C library gcc takes
 # The C library's objects say nothing of the stack: a linker that is told to take warnings seriously refuses them beside others.
 LINK_FLAGS = ("-Wl,-z,noexecstack",)
 
@@ -36,7 +37,7 @@ class Chosen:
         """A board's flags as this compiler takes them; those of link-time optimisation are refused: another compiler links."""
         if any(flag.startswith("-flto") for flag in flags):
             raise AidgeError("-flto needs the compiler that links", where=COMPILER_VARIABLE, hint="leave one of the two out")
-        return [flag for flag in flags if self.is_gcc or flag not in _ONLY_GCC]
+        return [flag for flag in flags if self.is_gcc or flag not in _ONLY_GCC and not flag.startswith(_SPECS)]
 
 
 def chosen_compiler(linker: str, core: Core) -> Chosen | None:
@@ -64,7 +65,7 @@ def chosen_compiler(linker: str, core: Core) -> Chosen | None:
             code="TOOLCHAIN",
         )
     words += ["-fno-pie"] if "__pie__" in macros else []  # nobody on a board fills in a table of addresses
-    words += [*core.like_library, *(f"-isystem{folder}" for folder in _library_headers(linker))]
+    words += [*core.like_library, *(f"-isystem{folder}" for folder in _library_headers(linker, core))]
     return Chosen(program, _cplusplus(program), tuple(words), "__clang__" not in macros)
 
 
@@ -88,9 +89,10 @@ def _macros(program: str, words: Sequence[str]) -> set[str]:
     return set(re.findall(r"^#define (\w+)", _output([program, *words, "-dM", "-E", "-x", "c", os.devnull]), re.MULTILINE))
 
 
-def _library_headers(linker: str) -> list[Path]:
+def _library_headers(linker: str, core: Core) -> list[Path]:
     """The folders of the C library's headers, among those where the linking compiler looks."""
-    listed = _output([linker, "-E", "-v", "-x", "c", os.devnull], messages=True)
+    library = [flag for flag in core.flags if flag.startswith(_SPECS)]
+    listed = _output([linker, *library, "-E", "-v", "-x", "c", os.devnull], messages=True)
     folders = [Path(line[1:]) for line in listed.splitlines() if line.startswith(" /")]
     return [folder.resolve() for folder in folders if (folder / "string.h").is_file()]
 

@@ -88,6 +88,7 @@ def test_a_program_for_a_core_whose_code_nobody_reads_says_that_its_stack_is_not
     assert result.json["stack_refused"] == reason
     required = aidge_build("check", elf, *REGIONS, "--max-stack", "4096")
     assert required.exit_code == 2 and "a stack bound needs a program for Cortex-M, this one is for RISCV" in required.stderr
+    assert "Hint: leave out the budget" in required.stderr
 
 
 @needs_cross_compiler

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 from pathlib import Path
 
 import numpy
@@ -17,6 +18,7 @@ from aidge_build.emulate import run_program
 from aidge_build.errors import CheckFailed
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.toolchain import build_program
+from aidge_build.toolchain.chosen import COMPILER_VARIABLE
 from aidge_build.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of
@@ -84,6 +86,15 @@ def test_a_network_computes_what_the_reference_computes(kind, seed, tmp_path):
         assert numpy.abs(found.astype(numpy.float64) - meaning).max() <= 1e-5 * max(1.0, numpy.abs(meaning).max())
     else:
         assert numpy.count_nonzero(found != meaning) == 0
+
+
+def test_another_compiler_finds_the_headers_of_the_library_that_is_linked(tmp_path, monkeypatch):
+    if shutil.which("clang") is None:
+        pytest.skip("needs clang")
+    monkeypatch.setenv(COMPILER_VARIABLE, "clang")
+    elf = build(BOARD, "#include <string.h>\n" + model("RAM"), tmp_path)
+    assert run_program(elf, load_board(BOARD), work_folder=tmp_path).stdout == "384\n"
+    assert b"clang version" in elf.read_bytes()
 
 
 def test_the_check_proves_memory_and_says_that_there_is_no_stack_bound(digits):

@@ -26,7 +26,7 @@ EXAMPLES = (
     ("package kws.onnx --for plain --cpu cortex-m0plus --out packages", "C that any build takes"),
 )
 ANY_CORE = "generic"
-_LIST = {"target": str, "files": [str]}
+_LIST = {"target": str, "model": str, "files": [str]}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +92,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _replaced(place: Path, package: Package, target: Target, model: str) -> list[str]:
     """The files of an older package of this model for this target that the new one has not; anything else is refused."""
     if package.is_archive:
-        if place.exists() and not any(path.endswith(list_path(target, model)) for path in _archived(place)):
+        inside = {path.rpartition("/")[2] for path in _archived(place)}
+        if place.exists() and not {Path(list_path(target, model)).name, f"{model}.h"} <= inside:
             raise _something_else(place)
         return []
     if not place.exists():
@@ -106,7 +107,7 @@ def _replaced(place: Path, package: Package, target: Target, model: str) -> list
         old = json_of(data, str(place), "WRITE", "name another folder")
     except (OSError, AidgeError):
         raise _something_else(place) from None
-    if not fits(old, _LIST) or old["target"] != target.name:
+    if not fits(old, _LIST) or (old["target"], old["model"]) != (target.name, model):
         raise _something_else(place)
     return [path for path in old["files"] if path not in package.files and _is_inside(path)]
 

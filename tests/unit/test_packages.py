@@ -172,6 +172,16 @@ def test_something_else_at_the_place_of_the_package_is_refused_and_kept(tmp_path
     assert (place.read_bytes() if place.is_file() else files_of(place)) == before
 
 
+@pytest.mark.parametrize("target", ["plain", "arduino"])
+def test_a_model_whose_name_differs_in_capitals_alone_replaces_no_package(tmp_path, package, target):
+    assert package(target, tmp_path).exit_code == 0
+    (made,) = tmp_path.iterdir()
+    before = files_of(made)
+    result = package(target, tmp_path, "--name", "Hello")
+    assert result.exit_code == 2 and "no such package of this model" in result.stderr
+    assert files_of(made) == before
+
+
 def test_an_empty_folder_and_an_older_archive_are_taken(tmp_path, package):
     (tmp_path / "model_hello").mkdir()
     assert package("plain", tmp_path).exit_code == 0
@@ -280,7 +290,7 @@ def test_names_of_tensors_become_no_markup_on_a_page(tmp_path):
     renamed = onnx.load_from_string(model("y = Relu(x)", inputs="float[2] x", outputs="float[2] y"))
     renamed.graph.input[0].name = renamed.graph.node[0].input[0] = name
     (tmp_path / "m.onnx").write_bytes(renamed.SerializeToString())
-    for target in targets():
+    for target in ("plain", "rust"):
         assert (
             aidge_build("package", tmp_path / "m.onnx", "--name", "net", "--for", target, "--out", tmp_path / target).exit_code
             == 0

@@ -40,6 +40,11 @@ def test_a_link_to_a_folder_leads_to_its_readme(site):
     assert 'href="../examples/keyword/README.html"' in (folder / "docs" / "frontend.html").read_text()
 
 
+def test_a_link_that_is_called_by_its_file_has_the_title_of_the_page_or_section(site):
+    text = (site[0] / "docs" / "reference-verbs.html").read_text()
+    assert re.search(r'href="options.html"><span class="[^"]*">Options</span>', text) and ">options.md<" not in text
+
+
 def checkout(folder: Path, **pages: str) -> Path:
     """A checkout with the settings of the site and these pages."""
     (folder / "docs").mkdir()

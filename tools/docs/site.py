@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What Sphinx does for this site beyond its own: links to folders lead to their README, no page is left out of the menu, and the
-site begins at index.html."""
+"""What Sphinx does for this site beyond its own: links to folders lead to their README, links that are called by a file get the
+title of its page, no page is left out of the menu, and the site begins at index.html."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ REST = "\n```{toctree}\n:hidden:\n:caption: More\n\n%s\n```\n"
 def setup(app) -> dict:
     app.connect("source-read", list_the_rest)
     app.connect("doctree-read", lead_folders_to_readme)
+    app.connect("doctree-read", name_pages_by_title)
     app.connect("build-finished", write_first_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -51,6 +52,13 @@ def lead_folders_to_readme(app, doctree: nodes.document) -> None:
             node["refdomain"], node["reftarget"], node["reftargetid"] = "doc", page, None
         elif node["reftype"] == "myst" and (Path(app.srcdir) / target).is_dir():
             node.replace_self(nodes.inline("", "", *(child.deepcopy() for child in node.children)))
+
+
+def name_pages_by_title(app, doctree: nodes.document) -> None:
+    """What a checkout calls kit.md, this site calls by the title of the page or of the section."""
+    for node in doctree.findall(pending_xref):
+        if re.fullmatch(r"[\w./-]+\.md", node.astext()):
+            node["refexplicit"] = False
 
 
 def write_first_page(app, exception) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import aidge_build
 from aidge_build.cli import VERBS
-from aidge_build.cli.parsing import verb_parser, word_of
+from aidge_build.cli.parsing import module_of, parse, verb_parser, word_of
 from aidge_build.elf.findings import RULES
 from tools.docs.python_api import plain
 from tools.docs.reference import write_pages, written_pages
@@ -34,6 +35,15 @@ def test_every_verb_has_its_words_and_options():
             option for action in verb_parser(name)._actions for option in action.option_strings if option not in ("-h", "--help")
         ]
         assert [option for option in options if option not in re.split(r"[ ,\n]+", shown)] == [], name
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_examples_of_a_verb_have_words_and_options_that_it_takes(name):
+    examples = module_of(name).EXAMPLES
+    assert examples
+    for words, _ in examples:
+        verb, *others = shlex.split(words)
+        assert verb == word_of(name) and parse(name, others)
 
 
 def test_every_code_and_every_public_name_is_there():

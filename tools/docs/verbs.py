@@ -37,7 +37,7 @@ def verb(word: str, summary: str, examples, parser: argparse.ArgumentParser) -> 
         "",
         f"{cell(summary[0].upper() + summary[1:])}.",
         "",
-        "<!-- not run: what --help prints -->",
+        "<!-- not run: tests/docs/test_reference.py has the verb's parser read each line -->",
         "```sh",
     )
     width = max((len(line) for line, _ in examples), default=0)

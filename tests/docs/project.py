@@ -86,7 +86,8 @@ def quantized(model: bytes, samples: numpy.ndarray) -> bytes:
 def make_project(folder: Path, linked: bool) -> Path:
     """Writes all of it, and where it is `linked` app.elf for the STM32F746."""
     random = numpy.random.default_rng(RANDOM_SEED)
-    (folder / "models").mkdir(parents=True)
+    for name in ("models", "mine"):
+        (folder / name).mkdir(parents=True)
     model, samples = image_network(8, 1, 4), random.normal(size=(20, 1, 1, 8, 8)).astype(numpy.float32)
     person, images = image_network(32, 3, 2), random.normal(size=(2, 1, 32, 32, 3)).astype(numpy.float32)
     mask, pictures = mask_network(32), random.normal(size=(2, 1, 32, 32, 2)).astype(numpy.float32)
@@ -103,7 +104,8 @@ def make_project(folder: Path, linked: bool) -> Path:
         "keyword.onnx": (ROOT / "examples" / "keyword" / "keyword.onnx").read_bytes(),
         "models/kws.tflite": b"",
         "main.c": MAIN.encode(),
-        **dict.fromkeys(("train.py", "calibrate.py", "data.npz"), b""),
+        **dict.fromkeys(("train.py", "calibrate.py", "data.npz", "tiny.onnx"), b""),
+        "mine/library.toml": b'name = "mine"\n',
     }
     for name, content in files.items():
         (folder / name).write_bytes(content)

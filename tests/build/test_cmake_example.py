@@ -40,7 +40,8 @@ def test_the_example_runs_on_the_emulated_board_and_a_null_build_does_nothing(tm
     for program in ("cmake", "ctest", "ninja"):
         if shutil.which(program) is None:
             pytest.skip(f"needs {program}")
-    cmake("cmake", "--preset", "stm32f7", "-B", tmp_path, f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build")
+    where = f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build"
+    cmake("cmake", "--preset", "stm32f7", "-B", tmp_path, *where)
     first = cmake("cmake", "--build", tmp_path)
     assert re.search(r"arena digits +[0-9,]+ B = plan", first)
     assert "450 images, 445 correct" in cmake("ctest", "--test-dir", tmp_path, "--verbose")

@@ -31,6 +31,7 @@ ROOMS = (
         (
             "tests/unit/test_cascades.py",
             "tests/unit/test_cascade_cost.py",
+            "tests/unit/test_cascade_search.py",
             "tests/unit/test_pieces.py",
             "tests/target/test_steps.py",
             "tests/target/test_cascaded_programs.py",

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""How a search for cascades goes on: which chains it tries, what it refuses from then on, and what it says of what it found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+from test_cascades import cascaded
+
+from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.kernels import BandKernels, sizes_of
+from aidge_build.cascade.lines import Run
+from aidge_build.cascade.question import Question
+from aidge_build.cascade.row_layer import RowLayer
+from aidge_build.cascade.search import _some
+from aidge_build.cascade.widening import MOST_AHEAD, widened
+from aidge_build.cascade.words import layers_of
+from aidge_build.contract.call import Call
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.operators import builtin_operators
+from tests.models import model
+
+
+def test_of_many_chains_the_shortest_half_is_tried_and_others_of_all_lengths_up_to_the_longest():
+    chains = [(first, last) for last in range(30) for first in range(last)]
+    found = _some(chains, 24)
+    lengths = [last - first for first, last in found]
+    assert len(found) == len(set(found)) == 24 and set(found) <= set(chains)
+    assert lengths[:12] == [1] * 12 and lengths == sorted(lengths) and (lengths[12], lengths[-1]) == (1, 29)
+    assert len(set(lengths[12:])) >= 10
+    assert _some(chains[:24], 24) == chains[:24] and len(_some(chains[:25], 24)) == 24
+
+
+def test_a_layer_without_rows_at_both_ends_is_none_by_rows():
+    view, _ = import_onnx(model("y = Relu(x)", inputs="float[4,8] x", outputs="float[4,8] y"), "n", builtin_operators(), {}, {})
+    assert RowLayer.of(NodeView.of(view, view.nodes[0])) is None
+
+
+@pytest.mark.parametrize("agree", [True, False])
+def test_bands_that_a_kernel_computes_in_different_ways_are_refused_from_then_on(monkeypatch, agree):
+    (layer, *_), cascade, _ = cascaded(1, 2)
+    bands = cascade.bands_of(layer.name)
+    assert len(layer.one_of_each(bands)) > 1
+    numbers = count()
+    kernel = SimpleNamespace(
+        call=lambda view, _: Call("same" if agree else f"function_{next(numbers)}", (), ()),
+        rejection=lambda *words: "",
+        demands=lambda view: Demands(bands=True),
+    )
+    monkeypatch.setattr(BandKernels, "kernel", lambda self, layer: kernel)
+    target = SimpleNamespace(features=frozenset(), rounding="onnx", objective="speed", any_weights=False)
+    kernels = BandKernels(None, (), target)
+    assert kernels.demands(layer, bands) is not None
+    assert kernels.agree(layer, bands) is agree
+    assert [kernels.of_band(layer, band, sizes_of(bands)) is not None for band in bands] == [agree] * len(bands)
+    assert (kernels.demands(layer, bands) is not None) is agree
+
+
+def test_what_bands_that_do_not_agree_were_good_for_is_forgotten(monkeypatch):
+    verdicts = iter((True, False))
+    kernels = SimpleNamespace(agree=lambda layer, bands: next(verdicts), layer=lambda node: SimpleNamespace(name="layer"))
+    question = Question(SimpleNamespace(kernels=kernels), SimpleNamespace(steps=("node",)), lambda nodes: None)
+    run = Run(replace(cascaded(0, 2)[1], nodes=("layer",), work=SimpleNamespace(bands={"layer": ((0, 1),)})), 0, {})
+    for known in (question._known.runs, question._known.live, question._known.plans):
+        known["key"] = None
+    found = SimpleNamespace(runs=(run,))
+    assert question.agree(found) and question._known.runs and question._known.live and question._known.plans
+    assert not question.agree(found) and not (question._known.runs or question._known.live or question._known.plans)
+
+
+class Ahead:
+    """A question whose plans need `needed` bytes for each layer ahead, and where each layer ahead saves so much."""
+
+    def __init__(self, saves: dict[str, int], needed: int):
+        self.saves, self.needed, self.asked = saves, needed, 0
+
+    def run(self, first, rows, ahead=frozenset()):
+        saved = sum(self.saves[name] for name in ahead)
+        cascade = Cascade(tuple(self.saves), dict(rows), {}, (), beyond=100 - saved, ahead=ahead)
+        bands = {name: ((0, 1), (1, 8)) for name in self.saves}
+        return Run(replace(cascade, work=SimpleNamespace(bands=bands)), first, dict.fromkeys(self.saves, Demands(instructions=9)))
+
+    def live_inside(self, run):
+        return [10]
+
+    def planned(self, runs):
+        self.asked += 1
+        (run,) = runs
+        peak = SimpleNamespace(peak_bytes=50 + self.needed * len(run.cascade.ahead))
+        return SimpleNamespace(runs=tuple(runs), peak=peak, cost=run.cascade.beyond)
+
+
+@pytest.mark.parametrize(
+    "limit_bytes, ahead", [(59, ""), (60, "b"), (69, "b"), (70, "bc"), (80, "bca"), (500, "bca")], ids=lambda value: str(value)
+)
+def test_layers_begin_a_row_ahead_where_that_saves_most_as_long_as_the_plan_fits(limit_bytes, ahead):
+    question = Ahead({"a": 1, "b": 3, "c": 2, "d": 0, "e": -1}, needed=10)
+    start = question.planned([question.run(0, dict.fromkeys("abcde", 1))])
+    found = widened(start, question, limit_bytes)
+    assert found.runs[0].cascade.ahead == frozenset(ahead) and found.peak.peak_bytes <= limit_bytes
+    assert len(ahead) <= MOST_AHEAD
+
+
+def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
+    layers, cascade, _ = cascaded(3, 2)
+    first, last = (f"{layer.name} by {cascade.rows_of[layer.name]}" for layer in (layers[0], layers[-1]))
+    text = str(cascade)
+    assert text.startswith(f"  cascade of {first}, ") and f", {last}: keeps " in text
+    for line in cascade.lines.values():
+        assert f"{line.rows} of {line.height} rows of {line.tensor}" in text
+    assert text.endswith(f"; {len(cascade.steps)} steps, {cascade.shifted_bytes:,} B moved")
+    assert " (rows of x arrive)" in str(replace(cascade, arriving="x"))
+    assert " (rows of y leave)" in str(replace(cascade, departing="y"))
+
+
+def test_a_cascade_in_a_message_is_its_first_and_its_last_layer():
+    assert layers_of(Cascade(("one", "two", "three"), {}, {}, ())) == "'one' to 'three' (3 layers)"

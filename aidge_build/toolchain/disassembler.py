@@ -13,11 +13,15 @@ from aidge_build.elf.image import machine_of
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.toolchain.compiler import installing
 
+# What objdump is told where a program's own attributes do not make it read all that the core executes.
+_MACHINES = {"v8.1-M.mainline": "armv8.1-m.main"}
 
-def disassemble(elf: Path, core: Core | None = None) -> str:
+
+def disassemble(elf: Path, core: Core | None = None, architecture: str = "") -> str:
     """The text of `objdump -d`; by default by the toolchain of the built-in cores for whose machine the program is.
 
-    MissingTool when the toolchain has no objdump on this machine.
+    `architecture` is that of the image: with it, vectors are read as what they are. MissingTool when the toolchain has no objdump
+    on this machine.
     """
     core = core or core_of_machine(machine_of(elf))
     if core is None:
@@ -30,8 +34,9 @@ def disassemble(elf: Path, core: Core | None = None) -> str:
             hint=f"{installing(core.objdump_packages)}set {PREFIX_VARIABLE}",
             code="TOOLCHAIN",
         )
+    machine = ["-m", _MACHINES[architecture]] if architecture in _MACHINES else []
     result = subprocess.run(
-        [program, "-d", str(elf)], capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
+        [program, "-d", *machine, str(elf)], capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
     )
     if result.returncode != 0:
         raise AidgeError(next(iter(result.stderr.splitlines()), "objdump failed"), where=str(elf), code="ELF")

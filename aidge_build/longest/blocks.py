@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: MIT
+"""Code as blocks: instructions that run one after the other, how many they are, and where the last one leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aidge_build.elf.activation import Code
+from aidge_build.elf.disassembly import CONDITIONS, Instruction, memory_operand, register_list
+from aidge_build.elf.frames import Refusal
+from aidge_build.elf.jump_tables import offsets
+from aidge_build.longest.memory import Memory
+from aidge_build.longest.operands import LR, NUMBERS, SP, Operation, Registers, address, reader, register
+from aidge_build.longest.operations import elements_of, operation, predicated
+from aidge_build.longest.values import WORD, Objects, Value, holds
+
+NOWHERE = 0xFFFFFFFE  # what the first function returns to
+_BRANCHES = {f"b{condition}": condition for condition in CONDITIONS}
+_POPS_OF_PC = ("pop", "ldmia", "ldm", "ldmfd", "ldr")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A call that has not returned: to where it does, the function that it called, and the block that did."""
+
+    back: int
+    entry: int
+    site: int
+    position: tuple[int, ...] = ()
+
+
+@dataclass
+class State:
+    """A way through the code: what is known, the calls that it is in, where it goes on, and the instructions of it so far.
+
+    `position` is where it is in the order of the function, where there are other ways."""
+
+    registers: Registers
+    memory: Memory
+    frames: tuple[Frame, ...]
+    at: int
+    instructions: int = 0
+    position: tuple[int, ...] = ()
+    left: int | None = None  # the block with the call that it just came back from
+    called: list[int] = field(default_factory=list)  # functions, in the order of their first calls
+
+    def parted(self) -> State:
+        """A way that goes on by itself from here."""
+        return State(
+            self.registers.copy(),
+            self.memory.parted(),
+            self.frames,
+            self.at,
+            self.instructions,
+            self.position,
+            self.left,
+            [*self.called],
+        )
+
+    def call(self, target: int, back: int, site: int) -> int:
+        """Enters a function."""
+        self.frames = (*self.frames, Frame(back, target, site, self.position))
+        if target not in self.called:
+            self.called.append(target)
+        return target
+
+    def leave(self, value: Value, where: int) -> int:
+        """Goes to where a register leads: back from the functions that return there, or on in the same one."""
+        if not isinstance(value, int):
+            raise Refusal(f"a jump to an address that is not known, at 0x{where:x}")
+        target = value & ~1
+        for depth in range(len(self.frames) - 1, -1, -1):
+            if self.frames[depth].back == target:
+                self.position, self.left = self.frames[depth].position, self.frames[depth].site
+                self.frames = self.frames[:depth]
+                break
+        return target
+
+
+Way = Callable[[State], int]
+Ways = int | tuple[Way, ...]
+End = Callable[[State], Ways]
+
+
+@dataclass(frozen=True)
+class Block:
+    """`count` are its instructions, `end` says where it leads: an address, or what each of several ways does first.
+    `successors` are the blocks of the same function that follow it, as far as the text says."""
+
+    start: int
+    count: int
+    operations: tuple[Operation, ...]
+    end: End
+    successors: tuple[int, ...]
+
+
+class Blocks:
+    """The blocks of a program by their first addresses, each made when it is asked for."""
+
+    def __init__(self, code: Code, objects: Objects):
+        self.code = code
+        self.objects = objects
+        self._conditions = dict(_conditions(code.instructions))
+        self._tables = dict(_tables(code))
+        self._starts = set(_starts(code.instructions, self._tables)) | set(code.functions)
+        self._known: dict[int, Block] = {}
+
+    def block(self, start: int) -> Block:
+        """The block that begins at an address."""
+        if start not in self._known:
+            self._known[start] = self._made(start)
+        return self._known[start]
+
+    def _made(self, start: int) -> Block:
+        operations: list[Operation] = []
+        place, count = start, 0
+        while True:
+            instruction = self.code.instructions.get(place)
+            if instruction is None or (not count and place in self._conditions):
+                raise Refusal(f"the way leads to {self.code.image.describe(place)}, where no instruction begins")
+            count += 1
+            name, condition = self._name(instruction)
+            found = self._end(instruction, name, start)
+            if found is not None:
+                end, successors = found
+                if condition:
+                    end, successors = _conditional(end, condition, instruction.next), (*successors, instruction.next)
+                break
+            made = operation(instruction, name, self.objects, self._raw(instruction))
+            operations.append(predicated(made, condition, name) if condition else made)
+            place = instruction.next
+            if place in self._starts and place not in self._conditions:
+                end, successors = _onward(place), (place,)
+                break
+        return Block(start, count, tuple(operations), end, successors)
+
+    def _name(self, instruction: Instruction) -> tuple[str, str]:
+        """The mnemonic without the condition that its IT block gives it, and that condition."""
+        condition = self._conditions.get(instruction.address, "")
+        name = instruction.mnemonic
+        return (name[:-2] if condition and name.endswith(CONDITIONS) else name), condition
+
+    def _raw(self, instruction: Instruction) -> int:
+        return self.code.read(instruction.address, instruction.size_bytes) or 0
+
+    def _end(self, instruction: Instruction, name: str, start: int) -> tuple[End, tuple[int, ...]] | None:
+        """Where an instruction leads that does not go on to the next one, and what may follow in the same function."""
+        operands, target, then = instruction.operands, instruction.target, instruction.next
+        if name == "b" and target is not None:
+            return _onward(target), (target,)
+        if name in ("bl", "blx") and target is not None and ("<" in operands[-1] or name == "bl"):
+            return _call(target, then, start), (then,)
+        if name in ("blx", "bx", "bxns") and (at := register(operands[0])) is not None:
+            return (_register_call(at, then, start), (then,)) if name == "blx" else (_jump(at, instruction.address), ())
+        if name in _BRANCHES and target is not None:
+            return _conditional(_onward(target), _BRANCHES[name], then), (target, then)
+        if name in ("cbz", "cbnz") and target is not None:
+            return _compared(NUMBERS[operands[0]], name == "cbz", target, then), (target, then)
+        if name in ("le", "letp") and target is not None:
+            return _repeated(target, then, len(operands) > 1, name == "letp"), (target, then)
+        if name in ("wls", "wlstp") and target is not None:
+            elements = elements_of(self._raw(instruction)) if name == "wlstp" else 1
+            return _begun(NUMBERS[operands[1]], elements, target, then), (target, then)
+        if name in ("tbb", "tbh"):
+            return self._switch(instruction, name), self._tables.get(instruction.address, ())
+        return self._written_counter(instruction, name)
+
+    def _switch(self, instruction: Instruction, name: str) -> End:
+        """A jump by a table behind it; all of its entries where the index is not known."""
+        table, width = instruction.next, 1 if name == "tbb" else 2
+        base, words, _ = memory_operand(instruction.operands[0])
+        index = reader(instruction, words[:1])
+        targets = self._tables.get(instruction.address)
+        if base != "pc" or index is None or targets is None:
+            return _refused(f"a jump table that cannot be read at 0x{instruction.address:x}")
+        ways = tuple(_onward_way(target) for target in targets)
+
+        def end(state: State) -> Ways:
+            number = index(state.registers.values)
+            if type(number) is not int:
+                return ways
+            entry = self.code.read(table + number * width, width)
+            if entry is None:
+                raise Refusal(f"a jump behind the table at 0x{table:x}")
+            return table + 2 * entry
+
+        return end
+
+    def _written_counter(self, instruction: Instruction, name: str) -> tuple[End, tuple[int, ...]] | None:
+        """What else writes pc: a return, a jump through a register or a table of addresses."""
+        operands = instruction.operands
+        if name in _POPS_OF_PC and operands[-1].startswith("{") and "pc" in register_list(operands[-1]):
+            return _returned(self._popped(instruction, name), instruction.address), ()
+        if not operands or operands[0] != "pc" or name in ("cmp", "cmn", "tst", "teq"):
+            return None
+        if name == "ldr" and any(operand.startswith("[") for operand in operands):
+            where = address(instruction, self.objects)
+
+            def loaded(state: State) -> int:
+                values = state.registers.values
+                value = state.memory.load(where.place(values), 4)
+                if where.base is not None and where.after is not None:
+                    values[where.base] = where.after(values)
+                return state.leave(value, instruction.address)
+
+            return loaded, ()
+        if name == "mov" and (at := register(operands[1])) is not None:
+            return _jump(at, instruction.address), ()
+        return _refused(f"'{name}' writes pc at 0x{instruction.address:x}"), ()
+
+    def _popped(self, instruction: Instruction, name: str) -> Operation:
+        """The same without pc, which is the last and is read apart."""
+        rest = instruction.operands[-1].replace("pc", "").rstrip(", }").rstrip("{") + "}"
+        first = instruction.operands[:-1] or ("sp!",)
+        if not rest.startswith("{"):
+            return lambda registers, memory: None
+        others = Instruction(instruction.address, instruction.size_bytes, "ldmia", (*first, rest))
+        return operation(others, "ldmia", self.objects, 0)
+
+
+def _conditions(instructions: Mapping[int, Instruction]) -> list[tuple[int, str]]:
+    """The condition of each instruction of an IT block."""
+    opposite: dict[str, str] = {}
+    pairs = [("eq", "ne"), ("cs", "cc"), ("hs", "lo"), ("mi", "pl"), ("vs", "vc"), ("hi", "ls"), ("ge", "lt"), ("gt", "le")]
+    for one, two in pairs:
+        opposite |= {one: two, two: one}
+    found = []
+    for block in instructions.values():
+        if not (block.mnemonic.startswith("it") and block.mnemonic.strip("te") == "i" and block.operands):
+            continue
+        address, condition = block.next, block.operands[0]
+        for letter in "t" + block.mnemonic[2:]:
+            found.append((address, "" if condition == "al" else condition if letter == "t" else opposite[condition]))
+            address = instructions[address].next if address in instructions else address
+    return found
+
+
+def _tables(code: Code) -> list[tuple[int, tuple[int, ...]]]:
+    """The targets of each jump by a table behind it."""
+    found = []
+    for instruction in code.instructions.values():
+        if instruction.mnemonic in ("tbb", "tbh") and instruction.operands[0].startswith("[pc"):
+            width = 1 if instruction.mnemonic == "tbb" else 2
+            try:
+                count = code.compared_with(instruction)
+                targets = offsets(instruction.next, width, False, 2, code.instructions, code.read, count)
+            except Refusal:
+                continue
+            found.append((instruction.address, targets))
+    return found
+
+
+def _starts(instructions: Mapping[int, Instruction], tables: Mapping[int, Sequence[int]]) -> set[int]:
+    """Where ways may meet: at what branches lead to."""
+    found = {target for targets in tables.values() for target in targets}
+    for one in instructions.values():
+        if one.mnemonic.startswith(("b", "cb", "le", "wls")) and one.target is not None and one.target in instructions:
+            found.add(one.target)
+    return found
+
+
+def _onward(target: int) -> End:
+    return lambda state: target
+
+
+def _onward_way(target: int) -> Way:
+    return lambda state: target
+
+
+def _refused(text: str) -> End:
+    def end(state: State) -> Ways:
+        raise Refusal(text)
+
+    return end
+
+
+def _as_way(end: End) -> Way:
+    def way(state: State) -> int:
+        found = end(state)
+        if not isinstance(found, int):
+            raise Refusal("a switch under a condition")
+        return found
+
+    return way
+
+
+def _conditional(end: End, condition: str, then: int) -> End:
+    ways = (_as_way(end), _onward_way(then))
+
+    def chosen(state: State) -> Ways:
+        met = holds(condition, state.registers.flags)
+        return ways if met is None else end(state) if met else then
+
+    return chosen
+
+
+def _call(target: int, back: int, site: int) -> End:
+    def end(state: State) -> Ways:
+        state.registers.values[LR] = back | 1
+        return state.call(target, back, site)
+
+    return end
+
+
+def _register_call(at: int, back: int, site: int) -> End:
+    def end(state: State) -> Ways:
+        target = state.registers.values[at]
+        if not isinstance(target, int):
+            raise Refusal(f"a call of an address that is not known, before 0x{back:x}")
+        state.registers.values[LR] = back | 1
+        return state.call(target & ~1, back, site)
+
+    return end
+
+
+def _jump(at: int, where: int) -> End:
+    return lambda state: state.leave(state.registers.values[at], where)
+
+
+def _returned(rest: Operation, where: int) -> End:
+    def end(state: State) -> Ways:
+        rest(state.registers, state.memory)
+        stack = state.registers.values[SP]
+        state.registers.values[SP] = stack + 4 & WORD if isinstance(stack, int) else None
+        return state.leave(state.memory.load(stack, 4), where)
+
+    return end
+
+
+def _compared(at: int, if_zero: bool, target: int, then: int) -> End:
+    ways = (_onward_way(target), _onward_way(then))
+
+    def end(state: State) -> Ways:
+        value = state.registers.values[at]
+        if type(value) is not int:
+            return ways
+        return target if (value == 0) == if_zero else then
+
+    return end
+
+
+def _repeated(target: int, then: int, counts: bool, ends_vectors: bool) -> End:
+    """`le lr, target`: once more while there are more elements left than it takes at a time."""
+
+    def more(state: State) -> int:
+        left = state.registers.values[LR]
+        state.registers.values[LR] = left - state.registers.elements & WORD if isinstance(left, int) else None
+        return target
+
+    def done(state: State) -> int:
+        state.registers.elements = 1 if ends_vectors else state.registers.elements
+        return then
+
+    def end(state: State) -> Ways:
+        if not counts:
+            return target
+        left = state.registers.values[LR]
+        if not isinstance(left, int):
+            return more, done
+        return more(state) if left > state.registers.elements else done(state)
+
+    return end
+
+
+def _begun(at: int, elements: int, target: int, then: int) -> End:
+    """`wls lr, r0, target`: past the loop where there is nothing to do."""
+
+    def enter(state: State) -> int:
+        state.registers.values[LR] = state.registers.values[at]
+        state.registers.elements = elements
+        return then
+
+    def end(state: State) -> Ways:
+        value = state.registers.values[at]
+        if not isinstance(value, int):
+            return enter, _onward_way(target)
+        return enter(state) if value else target
+
+    return end

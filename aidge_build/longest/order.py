@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The order in which the blocks of a function run, loop by loop, so that ways that part are followed to where they meet.
+
+A place has a rank among what is in its loop, and that loop one among what is in the loop around it. With the number of
+times that a way has come round each of them, positions of ways compare as the tuples that they are: the one that is behind
+goes on first. The order is no part of any proof: whatever it is, every way is followed to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+Successors = Callable[[int], Sequence[int]]
+_Label = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+class Order:
+    """The order of what can be reached from `entry`."""
+
+    def __init__(self, entry: int, successors: Successors):
+        self._labels: dict[int, _Label] = {}
+        graph = _reached(entry, successors)
+        self._arrange(graph, [entry], (), (), 0)
+
+    def _arrange(
+        self,
+        graph: Mapping[int, Sequence[int]],
+        entries: Sequence[int],
+        ranks: tuple[int, ...],
+        loops: tuple[int, ...],
+        first: int,
+    ) -> None:
+        """Labels the nodes of a graph with ranks from `first` on; without Python's own stack but for loops in loops."""
+        for rank, part in enumerate(_components(graph, entries), first):
+            if len(part) == 1 and part[0] not in graph[part[0]]:
+                self._labels[part[0]] = ((*ranks, rank), loops)
+                continue
+            head = part[0]
+            self._labels[head] = ((*ranks, rank, 0), (*loops, head))
+            inside = set(part)
+            rest = {node: [to for to in graph[node] if to in inside and to != head] for node in part if node != head}
+            begins = [to for to in graph[head] if to in rest]
+            self._arrange(rest, begins, (*ranks, rank), (*loops, head), 1)
+
+    def begin(self, node: int) -> tuple[int, ...]:
+        """The position of a way that is at `node` and came round no loop yet."""
+        ranks, loops = self._label(node)
+        return _position(ranks, (0,) * len(loops))
+
+    def moved(self, position: tuple[int, ...], node: int, to: int) -> tuple[int, ...]:
+        """The position behind a step from `node` to another."""
+        _, before = self._label(node)
+        ranks, loops = self._label(to)
+        kept = 0
+        while kept < min(len(before), len(loops)) and before[kept] == loops[kept]:
+            kept += 1
+        counts = [*position[1::2][:kept], *(0 for _ in loops[kept:])]
+        if kept and loops[kept - 1] == to:
+            counts[kept - 1] += 1
+        return _position(ranks, counts)
+
+    def _label(self, node: int) -> _Label:
+        return self._labels.get(node, ((1 << 32, node), (0,)))
+
+
+def _position(ranks: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+    """rank, times, rank, times, ..., rank."""
+    found = [number for pair in zip(ranks, counts) for number in pair]
+    return (*found, *ranks[len(counts) :])
+
+
+def _reached(entry: int, successors: Successors) -> dict[int, Sequence[int]]:
+    graph: dict[int, Sequence[int]] = {}
+    pending = [entry]
+    while pending:
+        node = pending.pop()
+        if node not in graph:
+            graph[node] = successors(node)
+            pending += graph[node]
+    return graph
+
+
+def _components(graph: Mapping[int, Sequence[int]], entries: Iterable[int]) -> list[list[int]]:
+    """The strongly connected parts in the order in which they run, each with the node first by which it was entered (Tarjan)."""
+    numbers: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    stack: list[int] = []
+    waiting: set[int] = set()
+    found: list[list[int]] = []
+    for entry in [*entries, *graph]:
+        if entry in numbers:
+            continue
+        walk = [(entry, iter(graph[entry]))]
+        numbers[entry] = lowest[entry] = len(numbers)
+        stack.append(entry)
+        waiting.add(entry)
+        while walk:
+            node, rest = walk[-1]
+            following = next((to for to in rest if to not in numbers or to in waiting), None)
+            if following is None:
+                walk.pop()
+                if walk:
+                    lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[node])
+                if lowest[node] == numbers[node]:
+                    place = stack.index(node)
+                    found.append(stack[place:])
+                    waiting -= set(stack[place:])
+                    del stack[place:]
+            elif following in numbers:
+                lowest[node] = min(lowest[node], numbers[following])
+            else:
+                numbers[following] = lowest[following] = len(numbers)
+                stack.append(following)
+                waiting.add(following)
+                walk.append((following, iter(graph[following])))
+    return found[::-1]

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""What is known of a register: its number, in which object the address lies that it holds, or nothing; and of the flags."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+WORD = 0xFFFFFFFF
+SIGN = 0x80000000
+
+
+@dataclass(frozen=True)
+class Near:
+    """Some address inside of the object at `place`: C lets no pointer leave the object that it was made of."""
+
+    place: int
+
+
+@dataclass(frozen=True, eq=False)
+class Few:
+    """A number of which at most so many bits are 1; another one is another object."""
+
+    most: int
+
+
+@dataclass(frozen=True)
+class OneLess:
+    """That number minus one: both together have one bit less."""
+
+    of: Few
+
+
+Value = int | Near | Few | OneLess | None  # None: it depends on data, or nobody followed it
+
+
+@dataclass(frozen=True)
+class Span:
+    """The addresses of an object; of the stack, all of it."""
+
+    first: int
+    end: int
+
+
+def bits_of(value: Value) -> int | None:
+    """How many bits of a number are 1 at most; None: all may be."""
+    if isinstance(value, int):
+        return value.bit_count()
+    return value.most if isinstance(value, Few) else None
+
+
+def few(most: int) -> Value:
+    """A number with at most so many bits."""
+    return None if most >= 32 else Few(most) if most else 0
+
+
+def combined(name: str, one: Value, two: Value) -> Value:
+    """What is known of `and`, `orr`, `eor` or `bic` where not both numbers are."""
+    first, second = bits_of(one), bits_of(two)
+    if name == "and":
+        for value, other in ((one, two), (two, one)):
+            if isinstance(other, OneLess) and other.of is value:  # the lowest bit goes
+                return few(other.of.most - 1)
+        return few(min(first if first is not None else 32, second if second is not None else 32))
+    if name == "bic":
+        return few(min(32 if first is None else first, 32 - two.bit_count() if isinstance(two, int) else 32))
+    return few(first + second) if name in ("orr", "eor") and first is not None and second is not None else None
+
+
+class Objects:
+    """What may be written: variables, and the memory that a caller hands over."""
+
+    def __init__(self, spans: Iterable[Span]):
+        self.spans = sorted(spans, key=lambda span: span.first)
+        self._firsts = [span.first for span in self.spans]
+
+    def span(self, address: int) -> Span | None:
+        """The object that holds an address, or begins or ends there."""
+        index = bisect_right(self._firsts, address) - 1
+        if index < 0 or address > self.spans[index].end:
+            return None
+        return self.spans[index]
+
+    def near(self, one: Value, two: Value) -> Near | None:
+        """What is known of a sum or difference with a part that is not: a pointer into the object of the other part."""
+        for value in (one, two):
+            if isinstance(value, Near):
+                return value
+            if isinstance(value, int) and self.span(value) is not None:
+                return Near(value)
+        return None
+
+    def joined(self, one: Value, two: Value) -> Value:
+        """What holds for both."""
+        if one == two:
+            return one
+        bits = bits_of(one), bits_of(two)
+        if Few in (type(one), type(two)):
+            return None if None in bits else few(max(number for number in bits if number is not None))
+        places = [value.place if isinstance(value, Near) else value for value in (one, two)]
+        first, second = (self.span(place) if isinstance(place, int) else None for place in places)
+        return Near(first.first) if first is not None and first == second else None
+
+
+# The flags: None, or how they came about (name, numbers). What is not asked for is not computed.
+Flags = tuple | None
+_Bits = tuple[bool | None, bool | None, bool | None, bool | None]  # N, Z, C, V
+_UNKNOWN: _Bits = (None, None, None, None)
+
+
+def flag_bits(flags: Flags) -> _Bits:
+    """N, Z, C and V, each None where it is not known."""
+    if flags is None:
+        return _UNKNOWN
+    kind, *numbers = flags
+    if kind == "bits":
+        return tuple(numbers)  # type: ignore[return-value]
+    if kind == "logical":  # V stays what it was, and nobody asks for it
+        result, carry = numbers
+        return bool(result & SIGN), result == 0, carry, None
+    one, two, carry = numbers
+    two = two ^ WORD if kind == "difference" else two
+    total = one + two + carry
+    result = total & WORD
+    return bool(result & SIGN), result == 0, total > WORD, bool((one ^ result) & (two ^ result) & SIGN)
+
+
+def joined_flags(one: Flags, two: Flags) -> Flags:
+    """What holds for both."""
+    if one == two:
+        return one
+    bits = [first if first == second else None for first, second in zip(flag_bits(one), flag_bits(two), strict=True)]
+    return None if bits == [None] * 4 else ("bits", *bits)
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _both(one: bool | None, two: bool | None) -> bool | None:
+    if one is False or two is False:
+        return False
+    return None if one is None or two is None else True
+
+
+def _same(one: bool | None, two: bool | None) -> bool | None:
+    return None if one is None or two is None else one == two
+
+
+_CONDITIONS: dict[str, Callable[..., bool | None]] = {
+    "eq": lambda n, z, c, v: z,
+    "cs": lambda n, z, c, v: c,
+    "mi": lambda n, z, c, v: n,
+    "vs": lambda n, z, c, v: v,
+    "hi": lambda n, z, c, v: _both(c, _not(z)),
+    "ge": lambda n, z, c, v: _same(n, v),
+    "gt": lambda n, z, c, v: _both(_same(n, v), _not(z)),
+}
+_OPPOSITES = {"ne": "eq", "cc": "cs", "lo": "cs", "pl": "mi", "vc": "vs", "ls": "hi", "lt": "ge", "le": "gt"}
+
+
+def holds(condition: str, flags: Flags) -> bool | None:
+    """Whether a condition (`ge`) is met; None where that is not known."""
+    if condition in _OPPOSITES:
+        return _not(_CONDITIONS[_OPPOSITES[condition]](*flag_bits(flags)))
+    return _CONDITIONS["cs" if condition == "hs" else condition](*flag_bits(flags))

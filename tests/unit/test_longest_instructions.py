@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: MIT
+"""What instructions make of registers, flags and memory, and what is not known behind them."""
+
+from __future__ import annotations
+
+import pytest
+
+from aidge_build.elf.frames import Refusal
+from aidge_build.longest.memory import Constants, Memory
+from aidge_build.longest.values import Few, Near, Objects, OneLess, Span, bits_of, combined, flag_bits, holds, joined_flags
+from tests.listings import DATA, followed
+
+LOW = 0xFFFFFFFF
+RESULTS = {
+    "add r0, r1, r2": 12 + 5,
+    "add r0, r1, #3": 15,
+    "add r1, r2\nmov r0, r1": 17,
+    "adds r0, r1, r2, lsl #3": 12 + 40,
+    "sub r0, r2, r1": -7,
+    "subw r0, r1, #2": 10,
+    "rsb r0, r1, #1": -11,
+    "and r0, r1, #6": 4,
+    "orr r0, r1, r2": 13,
+    "eor r0, r1, r2": 9,
+    "bic r0, r1, #4": 8,
+    "orn r0, r2, r1": -9,
+    "mvn r0, r1": -13,
+    "negs r0, r1": -12,
+    "mul r0, r1, r2": 60,
+    "muls r1, r2\nmov r0, r1": 60,
+    "mla r0, r1, r2, r3": 60 + 0x80000004,
+    "mls r0, r1, r2, r1": -48,
+    "udiv r0, r3, r2": 0x80000004 // 5,
+    "sdiv r0, r3, r2": -(0x7FFFFFFC // 5),
+    "udiv r0, r1, r4": 0,
+    "sdiv r0, r1, r4": 0,
+    "movw r0, #515\nmovt r0, #3": 0x30203,
+    "lsl r0, r1, #4": 192,
+    "lsr r0, r3, r2": 0x80000004 >> 5,
+    "asr r0, r3, #3": 0xF0000000,
+    "ror r0, r3, #4": 0x48000000,
+    "lsl r0, r1, r3": 12 << 4,
+    "lsr r0, r1, r5": 0,
+    "asr r0, r3, r5": LOW,
+    "lsl r0, r1, r5": 0,
+    "uxtb r0, r6": 0x81,
+    "uxth r0, r6": 0x9281,
+    "sxtb r0, r6": 0xFFFFFF81,
+    "sxth r0, r6": 0xFFFF9281,
+    "uxtab r0, r1, r6": 0x81 + 12,
+    "sxtah r0, r1, r6": 0xFFFF9281 + 12,
+    "clz r0, r1": 28,
+    "rbit r0, r1": 0x30000000,
+    "rev r0, r6": 0x81928300,
+    "ubfx r0, r6, #8, #8": 0x92,
+    "sbfx r0, r6, #4, #4": -8,
+    "cmp r1, r2\ncsel r0, r1, r2, gt": 12,
+    "cmp r1, r2\ncsinc r0, r1, r2, lt": 6,
+    "cmp r1, r2\ncsinv r0, r1, r2, lt": -6,
+    "cmp r1, r2\ncsneg r0, r1, r2, lt": -5,
+    "cmp r1, r2\ncset r0, gt": 1,
+    "cmp r1, r2\ncinc r0, r1, lt": 12,
+    "cmp r1, r2\ncinc r0, r1, gt": 13,
+    "lsrs r0, r2, #1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "lsls r0, r3, #1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "lsls r0, r1, #1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 8,
+    "asrs r0, r1, #3\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "tst r1, #4\nite ne\nmovne r0, #7\nmoveq r0, #8": 7,
+    "teq r1, #12\nite ne\nmovne r0, #7\nmoveq r0, #8": 8,
+    "cmn r1, #4\nite mi\nmovmi r0, #7\nmovpl r0, #8": 8,
+    "strb r6, [r7, #5]\nldrsb r0, [r7, #5]": 0xFFFFFF81,
+    "strh r6, [r7, #6]\nldrsh r0, [r7, #6]": 0xFFFF9281,
+    "strh r6, [r7, #6]\nldrh r0, [r7, #6]": 0x9281,
+    "str r6, [r7]\nldrb r0, [r7, #1]": 0x92,
+    "str r6, [r7]\nstrb r1, [r7, #1]\nldr r0, [r7]": 0x00830C81,
+    "str r6, [r7, #4]!\nldr r0, [r7]": 0x839281,
+    "str r6, [r7], #4\nldr r0, [r7, #-4]": 0x839281,
+    "str r6, [r7, #12]\nldr r0, [r7, r1]": 0x839281,
+    "str r6, [r7, #20]\nldr r0, [r7, r2, lsl #2]": 0x839281,
+    "str r1, [r7]\nstr r2, [r7, #4]\nldr r0, [r7, #2]": 5 << 16,
+    "strd r1, r6, [r7, #8]\nldr r0, [r7, #12]": 0x839281,
+    "strd r1, r2, [r7, #8]!\nldrd r1, r0, [r7], #4": 5,
+    "stmia r7!, {r1, r2, r6}\nldr r0, [r7, #-8]": 5,
+    "stmia r7, {r1, r2, r6}\nldmia r7, {r3, r4, r5}\nadd r0, r4, r5": 0x839286,
+    "push {r1, r2}\npop {r3, r4}\nmov r0, r4": 5,
+    "vmov s1, r1\nvmov r0, s1": 12,
+    "vmov d3, r1, r2\nvmov r0, s7": 5,
+    "vmov s4, s5, r1, r2\nvmov r0, r3, s5, s4\nadds r0, r3": 17,
+    "vmov s1, r2\nvstr s1, [r7, #4]\nldr r0, [r7, #4]": 5,
+    "str r2, [r7, #4]\nvldr s1, [r7, #4]\nvmov r0, s1": 5,
+    "vmov s1, r2\nvpush {s0, s1}\nldr r0, [sp, #4]\nadd sp, #8": 5,
+    "str r2, [r7, #4]\nvldmia r7!, {s0, s1}\nvmov r0, s1": 5,
+    "ldr r0, [pc, #-8]": 0,
+}
+BEGIN = """
+    movs r1, #12
+    movs r2, #5
+    movw r3, #4
+    movt r3, #32768
+    movs r4, #0
+    movs r5, #40
+    movw r6, #37505
+    movt r6, #131
+    movw r7, #0
+    movt r7, #8192
+"""
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_an_instruction_computes_what_the_manual_says(text):
+    assert followed(f"f:{BEGIN}{text}\nbx lr").registers.values[0] == RESULTS[text] & LOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ldr r0, [r7]",
+        "add r0, r1, r10",
+        "mul r0, r1, r10",
+        "smlad r0, r1, r2, r3",
+        "vmov r0, s9",
+        "vcvt.s32.f32 s1, s1\nvmov r0, s1",
+        "mov r0, #1\nvmrs r0, fpscr",
+        "str r1, [r7]\nstrb r10, [r7, #1]\nldr r0, [r7]",
+        "cmp r10, #1\ncsel r0, r1, r2, eq",
+        "cmp r10, #1\nit eq\nmoveq r0, #2",
+        "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
+        "smull r0, r4, r1, r2",
+        "movs r0, #1\nldrex r0, [r7]",
+    ],
+)
+def test_what_depends_on_data_is_not_known(text):
+    assert followed(f"f:{BEGIN}{text}\nbx lr", 1).registers.values[0] is None
+
+
+def test_an_instruction_that_is_not_followed_changes_no_other_register():
+    values = followed(f"f:{BEGIN}smull r0, r4, r1, r2\nvadd.f32 s1, s2, s3\nvcmp.f32 s1, s2\nbx lr").registers.values
+    assert values[1:4] == [12, 5, 0x80000004] and values[4] is None and values[5:8] == [40, 0x839281, DATA]
+
+
+@pytest.mark.parametrize("text", ["strex r0, r1, [r7]", "ldrsbt r0, [r7]!", "clrm {r0}", "mrc 15, 0, sp, cr0, cr0"])
+def test_what_may_write_memory_or_the_stack_pointer_unseen_is_refused(text):
+    with pytest.raises(Refusal, match="is not followed"):
+        followed(f"f:{BEGIN}{text}\nbx lr")
+
+
+@pytest.mark.parametrize("one", [0, 1, 5, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
+@pytest.mark.parametrize("two", [0, 1, 5, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
+def test_conditions_compare_as_numbers_do(one, two):
+    def signed(number):
+        return number - (1 << 32) if number >> 31 else number
+
+    compared = {
+        "eq": one == two,
+        "ne": one != two,
+        "hs": one >= two,
+        "cs": one >= two,
+        "lo": one < two,
+        "cc": one < two,
+        "hi": one > two,
+        "ls": one <= two,
+        "ge": signed(one) >= signed(two),
+        "lt": signed(one) < signed(two),
+        "gt": signed(one) > signed(two),
+        "le": signed(one) <= signed(two),
+        "mi": bool((one - two) >> 31 & 1),
+        "pl": not (one - two) >> 31 & 1,
+    }
+    flags = ("difference", one, two, 1)
+    assert {name: holds(name, flags) for name in compared} == compared
+    assert holds("vs", flags) == (not -(1 << 31) <= signed(one) - signed(two) < 1 << 31) != holds("vc", flags)
+    total = ("sum", one, two, 0)
+    assert holds("cs", total) == (one + two > LOW) and holds("eq", total) == ((one + two) & LOW == 0)
+    assert all(holds(name, None) is None for name in compared)
+
+
+def test_flags_of_several_ways_are_known_where_they_agree():
+    one, two = ("difference", 5, 3, 1), ("difference", 9, 8, 1)
+    assert joined_flags(one, one) is one and joined_flags(one, None) is None
+    both = joined_flags(one, two)
+    assert flag_bits(both) == (False, False, True, False) and holds("gt", both) is True
+    mixed = joined_flags(one, ("difference", 3, 5, 1))
+    assert flag_bits(mixed) == (None, False, None, False) and holds("ne", mixed) and holds("ge", mixed) is None
+    assert holds("hi", ("bits", None, True, None, None)) is False and holds("ls", ("bits", None, None, False, None)) is True
+
+
+def test_of_a_pointer_that_data_move_the_object_is_known_and_of_a_number_the_bits_that_may_be_set():
+    objects = Objects([Span(100, 120), Span(200, 240)])
+    assert objects.span(120) == Span(100, 120) and objects.span(121) is None and objects.span(99) is None
+    assert objects.near(104, None) == Near(104) == objects.near(None, 104) and objects.near(150, None) is None
+    assert objects.near(Near(200), 4) == Near(200)
+    assert objects.joined(104, 112) == Near(100) and objects.joined(104, 204) is None and objects.joined(7, 7) == 7
+    assert objects.joined(104, None) is None and objects.joined(Near(100), 112) == Near(100)
+    few = Few(3)
+    met = objects.joined(few, 0xFF)
+    assert isinstance(met, Few) and met.most == 8 and objects.joined(few, None) is None
+    assert bits_of(0xF0) == 4 and bits_of(few) == 3 and bits_of(None) is None and bits_of(Near(100)) is None
+    less = combined("and", few, OneLess(few))
+    assert isinstance(less, Few) and less.most == 2 and combined("and", OneLess(one := Few(1)), one) == 0
+    assert bits_of(combined("and", few, OneLess(Few(3)))) == 3
+    assert bits_of(combined("and", None, 0xF1)) == 5 and combined("and", None, None) is None
+    assert bits_of(combined("orr", few, 0xF)) == 7 and combined("orr", few, None) is None and combined("orn", few, 1) is None
+    assert bits_of(combined("bic", few, None)) == 3 and bits_of(combined("bic", None, LOW ^ 6)) == 2
+    assert bits_of(combined("eor", few, few)) == 6 and combined("orr", Few(30), 7) is None
+    assert combined("bic", None, None) is None and bits_of(combined("bic", None, 0)) is None
+
+
+def memory() -> Memory:
+    return Memory(Constants([(64, bytes(range(1, 7)))]), Objects([Span(100, 120), Span(200, 240)]))
+
+
+def test_constants_are_known_to_their_end_and_nothing_else_is():
+    known = memory()
+    assert known.load(64, 4) == 0x04030201 and known.load(68, 2) == 0x0605 and known.load(67, 2) == 0x0504
+    assert known.load(60, 4) is None and known.load(72, 4) is None and known.load(104, 4) is None and known.load(None, 4) is None
+
+
+def test_parts_of_words_are_known_by_themselves():
+    known = memory()
+    known.store(104, 2, 0x1234)
+    assert known.load(104, 2) == 0x1234 and known.load(104, 4) is None and known.load(106, 1) is None
+    known.store(106, 2, 0xABCD)
+    assert known.load(104, 4) == 0xABCD1234 and known.load(105, 2) == 0xCD12
+    known.kill(105, 1)
+    assert known.load(104, 1) == 0x34 and known.load(105, 1) is None and known.load(106, 2) == 0xABCD
+    known.store(110, 4, 0x11223344)
+    assert known.load(110, 4) == 0x11223344 and known.load(112, 2) == 0x1122
+    known.kill(104, 8)
+    assert known.load(106, 2) is None and known.load(112, 2) == 0x1122
+
+
+def test_what_two_ways_stored_is_known_where_they_agree_and_the_ways_do_not_see_each_other():
+    one = memory()
+    one.store(100, 4, 7)
+    one.store(104, 4, 0x01010101)
+    assert one.is_alone
+    two = one.parted()
+    one.store(104, 4, 0x02020202)
+    two.store(108, 4, 10)
+    two.store(100, 1, 7)
+    assert (one.load(104, 4), two.load(104, 4), one.load(108, 4), two.load(108, 4)) == (0x02020202, 0x01010101, None, 10)
+    one.store(112, 2, 5)
+    two.store(112, 2, 5)
+    one.meet(two)
+    one.settle()
+    assert [one.load(at, 4) for at in (100, 104, 108)] == [7, None, None] and one.load(112, 2) == 5 and one.is_alone
+
+
+def test_what_is_stored_somewhere_in_an_object_leaves_other_objects_and_saved_registers_alone():
+    known = memory()
+    known.store(100, 4, 1)
+    known.save(104, 2)
+    known.store(200, 4, 3)
+    known.store(Near(112), 4, 9)
+    assert [known.load(at, 4) for at in (100, 104, 200)] == [None, 2, 3]
+    known.store(104, 4, 4)  # a variable now
+    known.kill(None, 4)
+    assert [known.load(at, 4) for at in (104, 200)] == [None, None]
+
+
+def test_pointers_to_what_the_caller_hands_over_move_and_what_is_touched_is_remembered():
+    known = Memory(Constants([]), Objects([Span(100, 120), Span(200, 240)]), 200)
+    known.store(100, 4, 204)
+    known.store(104, 4, 240)
+    known.store(108, 4, 199)
+    other = known.moved(200, 240, 3)
+    assert [other.load(at, 4) for at in (100, 104, 108)] == [207, 240, 199] and known.load(100, 4) == 204
+    assert known.touched == other.touched == set()
+    for touch in (
+        lambda: known.load(220, 1),
+        lambda: known.store(200, 1, 0),
+        lambda: known.kill(236, 4),
+        lambda: known.load(Near(204), 4),
+    ):
+        touch()
+        assert known.touched == {200}
+        known.touched.clear()
+    known.load(116, 4)
+    assert known.touched == set()
+
+
+@pytest.mark.parametrize("count, known", [(16, [1, 2, 3, 4]), (12, [1, 2, 3, 9]), (10, [1, 2, None, 9]), (0, [9, 9, 9, 9])])
+def test_a_loop_of_vectors_moves_the_words_of_the_elements_that_are_left(count, known):
+    """A copy in a tail-predicated loop, as compilers make of memcpy."""
+    text = f"""
+    f:
+        mov r6, lr
+        movw r0, #0
+        movt r0, #8192
+        add r1, r0, #64
+        movs r2, #9
+        stmia r1, {{r2, r3}}
+        str r2, [r1]
+        str r2, [r1, #4]
+        str r2, [r1, #8]
+        str r2, [r1, #12]
+        movs r2, #1
+        str r2, [r0]
+        movs r2, #2
+        str r2, [r0, #4]
+        movs r2, #3
+        str r2, [r0, #8]
+        movs r2, #4
+        str r2, [r0, #12]
+        movs r2, #{count}
+        wlstp.8 lr, r2, .out | c005f002
+    .loop:
+        vldrb.u8 q0, [r0], #16 | 1e10ecb0
+        vstrb.8 q0, [r1], #16 | 1e10eca1
+        letp lr, .loop
+    .out:
+        bx r6
+    """
+    memory = followed(text).memory
+    found = [memory.load(DATA + 64 + at, 4) for at in range(0, 16, 4)]
+    assert found == known
+
+
+def test_a_vector_whose_elements_are_narrower_in_memory_is_not_known_and_what_it_writes_neither():
+    text = "f:\nmovw r0, #0\nmovt r0, #8192\nstr r1, [r0, #16]\nWHAT\nbx lr"
+    whole = followed(text.replace("WHAT", "vldrw.u32 q0, [r0, #16] | 1f00ed90\nvstrw.32 q0, [r0] | 1f00ed80"), 1, 7).memory
+    assert whole.load(DATA, 4) == 7
+    narrow = followed(text.replace("WHAT", "vstrb.16 q0, [r0, #16] | 0e80ed80"), 1, 7).memory
+    assert narrow.load(DATA + 16, 4) is None
+    scattered = followed(text.replace("WHAT", "vstrb.16 q0, [r0, q1] | 0e80ec80"), 1, 7).memory
+    assert scattered.load(DATA + 16, 4) is None

@@ -4,10 +4,10 @@
     python -m tools.step_lengths measure FILE.jsonl BOARD MAX_STEP MODEL...
     python -m tools.step_lengths fit FILE.jsonl...
 
-`measure` builds each model in steps, counts them exactly on the emulated board, and appends a line for each layer: what it
-measures, and the longest of its steps. Layers that cannot be cut as finely are measured as they are. `fit` finds for each kernel
-the smallest numbers that lie above all that was measured (a linear program), and writes the tables. Models, boards and steps of
-many kinds make better tables; which of them are kept aside to judge by is for whoever calls.
+`measure` builds each model in steps, counts them exactly on the emulated board, bounds them for any input, and appends a line for
+each layer: what it measures, and the longest of its steps. Layers that cannot be cut as finely are measured as they are. `fit`
+finds for each kernel the smallest numbers that lie above all that was measured (a linear program), and writes the tables. Models,
+boards and steps of many kinds make better tables; which of them are kept aside to judge by is for whoever calls.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ import numpy
 from aidge_build import placement, stepping
 from aidge_build.boards import load_board
 from aidge_build.cascade.row_layer import RowLayer
+from aidge_build.cli.longest import step_bounds
 from aidge_build.compile import build_program
 from aidge_build.contract.length import LENGTHS, measures
 from aidge_build.contract.spec import NodeView
+from aidge_build.elf import read_claims, read_image
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.installed import kernel_folder
@@ -81,14 +83,19 @@ def measured(model: str, board: str, max_step: int) -> list[Row]:
     add_model_arguments(parser)
     program = build_program(load(parser.parse_args([model, "--board", board, "--max-step", str(max_step)]), "model"))
     with tempfile.TemporaryDirectory() as folder:
-        result = execute(program, load_board(board), random_vectors(program.view, 1, seed=0), Path(folder)).result
+        execution = execute(program, load_board(board), random_vectors(program.view, 1, seed=0), Path(folder))
+        image = read_image(execution.elf)
+        bounds = step_bounds(execution.elf, image, read_claims(image))
+    result, longest = execution.result, defaultdict[str, int](int)
+    for step in (step for bound in bounds for step in bound.steps):
+        longest[step.layer] = max(longest[step.layer], step.instructions)
     rows = []
     for layer, count in zip(program.layers, result.layers, strict=True):
         tensors = [*(tensor for tensor in layer.inputs if tensor is not None), *layer.outputs]
         row = {"library": layer.kernel.library, "kernel": layer.kernel.name, "op": layer.node.type}
         row |= {"type": layer.outputs[0].dtype.name, "dims": [list(tensor.dims) for tensor in tensors]}
         row |= {"has_fpu": "fpu" in load_board(board).features, "measures": of_layer(program, layer)}
-        rows += [{**row, "instructions": count.longest_step}] if count.longest_step else []
+        rows += [{**row, "instructions": max(count.longest_step, longest[layer.symbol])}] if count.longest_step else []
     return rows
 
 

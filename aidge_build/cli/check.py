@@ -20,6 +20,7 @@ from aidge_build.cli.linked import (
     memories,
     stack_of,
 )
+from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.agreed import agreed_upon
@@ -83,6 +84,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     uses, homeless = region_use(image, regions)
     core = core_of(arguments, image)
     stack = stack_of(elf, image, claims, core, required=arguments.max_stack is not None)
+    bounds = step_bounds(elf, image, claims, core)
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     findings = in_order(
         [
@@ -92,16 +94,18 @@ def run(arguments: argparse.Namespace) -> Outcome:
             *check_dma(image, claims, named, cache_line_of(arguments), regions),
             *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
+            *bound_findings(bounds),
         ]
     )
     failed = any(finding.severity == ERROR for finding in findings)
     data = _as_json(image, claims, uses, stack, findings) | {"memories_of": known.source, "code": _code_as_json(code)}
+    data |= {"steps": bound_data(bounds)}
     if arguments.out:
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
-    lines = _lines(elf, claims, kept, uses, code, stack, shown)
+    lines = _lines(elf, claims, kept, uses, code, stack, bound_lines(bounds, {}), shown)
     if not known.source and not (core and core.is_native):
         how = f"link with -Wl,-Map={elf.stem}.map, beside the program, or name --board or --region"
         lines.append(f"{elf}: memories not known: {as_typed(how)}")
@@ -231,6 +235,7 @@ def _lines(
     uses: tuple[RegionUse, ...],
     code: CodeProof,
     stack: StackUse | None,
+    steps: list[str],
     findings: tuple[Finding, ...],
 ) -> list[str]:
     lines = []
@@ -246,7 +251,7 @@ def _lines(
             share = 100 * use.used_bytes / use.region.length_bytes
             lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
     lines += [f"       {line}" for line in _code_text(code)]
-    lines += [f"       {line}" for line in (_stack_text(stack) if stack else ())]
+    lines += [f"       {line}" for line in (*(_stack_text(stack) if stack else ()), *steps)]
     return lines + [replace(finding, special_hint=as_typed(finding.hint)).line(elf) for finding in findings]
 
 

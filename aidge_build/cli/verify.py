@@ -16,6 +16,7 @@ from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
 from aidge_build.cli.groups import PROVE
+from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.replayed import (
     add_replay_arguments,
@@ -28,9 +29,12 @@ from aidge_build.cli.replayed import (
 )
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.compile import build_program
+from aidge_build.elf import read_claims, read_image
+from aidge_build.elf.findings import ERROR
 from aidge_build.emit.record import record_functions
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
+from aidge_build.longest import StepsBound
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
@@ -116,11 +120,18 @@ def run(arguments: argparse.Namespace) -> Outcome:
             first = _first_layer(program, meant, trace)
         if samples and partners:
             beside = compare_with_float(program, partners, samples, vectors, trace, arguments.least_sqnr)
+        bounds = _step_bounds(execution.elf, program)
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)
     text = _lines(arguments, data, passed)
-    text += step_lines(execution.result, execution.result.runs, {layer.symbol: layer.node.name for layer in program.layers})
+    names = {layer.symbol: layer.node.name for layer in program.layers}
+    text += [*step_lines(execution.result, execution.result.runs, names), *bound_lines(bounds, names)]
+    found = list(bound_findings(bounds))
+    text += [finding.line(arguments.model) for finding in found]
+    passed = passed and not any(finding.severity == ERROR for finding in found)
+    if bounds:
+        data["step_bounds"] = bound_data(bounds)
     too_long = step_finding(execution.result, program.options.max_step)
     if too_long:
         text.append(too_long.line(arguments.model))
@@ -152,6 +163,14 @@ def _float_model(arguments: argparse.Namespace) -> Path | None:
 def _stored(samples: LabelledSet, program: Program) -> Vectors:
     """Real values are quantized as the firmware's inputs want it."""
     return {name: fed(samples, name, program.view.tensor(name), None) for name in program.view.given}
+
+
+def _step_bounds(elf: Path, program: Program) -> tuple[StepsBound, ...]:
+    """What the text of the program says of steps; () where the model runs in one piece."""
+    if not program.options.max_step:
+        return ()
+    image = read_image(elf)
+    return step_bounds(elf, image, read_claims(image))
 
 
 def _first_layer(program: Program, meant: Vectors, trace: Vectors) -> dict | None:

@@ -88,7 +88,12 @@ RULES = {
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"
     ),
     "INS02": Rule(
-        "a step of an inference takes more instructions than the model promises", "a smaller max_step cuts layers finer"
+        "a step of an inference takes, or may take, more instructions than the model promises",
+        "a smaller max_step cuts layers finer",
+    ),
+    "INS03": Rule(
+        "no bound of a step can be proved for all inputs",
+        "data decide how often a loop comes round: count with vectors of both ends (`aidge-build run`, `verify`)",
     ),
     "NOTE": Rule(
         "the program holds no claim of a model", "does it call a generated model? Its linker script must keep .note.aidge"

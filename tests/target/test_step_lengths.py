@@ -31,4 +31,6 @@ def test_no_step_of_a_model_is_longer_than_was_asked_for(name, board, limit):
     assert result.exit_code == 0 and result.json["differing_values"] == 0, result
     steps = result.json["steps"]
     assert 0 < steps["longest"] <= limit == steps["max_step"]
+    (bound,) = result.json["step_bounds"]
+    assert steps["longest"] <= bound["longest"] <= limit and len(bound["steps"]) == steps["count"] // int(count), bound["refused"]
     assert result.json["instructions_per_inference"] < steps["longest"] * steps["count"]

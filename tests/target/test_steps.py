@@ -94,9 +94,14 @@ def test_where_steps_wait_is_in_the_claim_and_a_step_that_is_too_long_is_a_faile
     other = aidge_build("run", elf, "--board", board.name, "--json", "--emulator", "qemu")
     assert ran.json["steps"] == other.json["steps"], other
     assert ran.exit_code == 0 and 0 < ran.json["steps"]["longest"] <= 90_000, ran
-    longest = ran.json["steps"]["longest"]  # the same program, which now promises less than it keeps
+    (bound,) = aidge_build("check", elf, "--board", board.name, "--json").json["steps"]
+    longest = ran.json["steps"]["longest"]
+    assert longest <= bound["longest"] <= 90_000 and f"at most {bound['longest']:,} instructions for any input" in checked.stdout
+    # The same program, which now promises less than it keeps.
     elf.write_bytes(elf.read_bytes().replace(b'"max_step":90000', b'"max_step":%05d' % (longest - 1)))
     ran = aidge_build("run", elf, "--board", board.name)
     assert ran.exit_code == 1 and f"error INS02: a step takes {longest:,} instructions, at most {longest - 1:,}" in ran.stdout, (
         ran
     )
+    checked = aidge_build("check", elf, "--board", board.name)
+    assert checked.exit_code == 1 and f"error INS02: a step of net may take {bound['longest']:,} instructions" in checked.stdout

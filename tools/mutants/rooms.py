@@ -75,6 +75,14 @@ ROOMS = (
         ),
     ),
     Room(
+        "longest",
+        (
+            "tests/unit/test_longest_*.py",
+            "tests/target/test_longest_measured.py",
+            "tests/target/test_step_lengths.py",
+        ),
+    ),
+    Room(
         "memory",
         (
             "tests/unit/test_memory_*.py",

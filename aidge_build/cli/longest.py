@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Steps that were followed through the text of a program: how long each may be, whatever the data are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from aidge_build.cores import THUMB, Core, core_of_machine
+from aidge_build.elf import Claim, Image, read_disassembly
+from aidge_build.elf.findings import ERROR, WARNING, Finding
+from aidge_build.errors import MissingTool
+from aidge_build.longest import StepsBound, bound_steps
+from aidge_build.toolchain import disassemble
+
+
+def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None = None) -> tuple[StepsBound, ...]:
+    """The bounds of all models that run in steps; () for programs whose code is not that of a Cortex-M. `core`: by default one of
+    those that such programs run on."""
+    promised = [claim for claim in claims if claim.max_step]
+    core = core or core_of_machine(image.machine)
+    if not promised or core is None or core.stack != THUMB:
+        return ()
+    try:
+        instructions = read_disassembly(disassemble(elf, core, image.architecture))
+    except MissingTool as error:
+        return tuple(StepsBound(claim.model, claim.max_step, (), error.what) for claim in promised)
+    return tuple(bound_steps(image, instructions, claim) for claim in promised)
+
+
+def bound_findings(bounds: Sequence[StepsBound]) -> Iterator[Finding]:
+    """INS02: a step may be longer than the model promises. INS03: nobody knows."""
+    for bound in bounds:
+        over = [step for step in bound.steps if step.instructions > bound.max_step]
+        if over:
+            worst = max(over, key=lambda step: step.instructions)
+            where = f", in {worst.layer}" if worst.layer else ""
+            smaller = bound.max_step * bound.max_step * 95 // (worst.instructions * 100)
+            yield Finding(
+                "INS02",
+                ERROR,
+                f"a step of {bound.model} may take {worst.instructions:,} instructions for some input{where}, at most "
+                f"{bound.max_step:,} are promised",
+                f"data decide ways through this layer's code: --max-step {smaller} cuts layers finer, so that steps of "
+                f"{bound.max_step:,} are kept",
+            )
+        if bound.reason:
+            known = f" of step {len(bound.steps) + 1:,}" if bound.steps else ""
+            yield Finding("INS03", WARNING, f"no bound{known} of {bound.model} can be proved: {bound.reason}")
+
+
+def bound_lines(bounds: Sequence[StepsBound], names: Mapping[str, str]) -> list[str]:
+    """`steps of kws: 88, at most 34,562 instructions for any input, in 'conv_3'`; `names` are those of layers by symbol."""
+    lines = []
+    for bound in bounds:
+        longest = bound.longest
+        if longest is not None:
+            where = f", in '{names.get(longest.layer, longest.layer)}'" if longest.layer else ""
+            most = f"at most {longest.instructions:,} instructions for any input"
+            most += " and the weights of the program" if bound.of_weights else ""
+            lines.append(f"steps of {bound.model}: {len(bound.steps):,}, {most}{where}")
+    return lines
+
+
+def bound_data(bounds: Sequence[StepsBound]) -> list[dict]:
+    """The same for programs."""
+    return [
+        {
+            "model": bound.model,
+            "max_step": bound.max_step,
+            "longest": bound.longest.instructions if bound.longest else None,
+            "refused": bound.reason,
+            "steps": [{"layer": step.layer, "instructions": step.instructions} for step in bound.steps],
+        }
+        for bound in bounds
+    ]

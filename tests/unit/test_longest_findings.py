@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""What is said of steps: a promise that may be broken is an error, a step without a bound a warning, and claims nothing."""
+
+from __future__ import annotations
+
+from aidge_build.cli.longest import bound_data, bound_findings, bound_lines
+from aidge_build.longest import StepBound, StepsBound
+
+STEPS = (StepBound("net_conv", 900), StepBound("", 1000), StepBound("net_pool", 700))
+
+
+def test_bounds_within_the_promise_are_one_line_and_no_finding():
+    bound = StepsBound("net", 1000, STEPS)
+    assert list(bound_findings([bound])) == []
+    assert bound_lines([bound], {}) == ["steps of net: 3, at most 1,000 instructions for any input"]
+    named = StepsBound("net", 1000, STEPS[:1])
+    assert bound_lines([named], {"net_conv": "conv"}) == ["steps of net: 1, at most 900 instructions for any input, in 'conv'"]
+    replaceable = StepsBound("net", 1000, STEPS[:1], of_weights=True)
+    most = "at most 900 instructions for any input and the weights of the program, in 'net_conv'"
+    assert bound_lines([replaceable], {}) == [f"steps of net: 1, {most}"]
+    assert bound_data([named])[0] == {
+        "model": "net",
+        "max_step": 1000,
+        "longest": 900,
+        "refused": "",
+        "steps": [{"layer": "net_conv", "instructions": 900}],
+    }
+
+
+def test_a_step_that_may_be_longer_than_promised_is_an_error_with_the_longest_and_what_helps():
+    (finding,) = bound_findings([StepsBound("net", 800, STEPS[:1] + STEPS[2:])])
+    assert (finding.code, finding.severity) == ("INS02", "error")
+    assert finding.text == "a step of net may take 900 instructions for some input, in net_conv, at most 800 are promised"
+    assert "--max-step 675 cuts layers finer" in finding.hint
+
+
+def test_a_step_without_a_bound_is_a_warning_and_no_length_is_claimed():
+    bound = StepsBound("net", 1000, STEPS, "how often the loop at f comes round depends on data")
+    (finding,) = bound_findings([bound])
+    assert (finding.code, finding.severity) == ("INS03", "warning")
+    assert finding.text == "no bound of step 4 of net can be proved: how often the loop at f comes round depends on data"
+    assert bound.longest is None and bound_lines([bound], {}) == [] and bound_data([bound])[0]["longest"] is None
+    (finding,) = bound_findings([StepsBound("net", 1000, (), "objdump is not on this machine")])
+    assert finding.text == "no bound of net can be proved: objdump is not on this machine"

@@ -20,21 +20,18 @@ class Constants:
 
     def __init__(self, parts: Iterable[tuple[int, bytes]]):
         self._parts = sorted(parts)
-        self._known: dict[int, int | None] = {}
+        self._known: dict[int, _Word] = {}
 
-    def word(self, at: int) -> int | None:
-        """The word at a multiple of four."""
+    def word(self, at: int) -> _Word:
+        """What is known of the word at a multiple of four: other things may begin in the same one."""
         if at not in self._known:
-            self._known[at] = self._read(at)
+            found = tuple(map(self._byte, range(at, at + 4)))
+            self._known[at] = None if found == (None,) * 4 else found if None in found else _number(found)
         return self._known[at]
 
-    def _read(self, at: int) -> int | None:
-        for first, content in self._parts:
-            if first <= at and at + 4 <= first + len(content):
-                return int.from_bytes(content[at - first : at - first + 4], "little")
-            if first <= at < first + len(content):
-                return int.from_bytes(content[at - first :].ljust(4, b"\0"), "little")  # nothing lies behind it
-        return None
+    def _byte(self, at: int) -> _Part:
+        inside = (content[at - first] for first, content in self._parts if first <= at < first + len(content))
+        return next(inside, None)
 
 
 class Memory:

@@ -212,6 +212,9 @@ def memory() -> Memory:
 def test_constants_are_known_to_their_end_and_nothing_else_is():
     known = memory()
     assert known.load(64, 4) == 0x04030201 and known.load(68, 2) == 0x0605 and known.load(67, 2) == 0x0504
+    assert known.load(68, 4) is None and known.load(70, 1) is None
+    both = Memory(Constants([(64, b"ab"), (66, b"cd"), (71, b"e")]), Objects([]))
+    assert both.load(64, 4) == 0x64636261 and both.load(71, 1) == 0x65 and both.load(68, 4) is None
     assert known.load(60, 4) is None and known.load(72, 4) is None and known.load(104, 4) is None and known.load(None, 4) is None
 
 

@@ -24,6 +24,7 @@ class Memory:
 
     @property
     def end(self) -> int:
+        """The first address behind it."""
         return self.origin + self.length_bytes
 
 

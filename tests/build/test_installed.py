@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import venv as venv_module
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,17 @@ def venv(wheel) -> Path:
     """A fresh environment with the wheel; what it depends on is that of the tests."""
     folder = wheel.parent / "venv"
     venv_module.create(folder, with_pip=False, symlinks=True)
-    words = ("--python", folder / "bin/python", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check", wheel)
+    words = (
+        "--python",
+        folder / "bin/python",
+        "install",
+        "-q",
+        "--no-compile",
+        "--no-deps",
+        "--no-index",
+        "--disable-pip-version-check",
+        wheel,
+    )
     subprocess.run([sys.executable, "-m", "pip", *words], check=True)
     next(folder.glob("lib/python*/site-packages")).joinpath("tests.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return folder
@@ -85,6 +96,17 @@ def test_the_wheel_says_that_it_is_typed(installed):
     assert (installed / "aidge_build" / "py.typed").is_file()
 
 
+def test_no_time_and_no_order_of_a_folder_is_in_the_wheel(wheel):
+    with zipfile.ZipFile(wheel) as made:
+        entries = made.infolist()
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+    own = [entry.filename for entry in entries if ".dist-info/" not in entry.filename]
+    assert own == sorted(own, key=lambda name: [*((1, part) for part in name.split("/")[:-1]), (0, name)]) and {
+        entry.external_attr >> 16 & 0o777 for entry in entries
+    } <= {0o644, 0o755, 0o664, 0o775}
+
+
+@pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="AIDGE_STRESS=1 builds the wheel twice")
 def test_the_same_files_make_the_same_wheel_whenever_they_were_written(wheel, tmp_path):
     source = copy_of_checkout(tmp_path / "another place")
     os.utime(source / "setup.py", (1_000_000_000, 1_000_000_000))

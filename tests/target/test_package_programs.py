@@ -12,6 +12,7 @@ import numpy
 from aidge_build.boards import Board, load_board
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program
+from tests.command import aidge_build
 from tests.models import model
 from tests.packaged import packaged
 from tests.programs import needs_cross_compiler, needs_cross_cplusplus, needs_riscv
@@ -144,6 +145,23 @@ def test_a_self_test_counts_the_values_that_differ_and_says_when_the_model_refus
         subprocess.run(["cc", "-O0", *sorted(folder.glob("*.c")), "-lm", "-o", tmp_path / "app"], check=True)
         done = subprocess.run([tmp_path / "app"], capture_output=True, text=True)
         assert done.returncode == 1 and done.stdout == f"hello: {expected} differing values\n"
+
+
+def test_kernels_in_cplusplus_go_only_where_their_ecosystem_compiles_them(tmp_path):
+    """The page of a plain package says how: its line is typed as it stands there."""
+    (tmp_path / "hello.onnx").write_bytes(small_model())
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "library.toml").write_text('name = "mine"\nlanguage = "c++"\n')
+    words = ("--kernel-path", tmp_path / "library", "--lib", "mine,ref")
+    folder = packaged("plain", tmp_path / "hello.onnx", tmp_path, *words)
+    (line,) = re.findall(r"^    (c\S+ .*) && (\S+)$", (folder / "README.md").read_text(), re.M)
+    assert (folder / "hello.cpp").is_file() and line[0].startswith("c++ ")
+    subprocess.run(line[0], shell=True, cwd=folder, check=True)
+    done = subprocess.run([folder / "model_hello"], capture_output=True, text=True, check=True)
+    assert done.stdout == "hello: 0 differing values\n"
+    for target in ("rust", "micropython", "cubemx"):
+        refused = aidge_build("package", tmp_path / "hello.onnx", "--for", target, "--out", tmp_path / target, *words)
+        assert refused.exit_code == 2 and "cannot hold C++" in refused.stderr
 
 
 ARDUINO = """

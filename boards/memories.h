@@ -14,7 +14,10 @@ extern const struct cleared aidge_cleared_first[], aidge_cleared_end[];
 extern const struct clock aidge_clocks_first[] __attribute__((weak)), aidge_clocks_end[] __attribute__((weak));
 extern void (*const aidge_constructors_first[])(void), (*const aidge_constructors_end[])(void);
 
-static inline void aidge_switch_on_clocks(void)
+/* Always inlined: a bound of the stack is found where a loop and the table that it goes through are in one function. */
+#define AIDGE_START_UP static inline __attribute__((always_inline)) void
+
+AIDGE_START_UP aidge_switch_on_clocks(void)
 {
     for (const struct clock *clock = aidge_clocks_first; clock < aidge_clocks_end; clock++) {
         *clock->control |= clock->bits;
@@ -22,7 +25,7 @@ static inline void aidge_switch_on_clocks(void)
     }
 }
 
-static inline void aidge_fill_memories(void)
+AIDGE_START_UP aidge_fill_memories(void)
 {
     for (const struct copied *range = aidge_copied_first; range < aidge_copied_end; range++) {
         const uint32_t *from = range->from;
@@ -35,7 +38,7 @@ static inline void aidge_fill_memories(void)
     }
 }
 
-static inline void aidge_construct(void)
+AIDGE_START_UP aidge_construct(void)
 {
     for (void (*const *constructor)(void) = aidge_constructors_first; constructor < aidge_constructors_end; constructor++)
         (*constructor)();

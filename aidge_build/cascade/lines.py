@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from aidge_build.cascade.cascade import Cascade, Line, Stock
 from aidge_build.contract.spec import Demands
@@ -95,12 +96,12 @@ def _line(buffer: Buffer, line: Line, run: Run) -> Buffer:
     rows = [line.reached.get(name, 0) for name in run.cascade.nodes]
     live = [place for place, count in enumerate(rows) if count]
     first, last = run.first + live[0], run.first + live[-1] + 1
+    highs = [max(1, count * line.row_bytes) for count in rows[live[0] : live[-1] + 1]]  # a byte where none is needed: no gap
     windows: list[Window] = []
-    for place in range(live[0], live[-1] + 1):
-        high = max(1, rows[place] * line.row_bytes)  # a byte where none is needed: windows leave no gap
-        step = run.first + place
-        if windows and windows[-1].high_bytes == high:
-            step = windows.pop().first
-        windows.append(Window(step, run.first + place + 1, 0, high))
+    step = first
+    for high, steps in groupby(highs):
+        following = step + len(list(steps))
+        windows.append(Window(step, following, 0, high))
+        step = following
     kept = () if len(windows) == 1 else tuple(windows)
     return Buffer(buffer.name, line.size_bytes, buffer.alignment, first, last, "activation", kept)

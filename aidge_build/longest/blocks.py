@@ -169,7 +169,8 @@ class Blocks:
     def _switch(self, instruction: Instruction, name: str) -> End:
         """A jump by a table behind it; all of its entries where the index is not known."""
         table, width = instruction.next, 1 if name == "tbb" else 2
-        base, words, _ = memory_operand(instruction.operands[0])
+        (operand,) = instruction.operands
+        base, words, _ = memory_operand(operand)
         index = reader(instruction, words[:1])
         targets = self._tables.get(instruction.address)
         if base != "pc" or index is None or targets is None:

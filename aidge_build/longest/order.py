@@ -60,7 +60,7 @@ class Order:
         return _position(ranks, counts)
 
     def _label(self, node: int) -> _Label:
-        return self._labels.get(node, ((1 << 32, node), (0,)))
+        return self._labels.get(node, ((len(self._labels), node), (0,)))
 
 
 def _position(ranks: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
 from tests.command import aidge_build
-from tests.programs import needs_cross_compiler, needs_qemu
+from tests.programs import EXAMPLE_MODELS, needs_cross_compiler, needs_qemu
 from tests.shared import int8_model, vectors
 
 BOARDS = ("stm32f4", "mps3-an547")
 MODELS = ("ad_toycar", "ic_resnet8", "kws_dscnn", "sww_dscnn1d", "vww_mobilenet025")
 SOME = [("ad_toycar", "stm32f4", 20_000)]
 ALL = [(name, board, limit) for name in MODELS for board in BOARDS for limit in (20_000, 50_000, 200_000)]
-TOO_FINE = {("ic_resnet8", "stm32f4", 20_000)}  # one row of four channels of its widest layer is longer
 
 
 @needs_cross_compiler
@@ -25,12 +25,17 @@ def test_no_step_of_a_model_is_longer_than_was_asked_for(name, board, limit):
     count = "2" if "AIDGE_STRESS" in os.environ else "1"
     words = ("--board", board, "--io-data", vectors(name), "--perturb", count, "--max-step", str(limit), "--json")
     result = aidge_build("verify", int8_model(name), *words)
-    if (name, board, limit) in TOO_FINE:
-        assert result.exit_code == 2 and "whose smallest piece is one row" in result.stdout, result
-        return
     assert result.exit_code == 0 and result.json["differing_values"] == 0, result
     steps = result.json["steps"]
     assert 0 < steps["longest"] <= limit == steps["max_step"]
     (bound,) = result.json["step_bounds"]
     assert steps["longest"] <= bound["longest"] <= limit and len(bound["steps"]) == steps["count"] // int(count), bound["refused"]
     assert result.json["instructions_per_inference"] < steps["longest"] * steps["count"]
+
+
+def test_what_cannot_be_cut_as_finely_is_refused_with_the_layer_and_what_is_possible(tmp_path):
+    words = ("compile", EXAMPLE_MODELS["digits.onnx"], "--out", tmp_path, "--board", "stm32f4", "--max-step")
+    refused = aidge_build(*words, 2_000)
+    assert refused.exit_code == 2 and "no step of 2,000 computes it" in refused.stderr, refused
+    possible = re.search(r"--max-step (\d+) is possible", refused.stderr)
+    assert possible and int(possible[1]) > 2_000, refused

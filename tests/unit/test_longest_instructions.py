@@ -70,6 +70,8 @@ RESULTS = {
     "cmn r1, #4\nite mi\nmovmi r0, #7\nmovpl r0, #8": 8,
     "strb r6, [r7, #5]\nldrsb r0, [r7, #5]": 0xFFFFFF81,
     "strh r6, [r7, #6]\nldrsh r0, [r7, #6]": 0xFFFF9281,
+    "str r6, [r7]\nldrsb r0, [r7, #1]": 0xFFFFFF92,
+    "lsls r0, r3, #0\nldrsb r0, [r7, #3]\nstr r3, [r7]\nldrsb r0, [r7, #3]": 0xFFFFFF80,
     "strh r6, [r7, #6]\nldrh r0, [r7, #6]": 0x9281,
     "str r6, [r7]\nldrb r0, [r7, #1]": 0x92,
     "str r6, [r7]\nstrb r1, [r7, #1]\nldr r0, [r7]": 0x00830C81,
@@ -126,6 +128,11 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "cmp r10, #1\nit eq\nmoveq r0, #2",
         "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
         "smull r0, r4, r1, r2",
+        "and r0, r1, s1",
+        "add r0, r1, s1",
+        "mul r0, r1, s1",
+        "lsls r0, r1, s1",
+        "uxtab r0, r1, s1",
         "movs r0, #1\nldrex r0, [r7]",
     ],
 )
@@ -327,3 +334,7 @@ def test_a_vector_whose_elements_are_narrower_in_memory_is_not_known_and_what_it
     assert narrow.load(DATA + 16, 4) is None
     scattered = followed(text.replace("WHAT", "vstrb.16 q0, [r0, q1] | 0e80ec80"), 1, 7).memory
     assert scattered.load(DATA + 16, 4) is None
+    anywhere = followed(text.replace("WHAT", "vstrw.32 q0, [q1, #4] | 1e01fd82"), 1, 7).memory
+    assert anywhere.load(DATA + 16, 4) is None
+    gathered = followed(text.replace("WHAT", "vldrw.u32 q0, [q1, #4] | 1e01fd92"), 1, 7)
+    assert gathered.memory.load(DATA + 16, 4) == 7 and gathered.registers.values[16:20] == [None] * 4

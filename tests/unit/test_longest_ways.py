@@ -362,4 +362,36 @@ def test_ways_in_loops_are_ordered_by_how_often_they_came_round():
     behind = order.moved(order.moved(again, 2, 3), 3, 4)
     assert again < behind < order.moved(behind, 4, 1) == (1, 1, 0)
     assert order.moved(order.moved(behind, 4, 1), 1, 5) == (2,) == order.begin(5)
-    assert order.begin(77) > order.begin(5)  # what the text did not show comes last
+    assert order.begin(77) == (6, 0, 77) > order.begin(5)  # what the text did not show comes last
+
+
+def test_ways_of_a_function_that_one_way_calls_meet_in_each_turn_of_its_loops():
+    text = """
+    f:
+        push {r4, lr}
+        movs r4, #2
+    .twice:
+        ldr r1, [r0]
+        cmp r1, #0
+        beq .without
+        bl g
+    .without:
+        subs r4, #1
+        bne .twice
+        pop {r4, pc}
+    g:
+        movs r2, #3
+    .next:
+        ldr r1, [r0]
+        cmp r1, #7
+        beq .rare
+    .back:
+        subs r2, #1
+        bne .next
+        bx lr
+    .rare:
+        movs r3, #1
+        movs r3, #2
+        b .back
+    """
+    assert longest(text, ARRAY) == 2 + 2 * (4 + 1 + 3 * (3 + 3 + 2) + 1 + 2) + 1

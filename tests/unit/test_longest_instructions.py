@@ -338,3 +338,16 @@ def test_a_vector_whose_elements_are_narrower_in_memory_is_not_known_and_what_it
     assert anywhere.load(DATA + 16, 4) is None
     gathered = followed(text.replace("WHAT", "vldrw.u32 q0, [q1, #4] | 1e01fd92"), 1, 7)
     assert gathered.memory.load(DATA + 16, 4) == 7 and gathered.registers.values[16:20] == [None] * 4
+
+
+def test_a_sum_with_a_pointer_stays_in_its_object_and_a_difference_from_one_does_not():
+    text = f"f:{BEGIN}WHAT\nbx lr"
+    for what, expected in (
+        ("add r0, r7, r10", Near(DATA)),
+        ("add r0, r10, r7", Near(DATA)),
+        ("sub r0, r7, r10", Near(DATA)),
+        ("sub r0, r10, r7", None),
+        ("rsb r0, r10, r7", None),
+        ("add r0, r10, r1", None),
+    ):
+        assert followed(text.replace("WHAT", what)).registers.values[0] == expected, what

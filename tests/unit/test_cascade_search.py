@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
 
+import numpy
 import pytest
 from test_cascades import cascaded
 
@@ -38,6 +39,17 @@ def test_of_many_chains_the_shortest_half_is_tried_and_others_of_all_lengths_up_
 def test_a_layer_without_rows_at_both_ends_is_none_by_rows():
     view, _ = import_onnx(model("y = Relu(x)", inputs="float[4,8] x", outputs="float[4,8] y"), "n", builtin_operators(), {}, {})
     assert RowLayer.of(NodeView.of(view, view.nodes[0])) is None
+
+
+def test_rows_that_a_layer_cannot_compute_apart_have_no_band_read_nothing_and_are_cut_nowhere():
+    text = 'y = Resize<coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor">(x, none, scales)'
+    constants = {"scales": numpy.array([1, 1, 2, 2], numpy.float32), "none": numpy.zeros(0, numpy.float32)}
+    made = model(text, inputs="float[1,1,4,4] x", outputs="float[1,1,8,8] y", constants=constants)
+    view, _ = import_onnx(made, "n", builtin_operators(), {}, {})
+    layer = RowLayer.of(NodeView.of(view, view.nodes[0]))
+    assert layer.multiple == 2 and (layer.most_rows(1), layer.most_rows(3), layer.most_rows(9)) == (2, 4, 8)
+    assert layer.band(1, 3) is None and layer.reads(1, 3) is None and layer.cut(1, 2) is None
+    assert layer.reads(2, 6) == {"x": (1, 3)} and layer.cut(2, 4) == ((0, 2), (2, 6), (6, 8))
 
 
 @pytest.mark.parametrize("agree", [True, False])

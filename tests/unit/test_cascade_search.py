@@ -18,7 +18,7 @@ from aidge_build.cascade.question import Question
 from aidge_build.cascade.row_layer import RowLayer
 from aidge_build.cascade.search import _some
 from aidge_build.cascade.widening import MOST_AHEAD, widened
-from aidge_build.cascade.words import layers_of
+from aidge_build.cascade.words import layers_of, saved
 from aidge_build.contract.call import Call
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.importers.onnx_importer import import_onnx
@@ -131,3 +131,10 @@ def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
 
 def test_a_cascade_in_a_message_is_its_first_and_its_last_layer():
     assert layers_of(Cascade(("one", "two", "three"), {}, {}, ())) == "'one' to 'three' (3 layers)"
+
+
+def test_without_cascades_or_with_layers_that_are_merely_cut_nothing_is_saved_and_nothing_said():
+    cascade = Cascade(("one", "two"), {}, {}, (), beyond=7)
+    cut = replace(cascade, permits={(0, 1): Demands()})
+    assert saved((), 5, 9) == [] and saved((cut,), 5, 9) == []
+    assert len(saved((cut, cascade), 5, 9)) == 2 and "5 B instead of 9 B" in saved((cascade,), 5, 9)[-1]

@@ -8,12 +8,16 @@ import importlib.util
 import re
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from aidge_build import machine
 from aidge_build.errors import MissingTool
+
+PYTHON_OF_DEBIAN_12 = "3.11.2"
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -148,6 +152,15 @@ def test_the_lock_names_no_registry_and_has_a_hash_for_every_package():
     assert not re.search(r"https?:|file://|--index|--extra-index|--find-links|--trusted", text)
     for package in re.split(r"\n(?=[a-z0-9_.-]+==)", text)[1:]:
         assert "--hash=sha256:" in package, package
+
+
+def test_every_locked_package_takes_the_python_of_debian_12():
+    refused = [
+        f"{one.name}: {one.metadata['Requires-Python']}"
+        for one in distributions()
+        if not SpecifierSet(one.metadata["Requires-Python"] or "").contains(PYTHON_OF_DEBIAN_12)
+    ]
+    assert refused == []
 
 
 def test_a_failed_step_of_the_set_up_is_one_line(bootstrap, tmp_path, monkeypatch):

@@ -60,7 +60,6 @@ HINTS = {
     "STATE": "docs/c-api.md says what a state is: --state OUTPUT=INPUT, of the same dims and type",
     "SEMIHOSTING": "link the program with --specs=rdimon.specs, or for another board",
     "SPEC": "docs/kit.md describes specs",
-    "STK02": "name the program that was linked for a Cortex-M",
     "TEMPLATE": "docs/export-api.md says which names a template is given",
     "TENSOR": _CHECKED,
     "TOOLCHAIN": "aidge-build doctor lists what this machine lacks",

@@ -12,7 +12,6 @@ from aidge_build.devices.device import CODE, Device, Memory, joined
 from aidge_build.errors import AidgeError
 
 _LEVELS = {"family": "Dfamily", "subFamily": "DsubFamily", "device": "Dname", "variant": "Dvariant"}
-_CORES = {"cortex-m0+": "cortex-m0plus", "cortex-m35p": "cortex-m35p"}
 _ABSENT = ("0", "no_fpu", "no_dsp", "no_mve")
 _NAMES_SHOWN = 8
 
@@ -87,10 +86,9 @@ def _device(path: Levels, core: str, where: str) -> Device:
         for found in _merged(path, "memory", ("name", "id", "Pname"))
         if found.get("Pname", own) in ("", own)
     )
-    core_name = processor["Dcore"].lower()
     return Device(
         name=f"{name}:{own}" if core else name,
-        core=_CORES.get(core_name, core_name),
+        core=processor["Dcore"].lower().replace("+", "plus"),
         has_fpu=_has(processor, "Dfpu"),
         has_dsp=_has(processor, "Ddsp"),
         has_mve=_has(processor, "Dmve"),

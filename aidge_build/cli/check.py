@@ -55,7 +55,7 @@ SUMMARY = "prove the memory use of a linked program"
 GROUP = PROVE
 EXAMPLES = (
     ("check app.elf --board stm32f7", "memory as planned, weights as generated, a bound of the stack"),
-    ("check app.elf --region FLASH=0x08000000,1M,flash --region RAM=0x20000000,128K,ram", "without a board file"),
+    ("check app.elf --region FLASH=0x08000000,0x100000,flash --region RAM=0x20000000,0x20000,ram", "without a board file"),
     ("check app.elf --board stm32f7 --max-stack 2048 --quiet STK02", "a budget, and a warning less"),
 )
 

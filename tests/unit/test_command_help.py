@@ -9,6 +9,7 @@ import pytest
 
 from aidge_build.cli import VERBS
 from aidge_build.cli.groups import GROUPS
+from aidge_build.cli.linked import memories
 from aidge_build.cli.parsing import module_of, parse, verb_parser, word_of
 from tests.command import aidge_build
 from tests.models import model
@@ -35,6 +36,13 @@ def test_each_verb_shows_examples_that_it_accepts(name):
         verb, *more = words.split()
         assert verb == word_of(name)
         parse(name, more)
+
+
+def test_the_memories_of_an_example_of_check_are_as_the_check_reads_them():
+    named = [parse("check", words.split()[1:]) for words, _ in module_of("check").EXAMPLES if "--region" in words]
+    assert named
+    for arguments in named:
+        assert [region.kind for region in memories(arguments, None).regions] == ["flash", "ram"]
 
 
 @pytest.fixture

@@ -66,13 +66,7 @@ def _scons(files: Mapping[str, str], name: str, model: str) -> Advice:
     line, end, target, call = program
     _add_source(call, name)
     changed = f"{target} = {ast.unparse(call)}"
-    replaced = Step(
-        "SConstruct",
-        (changed, f"{env}.AidgeCheck({target})"),
-        "the model among the sources, and the proof",
-        line - 1,
-        end - line + 1,
-    )
+    replaced = Step("SConstruct", (changed, f"{env}.AidgeCheck({target})"), _PROOF, line - 1, end - line + 1)
     return Advice("SCons", "docs/howto-add.md", (*steps, replaced))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 from aidge_build.errors import AidgeError
 from aidge_build.shortening import pieces_of, shortened_identifier, shortened_text
@@ -48,6 +49,11 @@ def identifier(text: str) -> str:
     """A C identifier after this text."""
     words = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "node"
     return f"_{words}" if words[0].isdigit() else words
+
+
+def model_name_of(path: PurePath) -> str:
+    """A name for the model of this file: its stem, as the prefix of C symbols."""
+    return re.sub(r"\W", "_", re.sub(r"^(?![A-Za-z])", "model_", path.stem), flags=re.ASCII)
 
 
 def check_model_name(name: str) -> None:

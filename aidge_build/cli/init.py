@@ -11,6 +11,7 @@ from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for
 from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
+from aidge_build.naming import model_name_of
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 
 SUMMARY = "look at the build of this folder, and print the lines that put a model into it"
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    name = arguments.name or re.sub(r"\W", "_", re.sub(r"^(?![A-Za-z])", "model_", Path(arguments.model).stem), flags=re.ASCII)
+    name = arguments.name or model_name_of(Path(arguments.model))
     if re.search(r"[\s\"'$;#\\]", arguments.model) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise AidgeError(
             "not every build file can name it",

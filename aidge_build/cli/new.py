@@ -19,6 +19,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
 from aidge_build.installed import example_model
+from aidge_build.naming import model_name_of
 from aidge_build.output import write_files
 from aidge_build.reading import read_regular
 from aidge_build.toolchain import render_link_script
@@ -102,7 +103,7 @@ def project_files(
 
 def _values(project: str, build: str, board: Board, model: Path, board_path: list[Path]) -> dict[str, object]:
     """What the templates know."""
-    name = re.sub(r"\W", "_", re.sub(r"^(?![A-Za-z])", "model_", model.stem), flags=re.ASCII)
+    name = model_name_of(model)
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
     where = [f"--board={board.name}", *(f"--board-path={folder}" for folder in board_path)]

@@ -46,9 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         + about
         + (f" (experimental, as no build of theirs has seen one: {', '.join(experimental)})" if experimental else ""),
     )
-    parser.add_argument("--release", default="1.0.0", metavar="A.B.C", help="the version of the package (default: 1.0.0)")
-    parser.add_argument("--author", default="aidge_build", metavar="NAME", help="who publishes it, perhaps with <mail@address>")
-    parser.add_argument("--url", default="https://example.com/", help="its page, for manifests that want one")
+    unnamed = Publication()
+    parser.add_argument(
+        "--release",
+        default=unnamed.release,
+        metavar="A.B.C",
+        help=f"the version of the package (default: {unnamed.release})",
+    )
+    parser.add_argument("--author", default=unnamed.author, metavar="NAME", help="who publishes it, perhaps with <mail@address>")
+    parser.add_argument("--url", default=unnamed.url, help="its page, for manifests that want one")
     parser.add_argument(
         "--io-data", metavar="F.npz", help="inputs for its self-test, x or x_<input> (default: seeded ones, which need no flash)"
     )

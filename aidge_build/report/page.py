@@ -15,7 +15,6 @@ from aidge_build.report.treemap import Rectangle, squarify
 
 _HEIGHT = 520.0
 _HEADING = 18.0
-_ARENA_HEIGHT, _ARENA_LEFT, _ARENA_BOTTOM = 340.0, 70.0, 22.0
 _CLASSES = {
     "arena": "arena",
     "weights": "weights",

@@ -300,7 +300,7 @@ def test_names_of_tensors_become_no_markup_on_a_page(tmp_path):
                 assert not path.endswith((".md", ".rs")) or b"<b>" not in data and b"`x`" not in data, (target, path)
 
 
-def test_a_description_with_an_unknown_word_is_refused():
+def test_the_folder_of_common_templates_is_no_target():
     with pytest.raises(AidgeError, match="there is no package for 'common'"):
         load_target("common")
 

@@ -11,7 +11,6 @@ _Part = int | None
 # A word: all of it, four bytes of which some are known, or nothing.
 _Word = Value | tuple[_Part, ...]
 
-
 _ALL = 1 << 32
 
 
@@ -196,10 +195,9 @@ def _number(parts: Sequence[_Part]) -> int | None:
 def _joined(objects: Objects, one: _Word, two: _Word) -> _Word:
     if one == two:
         return one
-    if isinstance(one, tuple) or isinstance(two, tuple) or (isinstance(one, int) and isinstance(two, int)):
-        near = None if isinstance(one, tuple) or isinstance(two, tuple) else objects.joined(one, two)
-        if near is not None:
-            return near
-        parts = tuple(first if first == second else None for first, second in zip(_bytes(one), _bytes(two), strict=True))
-        return None if parts == (None,) * 4 else parts
-    return objects.joined(one, two)
+    if not isinstance(one, tuple) and not isinstance(two, tuple):
+        found = objects.joined(one, two)
+        if found is not None or not (isinstance(one, int) and isinstance(two, int)):
+            return found
+    parts = tuple(first if first == second else None for first, second in zip(_bytes(one), _bytes(two), strict=True))
+    return None if parts == (None,) * 4 else parts

@@ -10,7 +10,7 @@ from aidge_build.elf.destinations import NO_DESTINATION, ONE_DESTINATION, SUMS, 
 from aidge_build.elf.disassembly import Instruction, memory_operand
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.memory import Memory
-from aidge_build.longest.operands import NUMBERS, SP, Operation, Registers, register, vector_parts
+from aidge_build.longest.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
 from aidge_build.longest.transfers import block, load, several_words, store, transfer, vector
 from aidge_build.longest.values import Objects, holds, joined_flags
 from aidge_build.longest.words import comparison, plain
@@ -82,7 +82,7 @@ def _counting(instruction: Instruction, name: str, objects: Objects, raw: int) -
     assert source is not None
 
     def begin(registers: Registers, memory: Memory) -> None:
-        registers.values[14] = registers.values[source]
+        registers.values[LR] = registers.values[source]
         registers.elements = elements
 
     return begin

@@ -11,6 +11,7 @@ from collections import Counter
 
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.blocks import NOWHERE, Blocks, Frame, State
+from aidge_build.longest.operands import LR
 from aidge_build.longest.operations import meet
 from aidge_build.longest.order import Order
 
@@ -36,7 +37,7 @@ class Search:
         self._same.clear()
         self._work = limit // _INSTRUCTIONS_OF_BLOCK
         state.instructions, state.called = 0, []
-        state.registers.values[14] = NOWHERE | 1
+        state.registers.values[LR] = NOWHERE | 1
         state.frames = (Frame(NOWHERE, entry, NOWHERE),)
         state.at = entry
         ways = self._alone(state, limit)

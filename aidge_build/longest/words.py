@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
 from aidge_build.longest.arithmetic import (
@@ -61,9 +62,10 @@ def _computation(instruction: Instruction, name: str) -> Computation | None:
         read = reader(instruction, operands[1:])
         return None if read is None else _of_one(read, ONE_OPERAND[name])
     if name in EXTENDED_SUMS and len(operands) == 3:
-        return _extended_sum(instruction, ONE_OPERAND[EXTENDED_SUMS[name]])
+        extend = ONE_OPERAND[EXTENDED_SUMS[name]]
+        return _of_two(instruction, lambda one, two: one + extend(two))
     if name in BITWISE:
-        return _bitwise(instruction, name)
+        return _of_two(instruction, BITWISE[name], partial(combined, name))
     both = OTHERS.get(name)
     if both is None and name in SHIFTS:
         shift = SHIFTS[name]
@@ -93,39 +95,19 @@ def _sides(instruction: Instruction) -> tuple[Reader | None, Reader | None]:
     return reader(instruction, operands[1:2]), reader(instruction, operands[2:])
 
 
-def _of_two(instruction: Instruction, compute: Callable[[int, int], int]) -> Computation | None:
+def _of_two(
+    instruction: Instruction,
+    compute: Callable[[int, int], int],
+    otherwise: Callable[[Value, Value], Value] = lambda one, two: None,
+) -> Computation | None:
+    """`otherwise` is what is known of the result where not both sources are."""
     first, second = _sides(instruction)
     if first is None or second is None:
         return None
 
     def result(registers: Registers) -> Value:
         one, two = first(registers.values), second(registers.values)
-        return compute(one, two) & WORD if type(one) is int and type(two) is int else None
-
-    return result
-
-
-def _bitwise(instruction: Instruction, name: str) -> Computation | None:
-    first, second = _sides(instruction)
-    if first is None or second is None:
-        return None
-    compute = BITWISE[name]
-
-    def result(registers: Registers) -> Value:
-        one, two = first(registers.values), second(registers.values)
-        return compute(one, two) & WORD if type(one) is int and type(two) is int else combined(name, one, two)
-
-    return result
-
-
-def _extended_sum(instruction: Instruction, extend: Callable[[int], int]) -> Computation | None:
-    first, second = reader(instruction, instruction.operands[1:2]), reader(instruction, instruction.operands[2:])
-    if first is None or second is None:
-        return None
-
-    def result(registers: Registers) -> Value:
-        one, two = first(registers.values), second(registers.values)
-        return one + extend(two) & WORD if type(one) is int and type(two) is int else None
+        return compute(one, two) & WORD if type(one) is int and type(two) is int else otherwise(one, two)
 
     return result
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import importlib
 import json
 import os
 import sys
@@ -122,7 +121,7 @@ def _json(ok: bool, data: dict) -> list[str]:
 
 
 def _run(argv: list[str]) -> Outcome:
-    from aidge_build.cli.parsing import overview, parse, refuse_unknown
+    from aidge_build.cli.parsing import module_of, overview, parse, unknown_verb, word_of
 
     first = argv[0] if argv else ""
     if first == "--version":
@@ -134,15 +133,14 @@ def _run(argv: list[str]) -> Outcome:
     if not first or first.startswith("-"):
         what = f"a verb comes first, not {first}" if first else "the following arguments are required: VERB"
         raise AidgeError(what, hint="aidge-build --help lists the verbs", code="USAGE")
-    name = first.replace("-", "_")
-    if name not in VERBS or first != first.replace("_", "-"):
-        raise refuse_unknown(first, VERBS)
+    name = next((verb for verb in VERBS if word_of(verb) == first), None)
+    if name is None:
+        raise unknown_verb(first, VERBS)
     arguments = parse(name, argv[1:])
     try:
         with saying(arguments.is_quiet), shown_from(getattr(arguments, "verbosity", 0)):
-            waiting = waited_for(first.upper()) if first in _TYPED else contextlib.nullcontext()
-            with waiting:
-                outcome = importlib.import_module(f"aidge_build.cli.{name}").run(arguments)
+            with waited_for(first.upper()) if first in _TYPED else contextlib.nullcontext():
+                outcome = module_of(name).run(arguments)
     except AidgeError as error:
         if error.code == "KERNEL":
             _name_library(error, arguments)

@@ -80,9 +80,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
         if node.name in chosen
     ]
-    lines = [
-        *(f"{request.file_name}: {notice}" for notice in (*notices, *given_way)),
-    ]
+    lines = [f"{request.file_name}: {notice}" for notice in (*notices, *given_way)]
     if whole is not None and arguments.node is None:
         lines += _costs(described, whole, symbols)
     else:

@@ -74,7 +74,7 @@ def parse(name: str, words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_intermixed_args(words) if mixes and "--" not in words else parser.parse_args(words)
 
 
-def refuse_unknown(word: str, names: Sequence[str]) -> AidgeError:
+def unknown_verb(word: str, names: Sequence[str]) -> AidgeError:
     """For a verb that is none."""
     verbs = [word_of(name) for name in names]
     near = difflib.get_close_matches(word, verbs, n=1)
@@ -89,6 +89,6 @@ def overview(names: Sequence[str]) -> list[str]:
     width = max(map(len, names))
     lines = [f"usage: {PROGRAM} VERB ...", "", "Put a neural network into firmware."]
     for group in GROUPS:
-        lines += ["", emphasized(f"{group}")]
+        lines += ["", emphasized(group)]
         lines += [f"  {word_of(name):<{width}}  {module.SUMMARY}" for name, module in modules.items() if module.GROUP == group]
     return [*lines, "", *_FOOT]

@@ -12,6 +12,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.devices import board_text, file_stem, read_device
 from aidge_build.errors import AidgeError
 from aidge_build.options import BOARD_PATH, add_options
+from aidge_build.output import write_files
 from aidge_build.terminal import table
 
 SUMMARY = "list the boards, or write a board's file from a CMSIS pack or a devicetree"
@@ -65,8 +66,7 @@ def _import(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError(
             "the file is there already", where=str(target), code="BOARD", hint="it may be yours: remove it, or name another --out"
         )
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    write_files({target: text.encode()})
     board = load_board(name, [arguments.out])
     lines = [f"{target}: {'  '.join(_row(board))}", f"Use it: --board {name} --board-path {arguments.out}"]
     return Outcome(lines, {"board": name, "file": str(target)})

@@ -15,6 +15,7 @@ from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
 from aidge_build.conformance.table import VERDICTS, Suite, Verdict, page
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import MODEL, add_options, options_named
+from aidge_build.output import write_files
 from aidge_build.terminal import with_progress
 
 SUMMARY = "run the ONNX node cases as generated C"
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         }
         suites.append(Suite(COLLECTIONS[key].title, COLLECTIONS[key].text, found))
     if arguments.out:
-        Path(arguments.out).write_text(page(suites))
+        write_files({Path(arguments.out): page(suites).encode()})
     every = [one for suite in suites for one in suite.overall]
     bad = [f"{one.name}: {one.verdict}: {one.reason}" for one in every if one.verdict in ("wrong", "refused")]
     data = {

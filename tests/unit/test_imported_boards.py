@@ -165,5 +165,7 @@ def test_the_file_is_printed_or_written_and_never_over_another(pack: Path, tmp_p
     assert (tmp_path / "mine" / "chip0.toml").read_text() == printed.stdout
     again = aidge_build("boards", "--import", pack, "CHIP0", "--out", tmp_path / "mine")
     assert again.exit_code == 2 and "the file is there already" in again.stderr
+    nowhere = aidge_build("boards", "--import", pack, "CHIP0", "--out", tmp_path / "mine" / "chip0.toml")
+    assert nowhere.exit_code == 2 and "chip0.toml" in nowhere.stderr
     assert "add --import FILE" in aidge_build("boards", "--out", tmp_path).stderr
     assert "takes one device" in aidge_build("boards", "--import", pack, "CHIP0", "CHIP33").stderr

@@ -115,7 +115,7 @@ def _replaced(place: Path, package: Package, target: Target, model: str) -> list
         raise _something_else(place) from None
     if not fits(old, _LIST) or (old["target"], old["model"]) != (target.name, model):
         raise _something_else(place)
-    return [path for path in old["files"] if path not in package.files and _is_inside(path)]
+    return [path for path in old["files"] if path not in package.files and _is_inside(path) and (place / path).is_file()]
 
 
 def _archived(place: Path) -> frozenset[str]:

@@ -144,14 +144,15 @@ def test_a_newer_package_replaces_an_older_one_and_keeps_the_files_of_others(tmp
     assert package("plain", tmp_path).exit_code == 0
     own = folder / "model_hello.json"
     content = json.loads(own.read_text())
-    content["files"] += ["old.c", "../outside.c"]
+    content["files"] += ["old.c", "../outside.c", "folder", "nul\0.c"]
     own.write_text(json.dumps(content))
+    (folder / "folder").mkdir()
     for path in (folder / "old.c", tmp_path / "outside.c", folder / "mine.c"):
         path.write_text("int a;\n")
     assert package("plain", tmp_path, "--release", "2.0.0").exit_code == 0
     assert json.loads(own.read_text())["release"] == "2.0.0"
     assert not (folder / "old.c").exists()
-    assert (tmp_path / "outside.c").exists() and (folder / "mine.c").exists()
+    assert (tmp_path / "outside.c").exists() and (folder / "mine.c").exists() and (folder / "folder").is_dir()
 
 
 @pytest.mark.parametrize("there", ["file", "folder", "list", "other target", "archive"])

@@ -15,7 +15,7 @@ from aidge_build.operators.base import Band, Operator
 
 @dataclass(frozen=True)
 class Arrival:
-    """The tensor `output` as the layers read it. It has what `unroll` asks of a `RowLayer`; no node has its name."""
+    """The tensor `output` as the layers read it. It has what a `Walk` asks of a `RowLayer`; no node has its name."""
 
     output: Tensor
     name: ClassVar[str] = ""

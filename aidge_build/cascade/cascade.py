@@ -25,11 +25,6 @@ class Rows:
     last: int
     slot: int
 
-    @property
-    def end_slot(self) -> int:
-        """Where the rows behind them would lie."""
-        return self.slot + self.last - self.first
-
 
 @dataclass(frozen=True)
 class Shift:

@@ -15,7 +15,7 @@ from aidge_build.operators.base import Band, Operator
 
 @dataclass(frozen=True)
 class Departure:
-    """The rows of what `writer` computes, as they come. It has what `unroll` asks of a `RowLayer`; no node has its name."""
+    """The rows of what `writer` computes, as they come. It has what a `Walk` asks of a `RowLayer`; no node has its name."""
 
     writer: RowLayer
     name: ClassVar[str] = "\0"

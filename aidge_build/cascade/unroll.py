@@ -16,21 +16,13 @@ from aidge_build.cascade.walk import Walk, steps_of
 MOST_STEPS = 20_000
 
 
-def unroll(
-    layers: Sequence[Rowed], whole: frozenset[str], rows: Mapping[str, int], ahead: frozenset[str] = frozenset()
-) -> Cascade | None:
-    """The cascade of these layers in bands of so many `rows` each, or as few more as a layer needs; None where there is none.
-    Those `ahead` begin with a row more than the layers that read them need first.
-    Tensors in `whole` are kept as they are: others read them. An `Arrival` is the first of the layers: its bands are what the
-    layers that read it ask for next. A `Departure` is the last one: its bands are those of the layer that writes the rows."""
-    walk = walked(layers, whole, rows, ahead)
-    return None if walk is None else cascade_of(walk, ahead)
-
-
 def walked(
     layers: Sequence[Rowed], whole: frozenset[str], rows: Mapping[str, int], ahead: frozenset[str] = frozenset()
 ) -> Walk | None:
-    """The way through the bands of the same layers."""
+    """The way through these layers in bands of so many `rows` each, or as few more as a layer needs; None where there is none.
+    Those `ahead` begin with a row more than the layers that read them need first.
+    Tensors in `whole` are kept as they are: others read them. An `Arrival` is the first of the layers: its bands are what the
+    layers that read it ask for next. A `Departure` is the last one: its bands are those of the layer that writes the rows."""
     if wants_whole(layers):
         return None
     kept = tensors_kept_by_rows(layers, whole)

@@ -12,7 +12,7 @@ import pytest
 from aidge_build.cascade.cascade import BandStep, Cascade, Rows
 from aidge_build.cascade.moves import RowMoves
 from aidge_build.cascade.row_layer import RowLayer, row_bytes
-from aidge_build.cascade.unroll import unroll, walked
+from aidge_build.cascade.unroll import cascade_of, walked
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import CheckFailed
 from aidge_build.graph.format import channels_last
@@ -38,6 +38,15 @@ def layers_of(view: GraphView) -> list[RowLayer]:
         assert layer is not None, node
         found.append(layer)
     return found
+
+
+def unroll(layers: list[RowLayer], whole: frozenset[str], rows: dict[str, int], *ahead: str) -> Cascade | None:
+    walk = walked(layers, whole, rows, frozenset(ahead))
+    return None if walk is None else cascade_of(walk, frozenset(ahead))
+
+
+def slots(rows: Rows) -> slice:
+    return slice(rows.slot, rows.slot + rows.last - rows.first)
 
 
 class Machine:
@@ -76,7 +85,7 @@ class Machine:
     def _read(self, name: str, rows: Rows | None) -> numpy.ndarray:
         if rows is None:
             return self.memory[name]
-        found = self.memory[name][:, :, rows.slot : rows.end_slot]
+        found = self.memory[name][:, :, slots(rows)]
         assert found.shape[2] == rows.last - rows.first
         assert numpy.array_equal(found, self.values[name][:, :, rows.first : rows.last]), (name, rows)
         return found
@@ -84,8 +93,8 @@ class Machine:
     def _write(self, rows: Rows, result: numpy.ndarray) -> None:
         assert rows.first == self.computed[rows.tensor], "each row once, in order"
         self.computed[rows.tensor] = rows.last
-        assert 0 <= rows.slot and rows.end_slot <= self.memory[rows.tensor].shape[2]
-        self.memory[rows.tensor][:, :, rows.slot : rows.end_slot] = result
+        assert 0 <= rows.slot and slots(rows).stop <= self.memory[rows.tensor].shape[2]
+        self.memory[rows.tensor][:, :, slots(rows)] = result
 
     def _spoil(self, node: str) -> None:
         for name, line in self.cascade.lines.items():
@@ -166,7 +175,7 @@ def test_a_layer_that_is_ahead_begins_with_a_row_more_and_nothing_else_changes(s
     layers, usual, machine = cascaded(seed, 2)
     grown = 0
     for layer in layers[:-1]:
-        found = unroll(layers, frozenset({layers[-1].output.name}), dict.fromkeys(usual.nodes, 2), frozenset({layer.name}))
+        found = unroll(layers, frozenset({layers[-1].output.name}), dict.fromkeys(usual.nodes, 2), layer.name)
         assert found is not None and found.ahead == {layer.name}
         if layer.name in {name for name in usual.nodes if layer.output.name in usual.lines}:
             (_, before), (_, after) = usual.bands_of(layer.name)[0], found.bands_of(layer.name)[0]

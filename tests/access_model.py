@@ -30,7 +30,6 @@ class Inference:
     reads: dict[str, int] = field(default_factory=dict)
     waited: int = 0
     transfers: int = 0
-    longest_queue: int = 0
 
 
 class _Timed:
@@ -87,7 +86,6 @@ class _Timed:
         self.under_way[to] = (self.machine.read(source, count), self.free_at)
         self.machine.write(to, POISON * count)
         self.found.transfers += 1
-        self.found.longest_queue = max(self.found.longest_queue, len(self.under_way))
 
     def _wait(self, core, address, size, _):
         to, count = (core.reg_read(register) for register in _REGISTERS[:2])

@@ -30,7 +30,7 @@ def test_every_verb_has_its_words_and_options():
     page = PAGES["docs/reference-verbs.md"]
     for name in VERBS:
         _, _, text = page.partition(f"\n### {word_of(name)}\n")
-        shown = "\n".join(re.findall(r"^\\| `([^`]*)`", text.partition("\n### ")[0], re.MULTILINE))
+        shown = "\n".join(re.findall(r"^\| `([^`]*)`", text.partition("\n### ")[0], re.MULTILINE))
         options = [
             option for action in verb_parser(name)._actions for option in action.option_strings if option not in ("-h", "--help")
         ]

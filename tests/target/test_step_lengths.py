@@ -10,10 +10,9 @@ import pytest
 
 from tests.command import aidge_build
 from tests.programs import EXAMPLE_MODELS, needs_cross_compiler, needs_qemu
-from tests.shared import int8_model, vectors
+from tests.shared import MODELS, int8_model, vectors
 
 BOARDS = ("stm32f4", "mps3-an547")
-MODELS = ("ad_toycar", "ic_resnet8", "kws_dscnn", "sww_dscnn1d", "vww_mobilenet025")
 SOME = [("ad_toycar", "stm32f4", 20_000)]
 ALL = [(name, board, limit) for name in MODELS for board in BOARDS for limit in (20_000, 50_000, 200_000)]
 

@@ -24,6 +24,7 @@ class NoRoom(AidgeError):
         super().__init__(what, tried=tried, hint=hint, code="PLAN01")
         self.needed_bytes = needed_bytes
         self.room_bytes = room_bytes
+        self.least_bytes = needed_bytes  # of the smallest arena that was found, row by row
 
 
 def regions_of(
@@ -38,16 +39,37 @@ def regions_of(
     and whether no arrangement over several has a lower access cost."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
         return arena, "", (), False
-    kept = dict(constants_in)
-    rooms = [_room(region, board, state_bytes, kept.get(region.name, 0)) for region in board.arena_regions]
-    for room in rooms:
-        if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
-            return arena, room.region, (), False
+    rooms = _rooms(board, state_bytes, constants_in)
+    whole = _that_holds(arena, rooms)
+    if whole is not None:
+        return arena, whole.region, (), False
     buffers = [placement.buffer for placement in arena.placements]
     found = spread(buffers, rooms, _accesses(schedule), arena.overlaps, cp_sat.installed())
     if isinstance(found, NoSpread):
         raise _no_room(found, arena, schedule, view, board, rooms)
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
+
+
+def single_region(arena: MemoryPlan, board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> str | None:
+    """The memory of the board that holds the arena in one piece, as `regions_of` chooses it; None where none does, "" for an
+    arena without bytes or a board without memories for it."""
+    if not board.arena_regions or not arena.peak_bytes:
+        return ""
+    room = _that_holds(arena, _rooms(board, state_bytes, constants_in))
+    return None if room is None else room.region
+
+
+def _rooms(board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int]]) -> list[Room]:
+    kept = dict(constants_in)
+    return [_room(region, board, state_bytes, kept.get(region.name, 0)) for region in board.arena_regions]
+
+
+def _that_holds(arena: MemoryPlan, rooms: Sequence[Room]) -> Room | None:
+    """The first room that takes the whole arena."""
+    for room in rooms:
+        if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
+            return room
+    return None
 
 
 def room_in(name: str, board: Board | None, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> int:

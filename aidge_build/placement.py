@@ -11,7 +11,7 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of, room_in
 from aidge_build.banding import Plans, banded
 from aidge_build.boards import Board
-from aidge_build.cascade.cascade import Line
+from aidge_build.cascade.cascade import Cascade, Line
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.moves import LEFT, RowMoves
 from aidge_build.cascade.pieces import PieceMoves
@@ -179,7 +179,7 @@ def _by_rows(
     if best is None:
         least = plans.smallest(whole)
         size = place(least.schedule, least.peak, view, options, None).arena.peak_bytes
-        error.tried = (*error.tried, smallest(least, size))
+        error.tried, error.least_bytes = (*error.tried, smallest(least, size)), min(size, error.needed_bytes)
         raise error
     best = short(best)
     placed = place(best.schedule, best.peak, view, options, board)
@@ -352,11 +352,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     region, split, proved, room_bytes = "", tuple[ArenaPart, ...](), False, 0
     states = StateMemory.of(view)
     if options.arena == "static":
-        ports = len(view.given) + len(view.handed_out) if outside else 0
-        progress = Progress.of(schedule.cascades, ports) or (Waiting.of(schedule.cascades, ports) if options.max_step else None)
-        kept_bytes = states.bytes_of(options.arena) + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
-        recording = Recording.of(view, states, options.record)
-        kept_bytes += recording.size_bytes if recording else 0
+        kept_bytes = kept_beside(view, states, schedule.cascades, options)
         arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes, options.constants_in)
         room_bytes = room_in(region, board, kept_bytes, options.constants_in)
     return Placed(
@@ -375,6 +371,18 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         proved,
         states,
         room_bytes=room_bytes,
+    )
+
+
+def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, ...], options: Options) -> int:
+    """The bytes of RAM that the model has beside an arena of its own: the states, where an inference waits, and its record."""
+    ports = len(view.given) + len(view.handed_out) if options.io == "caller" else 0
+    progress = Progress.of(cascades, ports) or (Waiting.of(cascades, ports) if options.max_step else None)
+    recording = Recording.of(view, states, options.record)
+    return (
+        states.bytes_of(options.arena)
+        + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
+        + (recording.size_bytes if recording else 0)
     )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.toolchain.build import build_program
+from aidge_build.toolchain.build import build_program, compile_sources, link_objects
 from aidge_build.toolchain.compiler import Compiler, find_compiler, find_host_compiler
 from aidge_build.toolchain.disassembler import disassemble
 from aidge_build.toolchain.link_script import render_link_script, write_link_script
@@ -11,9 +11,11 @@ from aidge_build.toolchain.link_script import render_link_script, write_link_scr
 __all__ = [
     "Compiler",
     "build_program",
+    "compile_sources",
     "disassemble",
     "find_compiler",
     "find_host_compiler",
+    "link_objects",
     "render_link_script",
     "write_link_script",
 ]

@@ -31,6 +31,22 @@ def build_program(
     Raises MissingTool, or AidgeError with gcc's first error line; a memory that overflows is named with the
     missing bytes, a header that is not that of the linked model with both.
     """
+    objects = compile_sources(
+        board, sources, work_folder=work_folder, include_folders=include_folders, extra_flags=extra_flags, defines=defines
+    )
+    return link_objects(board, sources, objects, output, work_folder=work_folder, extra_flags=extra_flags)
+
+
+def compile_sources(
+    board: Board,
+    sources: Sequence[Path],
+    *,
+    work_folder: Path,
+    include_folders: Sequence[Path] = (),
+    extra_flags: Sequence[str] = (),
+    defines: Sequence[str] = (),
+) -> list[Path]:
+    """The objects of `sources` and of the board's start-up code in `work_folder`; what `build_program` says holds here, too."""
     compiler = find_compiler(board)
     work_folder.mkdir(parents=True, exist_ok=True)
     folders = [*include_folders, *map(Path, board.include_folders)]
@@ -40,7 +56,21 @@ def build_program(
     for index, source in enumerate([*map(Path, sources), *map(Path, board.sources)]):
         objects.append(work_folder / f"{index}_{source.stem}.o")
         _compile(compiler, source, objects[-1], [*flags, *options])
-    _link(compiler, board, sources, objects, output, flags, work_folder)
+    return objects
+
+
+def link_objects(
+    board: Board,
+    sources: Sequence[Path],
+    objects: Sequence[Path],
+    output: Path,
+    *,
+    work_folder: Path,
+    extra_flags: Sequence[str] = (),
+) -> Path:
+    """The program of `objects`, which were compiled of `sources` for this board or for one with the same flags and sources."""
+    flags = [*board.compiler_flags, *extra_flags]
+    _link(find_compiler(board), board, sources, objects, output, flags, work_folder)
     return output
 
 

@@ -27,6 +27,12 @@ from aidge_build.report.wrong_header import Evidence, WrongHeader, second_names,
 _LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
 
 
+class TooLarge(AidgeError):
+    """A program that does not fit; `missing` are (memory, bytes) of those that are too small."""
+
+    missing: tuple[tuple[str, int], ...] = ()
+
+
 @dataclass(frozen=True)
 class FailedLink:
     """`memories` are those that are too small, `headers` those that do not belong to the program, `libraries` those that a
@@ -128,9 +134,12 @@ def as_error(failed: FailedLink, where: str) -> AidgeError:
             *(hint for memory in failed.memories for hint in memory.hints),
         ]
     )
-    return AidgeError(
+    error = (AidgeError if failed.headers or failed.libraries else TooLarge)(
         ". ".join(facts),
         where=where,
         hint="; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers",
         code="LINK_HEADER" if failed.headers else "LINK_LIBRARY" if failed.libraries else "LINK_OVERFLOW",
     )
+    if isinstance(error, TooLarge):
+        error.missing = tuple((memory.memory, memory.missing_bytes) for memory in failed.memories)
+    return error

@@ -36,6 +36,7 @@ ROWS = (
         "devices",
         "frontend",
         "packages",
+        "fit",
     ),
     ("compat",),
     ("cli", "__main__"),

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""The instructions of an inference, counted on the emulated core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aidge_build.boards import Board, list_boards
+from aidge_build.errors import AidgeError
+from aidge_build.fit.firmware import roomy
+from aidge_build.fit.sharing import board_of, core_of
+from aidge_build.program import Program
+from aidge_build.verify.firmware import execute
+from aidge_build.verify.vectors import random_vectors
+
+
+@dataclass(frozen=True)
+class Count:
+    """Instructions of one inference, for one seeded random input; None: not counted, and why."""
+
+    instructions: int | None
+    reason: str = ""
+
+
+def count_instructions(program: Program, board: Board, folder: Path) -> Count:
+    """Run the program on the core of the board. What a core executes depends on no memory: where the emulator takes any, they are
+    as large as need be."""
+    machine = _emulated(board)
+    if machine is None or machine.emulator is None:
+        return Count(None, f"no board with core {board.cpu} is emulated")
+    if machine.emulator.kind == "unicorn" and not program.regions:
+        machine = roomy(machine, machine.name)
+    try:
+        counted = execute(program, machine, random_vectors(program.view, 1, seed=0), folder).result.run_instructions
+    except AidgeError as error:
+        return Count(None, error.what)
+    return Count(counted) if counted is not None else Count(None, "the emulators' counters need a C compiler of this machine")
+
+
+def _emulated(board: Board) -> Board | None:
+    """The board, or one with the same core, flags and start-up code that an emulator knows."""
+    if board.emulator is not None:
+        return board
+    others = (board_of(name, None) for name in list_boards())
+    return next((one for one in others if one.emulator is not None and core_of(one) == core_of(board)), None)

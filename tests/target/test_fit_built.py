@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""What is said about a model and a board before anything is built for it is what its own program then has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from aidge_build.cli.parsing import verb_parser
+from aidge_build.compile import import_model
+from aidge_build.fit.evaluate import evaluate, evaluate_together
+from aidge_build.fit.evaluation import FITS, TOO_SMALL
+from aidge_build.fit.question import opened, read_question
+from aidge_build.inputs import load
+from aidge_build.verify.vectors import random_vectors
+from tests.command import aidge_build
+from tests.programs import needs_cross_compiler
+from tests.small_model import small_model
+
+pytestmark = needs_cross_compiler
+
+BOARD = """
+extends = "{base}"
+[regions.{memory}]
+origin = {origin}
+length = {length}
+kind = "{kind}"
+"""
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A function of a board and options that gives the question about a small model."""
+    (tmp_path / "small.onnx").write_bytes(small_model(inputs=64, hidden=256))
+
+    def ask(board, *words, **wanted):
+        line = [str(tmp_path / "small.onnx"), "--board", board, "--board-path", str(tmp_path), *words]
+        return read_question(verb_parser("plan").parse_args(line), **wanted)
+
+    ask.folder = tmp_path
+    return ask
+
+
+def test_the_image_and_all_ram_are_known_to_the_byte_before_the_program_is_linked_for_the_board(asked):
+    for name in ("stm32f4", "rp2040"):
+        before, after = evaluate(asked(name)), evaluate(asked(name, build=True))
+        assert before.verdict == after.verdict == FITS
+        assert before.memories == after.memories and before.image_bytes == after.image_bytes > before.constants_bytes
+        assert before.arena_in == after.arena_in and not before.is_built and after.is_built
+        assert before.stack_bytes is None and 0 < after.stack_bytes < 4096
+        assert "stack" in dict(before.unknown) and "stack" not in dict(after.unknown)
+
+
+def test_a_memory_that_is_too_small_is_named_with_the_bytes_that_the_linker_misses(asked):
+    whole = evaluate(asked("rp2040"))
+    used = {use.name: use.used_bytes for use in whole.memories}
+    sizes = {"flash_short": ("FLASH", 0x10000000, used["FLASH"] - 1), "flash_exact": ("FLASH", 0x10000000, used["FLASH"])}
+    for name, (memory, origin, length) in sizes.items():
+        text = BOARD.format(base="cortex-m0plus", memory=memory, origin=origin, length=length, kind="flash")
+        other = '[regions.SRAM]\norigin = 0x20000000\nlength = "64K"\nkind = "ram"\n'
+        (asked.folder / f"{name}.toml").write_text(
+            text.replace("[", 'code = "FLASH"\ndata = "SRAM"\narena = ["SRAM"]\n[', 1) + other
+        )
+    short, exact = evaluate_together([asked("flash_short"), asked("flash_exact")])
+    assert exact.verdict == FITS and evaluate(asked("flash_exact", build=True)).verdict == FITS
+    assert short.verdict == TOO_SMALL and short.missing == (("FLASH", 1),)
+    built = evaluate(asked("flash_short", build=True))
+    assert built.verdict == TOO_SMALL and built.missing == short.missing and built.is_built
+    assert built.memories == short.memories
+    assert "FLASH" in built.reason and "too small by 1 B" in built.reason
+
+
+def test_the_instructions_are_those_that_verify_counts_and_the_count_says_that_it_is_exact(asked):
+    found = evaluate(asked("rp2040", measure=True))
+    with opened(asked("rp2040")) as arguments:
+        view, _ = import_model(load(arguments, "small"))
+    numpy.savez(asked.folder / "x.npz", **random_vectors(view, 1, seed=0))
+    checked = aidge_build(
+        "verify", asked.folder / "small.onnx", "--board", "rp2040", "--io-data", asked.folder / "x.npz", "--json"
+    )
+    assert found.instructions == checked.json["instructions_per_inference"] > 64 * 256
+    assert found.instructions_error == 0 and "instructions" not in dict(found.unknown)
+
+
+def test_the_instructions_of_a_board_that_nobody_emulates_are_those_of_its_core(asked):
+    emulated, other = evaluate_together([asked("mps3-an547", measure=True), asked("stm32n657", measure=True)])
+    assert emulated.instructions == other.instructions
+    assert replace(emulated, board="", memories=(), image_bytes=0, arena_in=()) == replace(
+        other, board="", memories=(), image_bytes=0, arena_in=()
+    )

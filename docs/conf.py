@@ -28,6 +28,7 @@ include_patterns = [
     "examples/*/README.md",
     "integrations/README.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "CHANGELOG.md",
 ]
 exclude_patterns = [".*", "build", "tests", "kernels", "aidge_build"]

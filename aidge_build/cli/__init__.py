@@ -25,6 +25,7 @@ VERBS = (
     "explain",
     "export",
     "package",
+    "sbom",
     "verify",
     "accuracy",
     "weights",

@@ -11,6 +11,7 @@ from aidge_build.emit.header import header_of
 from aidge_build.emit.layers import layers_of
 from aidge_build.emit.manifest import manifest_of, manifest_text
 from aidge_build.emit.needs import needs_of
+from aidge_build.emit.origins import libraries_of
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.replaced import in_flash
 from aidge_build.emit.soundness import require_sound
@@ -47,6 +48,7 @@ def emit(program: Program) -> Sources:
         program.code_file: code.text.encode("utf-8"),
         **weights_files(program, flash, claim),
     }
-    manifest = manifest_of(program, ports, arrays, layers, files, claim["weights_bytes"]) | {"claim": claim}
+    manifest = manifest_of(program, ports, arrays, layers, files, claim["weights_bytes"])
+    manifest |= {"claim": claim, "libraries": libraries_of(program, kernels.files)}
     files[f"{program.name}.plan.json"] = manifest_text(manifest)
     return Sources(files, manifest, flash[0].data if replaces else b"")

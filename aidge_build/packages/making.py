@@ -12,6 +12,7 @@ import numpy
 
 from aidge_build.compile import build_program
 from aidge_build.emit import emit
+from aidge_build.emit.origins import LICENCE
 from aidge_build.emit.ports import Port, ports_of
 from aidge_build.errors import AidgeError
 from aidge_build.naming import comment_text
@@ -27,7 +28,6 @@ from aidge_build.verify.calling import calling_of
 from aidge_build.version import VERSION
 
 SCHEMA = 1
-_LICENCE = re.compile(rb"SPDX-License-Identifier: ([A-Za-z0-9.+()-]+(?: (?:AND|OR|WITH) [A-Za-z0-9.+()-]+)*)")
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _harmless(name: str) -> str:
 
 def _licences(files: Mapping[str, bytes]) -> list[str]:
     """What generated files say of their licences, each once."""
-    return sorted({match.decode() for data in files.values() for match in _LICENCE.findall(data)})
+    return sorted({match.decode() for data in files.values() for match in LICENCE.findall(data)})
 
 
 def _list_of(program: Program, target: Target, publication: Publication, files: Mapping[str, bytes]) -> bytes:

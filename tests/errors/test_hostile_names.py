@@ -116,6 +116,11 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("m.onnx", "--name", "m", "--for", EVIL, "--out", "packages"),
         ("m.onnx", "--name", "m", "--for", "plain", "--author", EVIL, "--out", "packages"),
     ],
+    "sbom": [
+        ("out/m.plan.json", "--elf", "app.elf", "--out", "page.cdx.json"),
+        ("out/m.plan.json", "--licence", f"m={EVIL}", "--product", EVIL, "--release", EVIL, "--out", "page2.cdx.json"),
+        (EVIL, "--out", "o.json"),
+    ],
     "verify": [
         ("m.onnx", "--io-data", "m.npz"),
         ("m.onnx", "--io-data", "m.npz", "--layers"),
@@ -166,7 +171,7 @@ def test_hostile_names_reach_no_terminal_and_no_page(verb, folder, monkeypatch):
     for words in LOOKED_AT[verb]:
         assert_all_harmless(aidge_build(name, *words), (verb, *words))
     assert_all_harmless(aidge_build(name, "--json", *LOOKED_AT[verb][-1]), (verb, "--json"))
-    for path in [*folder.rglob("page.*"), *folder.glob("packages/*/**/*.*")]:
+    for path in [*folder.rglob("page*.*"), *folder.glob("packages/*/**/*.*")]:
         assert_harmless(path.read_text(), path.name)
 
 

@@ -17,9 +17,9 @@ static void aidge_ref_fill(const int64_t *shape, void *output, const void *value
     }
     for (i = 0; i < count; i++) {
         if (i < wanted) {
-            memcpy(to, value, (uint32_t)element_bytes);
+            (void)memcpy(to, value, (uint32_t)element_bytes);
         } else {
-            memset(to, 0, (uint32_t)element_bytes);
+            (void)memset(to, 0, (uint32_t)element_bytes);
         }
         to += element_bytes;
     }

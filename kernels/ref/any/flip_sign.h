@@ -11,18 +11,18 @@ static void aidge_ref_flip_sign(const void *input, void *output, int32_t count)
 #if defined(__ARM_FEATURE_UNALIGNED)
     for (; i + 16 <= count; i += 16) {
         uint32_t first, second, third, fourth;
-        memcpy(&first, from + i, 4);
-        memcpy(&second, from + i + 4, 4);
-        memcpy(&third, from + i + 8, 4);
-        memcpy(&fourth, from + i + 12, 4);
+        (void)memcpy(&first, from + i, 4);
+        (void)memcpy(&second, from + i + 4, 4);
+        (void)memcpy(&third, from + i + 8, 4);
+        (void)memcpy(&fourth, from + i + 12, 4);
         first ^= 0x80808080u;
         second ^= 0x80808080u;
         third ^= 0x80808080u;
         fourth ^= 0x80808080u;
-        memcpy(to + i, &first, 4);
-        memcpy(to + i + 4, &second, 4);
-        memcpy(to + i + 8, &third, 4);
-        memcpy(to + i + 12, &fourth, 4);
+        (void)memcpy(to + i, &first, 4);
+        (void)memcpy(to + i + 4, &second, 4);
+        (void)memcpy(to + i + 8, &third, 4);
+        (void)memcpy(to + i + 12, &fourth, 4);
     }
 #endif
     for (; i < count; i++) {

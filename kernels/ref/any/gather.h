@@ -16,7 +16,7 @@ static void aidge_ref_gather(const void *data, const void *indices, void *output
     for (block = 0; block < shape->outer; block++) {
         for (i = 0; i < shape->count; i++) {
             const int32_t index = aidge_ref_index(indices, shape->index_bytes, i, shape->size);
-            memcpy(to, from + index * shape->inner_bytes, (uint32_t)shape->inner_bytes);
+            (void)memcpy(to, from + index * shape->inner_bytes, (uint32_t)shape->inner_bytes);
             to += shape->inner_bytes;
         }
         from += shape->size * shape->inner_bytes;

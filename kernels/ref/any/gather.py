@@ -146,7 +146,7 @@ class Scatter(KernelNode):
 static void {function}(const {c} *data, const void *indices, const {c} *updates, {c} *output, const aidge_ref_{kind}_shape *shape)
 {{
     int32_t place;
-    memcpy(output, data, {count}u * sizeof *output);
+    (void)memcpy(output, data, {count}u * sizeof *output);
 {loop}
 }}"""
         return Call(function, ("any/scatter.h", f"any/{kind}.h"), (Input(0), Input(1), Input(2), Output(0), shape), texts=(text,))

@@ -10,7 +10,7 @@ static void aidge_ref_gather_elements(const void *data, const void *indices, voi
     uint8_t *to = (uint8_t *)output;
     int32_t place;
     for (place = 0; place < shape->count; place++) {
-        memcpy(to, from + (uint32_t)aidge_ref_element_at(indices, place, shape) * size, size);
+        (void)memcpy(to, from + (uint32_t)aidge_ref_element_at(indices, place, shape) * size, size);
         to += size;
     }
 }

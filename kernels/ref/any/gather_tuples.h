@@ -11,7 +11,7 @@ static void aidge_ref_gather_tuples(const void *data, const void *indices, void 
     int32_t batch, i;
     for (batch = 0; batch < shape->batches; batch++) {
         for (i = 0; i < shape->count; i++) {
-            memcpy(to, from + aidge_ref_slice_at(indices, batch * shape->count + i, shape) * shape->element_bytes, bytes);
+            (void)memcpy(to, from + aidge_ref_slice_at(indices, batch * shape->count + i, shape) * shape->element_bytes, bytes);
             to += bytes;
         }
         from += shape->batch * shape->element_bytes;

@@ -9,7 +9,7 @@ static void aidge_ref_replace(const void *data, const void *block, void *output,
                               const aidge_ref_strided_copy_shape *shape)
 {
     if (data != output) {
-        memcpy(output, data, (uint32_t)bytes);
+        (void)memcpy(output, data, (uint32_t)bytes);
     }
     aidge_ref_strided_copy(block, output, shape);
 }

@@ -18,7 +18,7 @@ static inline void aidge_ref_copy_run(const uint8_t *source, uint8_t *target, in
 {
     int32_t i;
     if ((source_step == size) && (target_step == size)) {
-        memcpy(target, source, (uint32_t)(count * size));
+        (void)memcpy(target, source, (uint32_t)(count * size));
     } else if (size == 1) {
         for (i = 0; i < count; i++) {
             *target = *source;
@@ -27,13 +27,13 @@ static inline void aidge_ref_copy_run(const uint8_t *source, uint8_t *target, in
         }
     } else if (size == 4) {
         for (i = 0; i < count; i++) {
-            memcpy(target, source, 4);
+            (void)memcpy(target, source, 4);
             source += source_step;
             target += target_step;
         }
     } else {
         for (i = 0; i < count; i++) {
-            memcpy(target, source, (uint32_t)size);
+            (void)memcpy(target, source, (uint32_t)size);
             source += source_step;
             target += target_step;
         }

@@ -19,11 +19,11 @@ static void aidge_ref_trilu(const void *input, void *output, int32_t matrices, i
             first = first < 0 ? 0 : first > columns ? columns : first;
             cut = (uint32_t)(first * element_bytes);
             if (upper != 0) {
-                memset(to, (int)fill, cut);
-                memcpy(to + cut, from + cut, row_bytes - cut);
+                (void)memset(to, (int)fill, cut);
+                (void)memcpy(to + cut, from + cut, row_bytes - cut);
             } else {
-                memcpy(to, from, cut);
-                memset(to + cut, (int)fill, row_bytes - cut);
+                (void)memcpy(to, from, cut);
+                (void)memset(to + cut, (int)fill, row_bytes - cut);
             }
             from += row_bytes;
             to += row_bytes;

@@ -65,7 +65,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_float32_piece(aidge_ref_patch_float32 *
         const float *x_row = patch->source;
         const float *w_row = weights + 4 * patch->first_tap;
         float sums[4];
-        memcpy(sums, bias, sizeof sums);
+        (void)memcpy(sums, bias, sizeof sums);
         for (row = patch->rows; row > 0; row--) {
             const float *x = x_row;
             const float *w = w_row;

@@ -9,7 +9,7 @@ static void aidge_ref_div_float32(const float *first, const float *second, float
 {
     aidge_kit_broadcast_place place;
     int32_t run, i;
-    memset(&place, 0, sizeof place);
+    (void)memset(&place, 0, sizeof place);
     for (run = 0; run < shape->runs; run++) {
         const float *a = first + place.first;
         const float *b = second + place.second;

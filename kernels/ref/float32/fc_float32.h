@@ -21,7 +21,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_fc_float32(const float *input, float *output, 
         const float *b = bias;
         for (left = shape->out_features; left >= 4; left -= 4) {
             float sums[4];
-            memcpy(sums, b, sizeof sums);
+            (void)memcpy(sums, b, sizeof sums);
             b += 4;
             aidge_ref_dot4_float32(input, w, count, sums);
             for (i = 0; i < 4; i++) {

@@ -8,9 +8,9 @@ static void aidge_ref_copy_and_fill(const void *input, void *copy, void *filled,
 {
     uint8_t *to = (uint8_t *)filled;
     int32_t i;
-    memcpy(copy, input, (uint32_t)bytes);
+    (void)memcpy(copy, input, (uint32_t)bytes);
     for (i = 0; i < count; i++) {
-        memcpy(to, value, (uint32_t)element_bytes);
+        (void)memcpy(to, value, (uint32_t)element_bytes);
         to += element_bytes;
     }
 }

@@ -55,23 +55,23 @@ static void aidge_ref_lstm_float32(const float *x, const float *weights, const f
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;
             float *c = last_c + place;
             if (initial_c) {
-                memcpy(c, initial_c + place, (uint32_t)hidden * sizeof *c);
+                (void)memcpy(c, initial_c + place, (uint32_t)hidden * sizeof *c);
             } else {
-                memset(c, 0, (uint32_t)hidden * sizeof *c);
+                (void)memset(c, 0, (uint32_t)hidden * sizeof *c);
             }
             if (initial_h) {
-                memcpy(h, initial_h + place, (uint32_t)hidden * sizeof *h);
+                (void)memcpy(h, initial_h + place, (uint32_t)hidden * sizeof *h);
             } else {
-                memset(h, 0, (uint32_t)hidden * sizeof *h);
+                (void)memset(h, 0, (uint32_t)hidden * sizeof *h);
             }
             for (t = 0; t < length; t++) {
                 const int32_t time = shape->backwards[direction] != 0 ? length - 1 - t : t;
                 in.x = x + time * shape->x_time + batch * shape->x_batch;
                 aidge_ref_lstm_step(&in, h, c, direction, shape);
-                memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
+                (void)memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
             }
             for (; t < shape->steps; t++) {
-                memset(out + t * shape->y_time, 0, (uint32_t)hidden * sizeof *h);
+                (void)memset(out + t * shape->y_time, 0, (uint32_t)hidden * sizeof *h);
             }
         }
     }

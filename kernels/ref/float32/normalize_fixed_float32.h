@@ -27,7 +27,7 @@ AIDGE_KIT_INLINE uint32_t aidge_ref_pattern_at(const float *number)
 {
     const float value = *number;
     uint32_t pattern;
-    memcpy(&pattern, &value, sizeof pattern);
+    (void)memcpy(&pattern, &value, sizeof pattern);
     return pattern;
 }
 
@@ -62,7 +62,7 @@ static float aidge_ref_scaled(int32_t value, int32_t exponent)
 {
     const uint32_t pattern = (uint32_t)(exponent + 127) << 23;
     float power;
-    memcpy(&power, &pattern, sizeof power);
+    (void)memcpy(&power, &pattern, sizeof power);
     return (float)value * power;
 }
 
@@ -112,7 +112,7 @@ AIDGE_KIT_INLINE float aidge_ref_float_of(int32_t value, int32_t bits)
         pattern += (uint32_t)(width + 125 - bits) << 23; /* with the leading bit of the fraction one more */
     }
     pattern |= sign;
-    memcpy(&result, &pattern, sizeof result);
+    (void)memcpy(&result, &pattern, sizeof result);
     return result;
 }
 

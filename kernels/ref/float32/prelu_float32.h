@@ -9,7 +9,7 @@ static void aidge_ref_prelu_float32(const float *input, const float *slope, floa
 {
     aidge_kit_broadcast_place place;
     int32_t run, i;
-    memset(&place, 0, sizeof place);
+    (void)memset(&place, 0, sizeof place);
     for (run = 0; run < shape->runs; run++) {
         const float *x = input + place.first;
         const float *factor = slope + place.second;

@@ -14,7 +14,7 @@ static inline void aidge_ref_rnn_step(const aidge_ref_recurrent_inputs *in, floa
                           + aidge_ref_recurrent_bias(in->bias, hidden, direction, 1, row);
         in->gates[row] = aidge_ref_recurrent_function(shape->functions[3 * direction], sum, *in->limit);
     }
-    memcpy(h, in->gates, (uint32_t)hidden * sizeof *h);
+    (void)memcpy(h, in->gates, (uint32_t)hidden * sizeof *h);
 }
 
 /* RNN over all sequences and directions; scratch: one float for each gate (GRU: and state) of each unit. */
@@ -40,18 +40,18 @@ static void aidge_ref_rnn_float32(const float *x, const float *weights, const fl
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;
 
             if (initial_h) {
-                memcpy(h, initial_h + place, (uint32_t)hidden * sizeof *h);
+                (void)memcpy(h, initial_h + place, (uint32_t)hidden * sizeof *h);
             } else {
-                memset(h, 0, (uint32_t)hidden * sizeof *h);
+                (void)memset(h, 0, (uint32_t)hidden * sizeof *h);
             }
             for (t = 0; t < length; t++) {
                 const int32_t time = shape->backwards[direction] != 0 ? length - 1 - t : t;
                 in.x = x + time * shape->x_time + batch * shape->x_batch;
                 aidge_ref_rnn_step(&in, h, direction, shape);
-                memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
+                (void)memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
             }
             for (; t < shape->steps; t++) {
-                memset(out + t * shape->y_time, 0, (uint32_t)hidden * sizeof *h);
+                (void)memset(out + t * shape->y_time, 0, (uint32_t)hidden * sizeof *h);
             }
         }
     }

@@ -9,7 +9,7 @@ static void aidge_ref_max_part_int8(const int8_t *input, int8_t *output, void *s
     int8_t *const largest = (int8_t *)scratch;
     int32_t channel, pixel;
     if (part->before == 0) {
-        memset(largest, -128, (size_t)channels);
+        (void)memset(largest, -128, (size_t)channels);
     }
     for (channel = 0; channel < channels; channel++) {
         const int8_t *value = input + channel;

@@ -71,7 +71,7 @@ static void aidge_ref_maxpool2d_int8(const int8_t *input, int8_t *output, const 
                     aidge_ref_largest_of_window_int8(source, output, rows, end_x - first_x, shape->dilation_height * in_row,
                                                      shape->dilation_width * channels, channels);
                 } else {
-                    memset(output, levels[0], (uint32_t)channels);
+                    (void)memset(output, levels[0], (uint32_t)channels);
                 }
                 for (channel = 0; (is_limited != 0) && (channel < channels); channel++) {
                     const int8_t value = output[channel] < levels[0] ? levels[0] : output[channel];

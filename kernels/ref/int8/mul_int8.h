@@ -16,7 +16,7 @@ static void aidge_ref_mul_int8(const int8_t *first, const int8_t *second, int8_t
     const int32_t zero_b = zero_points[1];
     aidge_kit_broadcast_place place;
     int32_t run, i;
-    memset(&place, 0, sizeof place);
+    (void)memset(&place, 0, sizeof place);
     for (run = 0; run < shape->runs; run++) {
         const int8_t *a = first + place.first;
         const int8_t *b = second + place.second;

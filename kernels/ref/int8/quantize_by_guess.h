@@ -23,7 +23,7 @@ static void aidge_ref_quantize_by_guess(const float *input, int8_t *output, cons
         const float number = *input++; /* before its bytes are taken: what is known of its address would be lost */
         uint32_t pattern, magnitude;
         int32_t place, sign;
-        memcpy(&pattern, &number, sizeof pattern);
+        (void)memcpy(&pattern, &number, sizeof pattern);
         magnitude = pattern << 1;
         sign = (pattern >> 31) != 0u ? -1 : 0;
         if (magnitude - first < span) {

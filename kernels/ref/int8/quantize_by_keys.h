@@ -16,7 +16,7 @@ static void aidge_ref_quantize_by_keys(const float *input, int8_t *output, const
     for (; count > 0; count--) {
         const float number = *input++;
         int32_t key;
-        memcpy(&key, &number, sizeof key);
+        (void)memcpy(&key, &number, sizeof key);
         if ((key & 0x7FFFFFFF) > 0x7F800000) {
             *output++ = *of_nan;
         } else {

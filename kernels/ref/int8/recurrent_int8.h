@@ -54,7 +54,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_recurrent_sums_int8(float *sums, int32_t rows,
     for (; rows > 0; rows--) {
         const int8_t *bytes = (const int8_t *)(const void *)(stream + 3);
         float numbers[3], from_x, from_h;
-        memcpy(numbers, stream, sizeof numbers);
+        (void)memcpy(numbers, stream, sizeof numbers);
         from_x = are_bytes ? aidge_ref_recurrent_dot_bytes(bytes, x, features) : aidge_ref_recurrent_dot_int8(bytes, x, features);
         from_h = aidge_ref_recurrent_dot_int8(bytes + features, h, hidden);
         *sums++ = numbers[0] + numbers[1] * units[AIDGE_REF_RECURRENT_DATA_UNIT] * from_x

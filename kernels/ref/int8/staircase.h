@@ -13,7 +13,7 @@
 AIDGE_KIT_INLINE int32_t aidge_ref_pattern(float number)
 {
     int32_t pattern;
-    memcpy(&pattern, &number, sizeof pattern);
+    (void)memcpy(&pattern, &number, sizeof pattern);
     return pattern;
 }
 

@@ -15,7 +15,7 @@ _OF_FLOAT = """/* The order of floats as integers; NaN becomes the number that i
 static {key} aidge_ref_tree_key_{name}(const {real} *value, {key} nan)
 {{
     {key} bits;
-    memcpy(&bits, value, sizeof bits);
+    (void)memcpy(&bits, value, sizeof bits);
     if (((u{key})bits << 1) > {infinity}) {{
         return nan;
     }}

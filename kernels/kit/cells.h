@@ -55,9 +55,9 @@ AIDGE_KIT_NOINLINE void aidge_kit_gate_clip(float *values, int32_t count, float 
 AIDGE_KIT_NOINLINE void aidge_kit_first_state(float *state, const float *given, int32_t place, int32_t hidden)
 {
     if (given) {
-        memcpy(state, given + place, (uint32_t)hidden * sizeof *state);
+        (void)memcpy(state, given + place, (uint32_t)hidden * sizeof *state);
     } else {
-        memset(state, 0, (uint32_t)hidden * sizeof *state);
+        (void)memset(state, 0, (uint32_t)hidden * sizeof *state);
     }
 }
 
@@ -65,7 +65,7 @@ AIDGE_KIT_NOINLINE void aidge_kit_first_state(float *state, const float *given, 
 AIDGE_KIT_NOINLINE void aidge_kit_no_outputs(float *out, int32_t t, const aidge_kit_recurrent_shape *shape)
 {
     for (; t < shape->steps; t++) {
-        memset(out + t * shape->y_time, 0, (uint32_t)shape->hidden * sizeof *out);
+        (void)memset(out + t * shape->y_time, 0, (uint32_t)shape->hidden * sizeof *out);
     }
 }
 

@@ -8,7 +8,7 @@
 AIDGE_KIT_INLINE float aidge_kit_float_of(uint32_t pattern)
 {
     float value;
-    memcpy(&value, &pattern, sizeof value);
+    (void)memcpy(&value, &pattern, sizeof value);
     return value;
 }
 
@@ -23,12 +23,12 @@ AIDGE_KIT_NOINLINE float aidge_kit_common_exponent(const float *values, int32_t 
     int32_t index;
     for (index = 0; index < count; index++) {
         uint32_t pattern;
-        memcpy(&pattern, values + index, sizeof pattern);
+        (void)memcpy(&pattern, values + index, sizeof pattern);
         pattern &= 0x7fffffffu;
         largest = pattern > largest ? pattern : largest;
     }
     if (largest >= 0x7f800000u) {
-        memset(integers, 0, (uint32_t)count * sizeof *integers);
+        (void)memset(integers, 0, (uint32_t)count * sizeof *integers);
         return NAN;
     }
     largest >>= 23; /* values are below 2^(largest - 126) */

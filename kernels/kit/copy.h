@@ -10,7 +10,7 @@ AIDGE_KIT_INLINE void aidge_kit_copy(uint8_t *to, const uint8_t *from, int32_t b
 {
 #if defined(__GNUC__)
     if (__builtin_constant_p(bytes) && (bytes <= AIDGE_KIT_SHORT_COPY)) {
-        memcpy(to, from, (uint32_t)bytes); /* a few instructions */
+        (void)memcpy(to, from, (uint32_t)bytes); /* a few instructions */
         return;
     }
 #endif
@@ -18,10 +18,10 @@ AIDGE_KIT_INLINE void aidge_kit_copy(uint8_t *to, const uint8_t *from, int32_t b
     if ((bytes >= 4) && (bytes <= AIDGE_KIT_SHORT_COPY)) {
         uint8_t *const last = to + bytes - 4;
         for (; to < last; to += 4) {
-            memcpy(to, from, 4);
+            (void)memcpy(to, from, 4);
             from += 4;
         }
-        memcpy(last, from - (to - last), 4); /* may overlap the word before */
+        (void)memcpy(last, from - (to - last), 4); /* may overlap the word before */
         return;
     }
 #endif
@@ -31,7 +31,7 @@ AIDGE_KIT_INLINE void aidge_kit_copy(uint8_t *to, const uint8_t *from, int32_t b
         }
         return;
     }
-    memcpy(to, from, (uint32_t)bytes);
+    (void)memcpy(to, from, (uint32_t)bytes);
 }
 
 /* bytes / element_bytes times the element at value. */
@@ -39,16 +39,16 @@ static inline void aidge_kit_fill_bytes(uint8_t *to, const uint8_t *value, int32
 {
     uint8_t *const end = to + bytes;
     if ((element_bytes == 1) && ((bytes < 4) || (bytes > AIDGE_KIT_SHORT_COPY))) {
-        memset(to, *value, (uint32_t)bytes);
+        (void)memset(to, *value, (uint32_t)bytes);
     } else if (element_bytes == 1) {
         const uint32_t word = *value * 0x01010101u;
         for (; to < end - 4; to += 4) {
-            memcpy(to, &word, 4);
+            (void)memcpy(to, &word, 4);
         }
-        memcpy(end - 4, &word, 4); /* may overlap the word before */
+        (void)memcpy(end - 4, &word, 4); /* may overlap the word before */
     } else {
         for (; to < end; to += element_bytes) {
-            memcpy(to, value, (uint32_t)element_bytes);
+            (void)memcpy(to, value, (uint32_t)element_bytes);
         }
     }
 }

@@ -37,7 +37,7 @@ typedef float aidge_kit_sum;
 static inline float aidge_kit_float(const int32_t *bits)
 {
     float value;
-    memcpy(&value, bits, sizeof value);
+    (void)memcpy(&value, bits, sizeof value);
     return value;
 }
 

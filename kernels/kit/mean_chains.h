@@ -62,7 +62,7 @@ AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_kept_sum(int32_t kept)
 AIDGE_KIT_INLINE int32_t aidge_kit_keep_sum(aidge_kit_sum sum)
 {
     int32_t kept;
-    memcpy(&kept, &sum, sizeof kept);
+    (void)memcpy(&kept, &sum, sizeof kept);
     return kept;
 }
 #else

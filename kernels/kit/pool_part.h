@@ -12,6 +12,6 @@ typedef struct {
 static inline void aidge_kit_begin_part(void *kept, int32_t bytes, const aidge_kit_part *part)
 {
     if (part->before == 0) {
-        memset(kept, 0, (size_t)bytes);
+        (void)memset(kept, 0, (size_t)bytes);
     }
 }

@@ -44,7 +44,7 @@ AIDGE_KIT_INLINE int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
         const volatile float shifted = scaled + 12582912.0f; /* 3 * 2^22: its last bit stands for 1, half to even */
         const float kept = shifted;
         int32_t bits;
-        memcpy(&bits, &kept, sizeof bits);
+        (void)memcpy(&bits, &kept, sizeof bits);
         return bits - 0x4B400000;
     }
     if (scaled >= 2147483648.0f) {
@@ -97,7 +97,7 @@ static int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
     uint32_t magnitude = accumulator < 0 ? 0u - (uint32_t)accumulator : (uint32_t)accumulator;
     uint32_t bits, low;
     int32_t exponent;
-    memcpy(&bits, &multiplier, sizeof bits);
+    (void)memcpy(&bits, &multiplier, sizeof bits);
     exponent = (int32_t)((bits >> 23) & 0xFFu);
     bits = (bits & 0x7FFFFFu) | (exponent != 0 ? 0x800000u : 0u);
     exponent = (exponent != 0 ? exponent : 1) - 150; /* multiplier = bits * 2^exponent */

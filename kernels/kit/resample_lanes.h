@@ -45,7 +45,7 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_lanes_scaled(uint32_t sums, const aidge_kit_
 AIDGE_KIT_INLINE uint32_t aidge_kit_lanes_word(const int8_t *from)
 {
     uint32_t word;
-    memcpy(&word, from, sizeof word);
+    (void)memcpy(&word, from, sizeof word);
     return word ^ AIDGE_KIT_HALVES_FLIP;
 }
 
@@ -78,7 +78,7 @@ AIDGE_KIT_INLINE void aidge_kit_lanes_run(const int8_t *const *from, const uint3
         } else {
             even = aidge_kit_lanes_scaled(even, &own, clamps) | aidge_kit_lanes_scaled(odd, &own, clamps) << 8;
         }
-        memcpy(output, &even, sizeof even);
+        (void)memcpy(output, &even, sizeof even);
         a += 4;
         b += 4;
         c += 4;

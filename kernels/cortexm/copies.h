@@ -7,7 +7,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_copy_bytes(uint8_t *to, const uint8_t *f
 {
 #if AIDGE_CORTEXM_ASSEMBLY
     if (__builtin_constant_p(bytes) && (bytes <= AIDGE_KIT_SHORT_COPY)) {
-        memcpy(to, from, (uint32_t)bytes); /* a few instructions */
+        (void)memcpy(to, from, (uint32_t)bytes); /* a few instructions */
         return;
     }
     if ((((uintptr_t)to | (uintptr_t)from) & 3u) == 0) {

@@ -20,14 +20,14 @@ CURVE = f"""/* y = the curve of x; may work in place. */
 static void {NAME}_float32(const float *x, float *y, const float *numbers, int32_t count)
 {{
     if (x != y) {{
-        memcpy(y, x, (uint32_t)count * sizeof *y);
+        (void)memcpy(y, x, (uint32_t)count * sizeof *y);
     }}
     {NAME}(y, count, numbers);
 }}"""
 TIMES_CURVE = f"""/* y = x times a curve of it. */
 static void {NAME}_times_float32(const float *x, float *y, const float *numbers, int32_t count)
 {{
-    memcpy(y, x, (uint32_t)count * sizeof *y);
+    (void)memcpy(y, x, (uint32_t)count * sizeof *y);
     {NAME}(y, count, numbers);
     for (; count > 0; count--) {{
         *y++ *= *x++;

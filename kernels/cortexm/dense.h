@@ -53,7 +53,7 @@ AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_clamp(int32_t value, int32_t lowest, 
 AIDGE_CORTEXM_INLINE float aidge_cortexm_as_float(uint32_t bits)
 {
     float value;
-    memcpy(&value, &bits, sizeof value);
+    (void)memcpy(&value, &bits, sizeof value);
     return value;
 }
 
@@ -319,7 +319,7 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, 
                                                           int32_t packed, int32_t shift, int32_t form)
 {
     uint32_t sums[4];
-    memcpy(sums, group, sizeof sums);
+    (void)memcpy(sums, group, sizeof sums);
     group = aidge_cortexm_sums(column, taps, group + 4, sums, packed);
     return aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, head, packed, shift, form);
 }
@@ -362,8 +362,8 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_two_groups(const uint32_t *col
                                                                int32_t packed, int32_t shift, int32_t form)
 {
     uint32_t sums[8];
-    memcpy(sums, group, 16);
-    memcpy(sums + 4, group, 16);
+    (void)memcpy(sums, group, 16);
+    (void)memcpy(sums + 4, group, 16);
     group += 4;
     if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
         aidge_cortexm_packed_sums(column, second, taps, group, sums, sums + 4);

@@ -23,7 +23,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_depthwise_int16_c(const int16_t *from,
         const int8_t *w = weights + channel;
         int32_t sum = numbers[0], level;
         float multiplier;
-        memcpy(&multiplier, numbers + 4, sizeof multiplier);
+        (void)memcpy(&multiplier, numbers + 4, sizeof multiplier);
         for (row = 0; row < patch->rows; row++) {
             for (column = 0; column < patch->columns; column++) {
                 sum += *x * *w;

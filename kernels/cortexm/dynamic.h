@@ -50,7 +50,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const ui
 AIDGE_CORTEXM_INLINE void aidge_cortexm_put_half(uint16_t *to, int32_t value)
 {
     const uint16_t half = (uint16_t)((uint32_t)value & 0xFFFFu);
-    memcpy(to, &half, sizeof half);
+    (void)memcpy(to, &half, sizeof half);
 }
 
 /* Taps of one pixel, any number of channels: pairs of neighbours, in every other word; a last one alone gets a 0 beside it. */

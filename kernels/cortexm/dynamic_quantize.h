@@ -11,12 +11,12 @@ static void aidge_cortexm_dynamic_range(const float *input, float *scale, uint8_
     int32_t i;
     for (i = 0; i < count; i++) {
         uint32_t bits;
-        memcpy(&bits, input + i, sizeof bits);
+        (void)memcpy(&bits, input + i, sizeof bits);
         lowest = bits > lowest ? bits : lowest;
         highest = (int32_t)bits > highest ? (int32_t)bits : highest;
     }
-    memcpy(&low, &lowest, sizeof low);
-    memcpy(&high, &highest, sizeof high);
+    (void)memcpy(&low, &lowest, sizeof low);
+    (void)memcpy(&high, &highest, sizeof high);
     step = (high - low) / 255.0f;
     step = step > 0.0f ? step : 1.0f;
     zero = rintf(-low / step);

@@ -22,7 +22,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
         for (i = 0; i < words; i++) {
             const int32_t left = features - 4 * i;
             uint32_t word = 0;
-            memcpy(&word, input + 4 * i, (size_t)(left < 4 ? left : 4));
+            (void)memcpy(&word, input + 4 * i, (size_t)(left < 4 ? left : 4));
             column[2 * i] = aidge_cortexm_even_bytes(word);
             column[2 * i + 1] = aidge_cortexm_odd_bytes(word);
         }
@@ -65,7 +65,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8_halves(const int8_t *input, int8_t *o
         const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
         while (group != end) {
             uint32_t sums[4];
-            memcpy(sums, group, sizeof sums);
+            (void)memcpy(sums, group, sizeof sums);
             group += 4;
             for (i = 0; i < features; i += 4) {
                 const uint32_t word = aidge_cortexm_load(input + i);

@@ -8,7 +8,7 @@
 AIDGE_CORTEXM_INLINE float aidge_cortexm_real(int32_t bits)
 {
     float value;
-    memcpy(&value, &bits, sizeof value);
+    (void)memcpy(&value, &bits, sizeof value);
     return value;
 }
 

@@ -57,7 +57,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_sums_int16_c(const uint32_t *column, c
         int32_t channel, pixel, pair;
         for (channel = 0; channel < 4; channel++) {
             float multiplier;
-            memcpy(&multiplier, stream + 4 + 2 * pairs + channel, sizeof multiplier);
+            (void)memcpy(&multiplier, stream + 4 + 2 * pairs + channel, sizeof multiplier);
             for (pixel = 0; pixel < pixels; pixel++) {
                 uint32_t sum = (uint32_t)stream[channel];
                 int32_t level;

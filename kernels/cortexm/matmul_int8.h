@@ -77,7 +77,7 @@ AIDGE_CORTEXM_NOINLINE uint32_t *aidge_cortexm_product_group(const int8_t *from,
         if (k > 1) {
             aidge_cortexm_product_pair(from + columns, 0, zero, group + 4, sums);
         } else {
-            memset(group + 4, 0, 16);
+            (void)memset(group + 4, 0, 16);
         }
         group += 8;
     }

@@ -10,7 +10,7 @@ static void aidge_cortexm_max_part_int8(const int8_t *input, int8_t *output, voi
     int8_t *const largest = (int8_t *)scratch;
     int32_t channel, pixel;
     if (part->before == 0) {
-        memset(largest, -128, (size_t)channels);
+        (void)memset(largest, -128, (size_t)channels);
     }
     for (channel = 0; channel < channels; channel += 4) {
         const int32_t place = channel + 4 <= channels ? channel : channels - 4; /* the last 4 overlap those before */
@@ -20,7 +20,7 @@ static void aidge_cortexm_max_part_int8(const int8_t *input, int8_t *output, voi
             most = aidge_cortexm_larger_bytes(most, aidge_cortexm_load(source));
             source += channels;
         }
-        memcpy(largest + place, &most, sizeof most);
+        (void)memcpy(largest + place, &most, sizeof most);
     }
     for (channel = 0; (part->is_last != 0) && (channel < channels); channel++) {
         const int8_t most = largest[channel] < levels[1] ? largest[channel] : levels[1];

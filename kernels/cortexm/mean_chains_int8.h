@@ -9,7 +9,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_add_links_of_4(const int8_t *source, int
 {
     float sum[4];
     uint32_t word, even, odd;
-    memcpy(sum, kept, sizeof sum);
+    (void)memcpy(sum, kept, sizeof sum);
     __asm__ volatile("1:\n\t"
                      "ldr %[word], [%[source]]\n\t"
                      "add %[source], %[source], %[step]\n\t"
@@ -38,7 +38,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_add_links_of_4(const int8_t *source, int
                      : [step] "r"(step), [zero] "r"(-AIDGE_KIT_MEAN_INPUT_ZERO(numbers)),
                        [scale] "t"(aidge_kit_float(numbers + AIDGE_KIT_MEAN_INPUT_SCALE))
                      : "cc", "memory", "s28", "s29", "s30", "s31");
-    memcpy(kept, sum, sizeof sum);
+    (void)memcpy(kept, sum, sizeof sum);
 }
 #endif
 

@@ -18,7 +18,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_mul_int8_c(const int8_t *first, const int8_t 
     const int32_t low = (int8_t)(numbers[3] & 0x7F) - (numbers[3] & 0x80);
     const int32_t high = (int8_t)(numbers[4] & 0x7F) - (numbers[4] & 0x80);
     float multiplier;
-    memcpy(&multiplier, numbers + 5, sizeof multiplier);
+    (void)memcpy(&multiplier, numbers + 5, sizeof multiplier);
     for (; count > 0; count--) {
         int32_t level = aidge_kit_scale((*first++ + zero_a) * (*second++ + zero_b), multiplier);
         level += aidge_cortexm_low((uint32_t)numbers[2]);

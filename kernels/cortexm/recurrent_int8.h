@@ -149,7 +149,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_row_sums_c(const int32_t *x, float *su
             const int32_t pairs = ((data - first < 232 ? data - first : 232) + 1) / 2;
             stream = aidge_cortexm_pair_sums(totals, stream, x + first / 2, pairs, first == 0 ? units->of_data[0] : 0);
             if (first == 0) {
-                memcpy(real, stream, sizeof real);
+                (void)memcpy(real, stream, sizeof real);
                 stream += 8;
             }
             for (row = 0; row < 4; row++) {
@@ -158,7 +158,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_row_sums_c(const int32_t *x, float *su
         }
         if (data > 0 && !are_bytes) {
             stream = aidge_cortexm_wide_sums(totals, stream, x, data, units->of_data[0]);
-            memcpy(real, stream, sizeof real);
+            (void)memcpy(real, stream, sizeof real);
             stream += 8;
             for (row = 0; row < 4; row++) {
                 real[row] += (float)totals[row] * units->unit_of_data * real[4 + row];
@@ -167,16 +167,16 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_row_sums_c(const int32_t *x, float *su
         if (hidden > 0) {
             stream = aidge_cortexm_wide_sums(totals, stream, state, hidden, units->of_state[0]);
             if (data == 0) {
-                memcpy(real, stream, 4 * sizeof *real);
+                (void)memcpy(real, stream, 4 * sizeof *real);
                 stream += 4;
             }
-            memcpy(factors, stream, sizeof factors);
+            (void)memcpy(factors, stream, sizeof factors);
             stream += 4;
             for (row = 0; row < 4; row++) {
                 real[row] += (float)totals[row] * unit_of_state * factors[row];
             }
         }
-        memcpy(sums, real, 4 * sizeof *real);
+        (void)memcpy(sums, real, 4 * sizeof *real);
         sums += 4;
     }
 }

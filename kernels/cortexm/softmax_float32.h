@@ -21,10 +21,10 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
     sum = sum * r + 4.99992281e-1f;
     sum = sum * r + 1.0f;
     sum = sum * r + 1.0f;
-    memcpy(&bits, &sum, sizeof bits);
-    memcpy(&power, &shifted, sizeof power);
+    (void)memcpy(&bits, &sum, sizeof bits);
+    (void)memcpy(&power, &shifted, sizeof power);
     bits += power << 23;
-    memcpy(&sum, &bits, sizeof sum);
+    (void)memcpy(&sum, &bits, sizeof sum);
     return x < -87.0f ? 0.0f : sum;
 }
 

@@ -23,7 +23,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_staircase(const float *input, int8_t *output,
         const float number = *input++;
         const float scaled = number * scale;
         int32_t cell = 0, key, place;
-        memcpy(&key, &number, sizeof key);
+        (void)memcpy(&key, &number, sizeof key);
         key ^= key < 0 ? 0x7FFFFFFF : 0;
         if (scaled >= most) {
             cell = last;

@@ -70,14 +70,14 @@
 AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_load(const void *source)
 {
     uint32_t word;
-    memcpy(&word, source, sizeof word);
+    (void)memcpy(&word, source, sizeof word);
     return word;
 }
 
 /* A word to any address. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_store(void *target, uint32_t word)
 {
-    memcpy(target, &word, sizeof word);
+    (void)memcpy(target, &word, sizeof word);
 }
 
 /* Two int16 as one word. */

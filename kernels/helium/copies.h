@@ -22,7 +22,7 @@ static inline void aidge_helium_copy(int8_t *target, const int8_t *source, int32
                      : "r"(bytes)
                      : "lr", "d0", "d1", "memory");
 #else
-    memcpy(target, source, (size_t)bytes);
+    (void)memcpy(target, source, (size_t)bytes);
 #endif
 }
 
@@ -39,6 +39,6 @@ static inline void aidge_helium_fill(int8_t *target, int32_t value, int32_t byte
                      : "r"(value), "r"(bytes)
                      : "lr", "d0", "d1", "memory");
 #else
-    memset(target, value, (size_t)bytes);
+    (void)memset(target, value, (size_t)bytes);
 #endif
 }

@@ -20,7 +20,7 @@ static uint32_t aidge_helium_depthwise_window(const int8_t *const *rows, int32_t
             const int32_t value = is_unsigned != 0 ? (uint8_t)*x : *x;
             int16_t weight = w[lane];
             if (shape->wide != 0) {
-                memcpy(&weight, w + 2 * ((lane & 1) * 8 + lane / 2), sizeof weight);
+                (void)memcpy(&weight, w + 2 * ((lane & 1) * 8 + lane / 2), sizeof weight);
             }
             sum += (uint32_t)(value * weight);
             x += shape->tap_step;

@@ -30,14 +30,14 @@
 AIDGE_KIT_INLINE int32_t aidge_helium_word(const int8_t *stream)
 {
     int32_t word;
-    memcpy(&word, stream, sizeof word);
+    (void)memcpy(&word, stream, sizeof word);
     return word;
 }
 
 AIDGE_KIT_INLINE float aidge_helium_float(const int8_t *stream)
 {
     float number;
-    memcpy(&number, stream, sizeof number);
+    (void)memcpy(&number, stream, sizeof number);
     return number;
 }
 

@@ -10,7 +10,7 @@ static void aidge_helium_max_part_int8(const int8_t *input, int8_t *output, void
     int8_t *const largest = (int8_t *)scratch;
     int32_t channel, pixel;
     if (part->before == 0) {
-        memset(largest, -128, (size_t)channels);
+        (void)memset(largest, -128, (size_t)channels);
     }
 #if AIDGE_HELIUM_ASSEMBLY
     for (channel = 0; channel < channels; channel += 16) {

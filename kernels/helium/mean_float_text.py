@@ -65,7 +65,7 @@ def _driver(name: str, run: str) -> str:
             "of_rows[0] = layer->zero_point;",
             "of_rows[1] = layer->scale;",
             "of_rows[2] = line.row_step;",
-            "memset(scratch, 0, (uint32_t)(4 * line.columns * channels));",
+            "(void)memset(scratch, 0, (uint32_t)(4 * line.columns * channels));",
             "#endif",
             "for (batch = 0; batch < shape->batches; batch++) {",
             "    for (out_y = 0; out_y < shape->out_height; out_y++) {",

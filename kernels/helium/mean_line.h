@@ -318,7 +318,7 @@ AIDGE_KIT_INLINE void aidge_helium_mean_line(const int8_t *x, int8_t *y, void *s
     }
 #endif
     row.layer = layer;
-    memset(scratch, 0, (uint32_t)(2 * line.columns * channels));
+    (void)memset(scratch, 0, (uint32_t)(2 * line.columns * channels));
     for (batch = 0; batch < shape->batches; batch++) {
         for (out_y = 0; out_y < shape->out_height; out_y++) {
             const int32_t top = out_y * shape->stride_height - shape->pad_top;

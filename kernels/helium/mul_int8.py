@@ -19,7 +19,7 @@ from .rounding import Fixed, emit_fixed
 PARAMETERS = "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *numbers, int32_t count"
 PLAIN = """    int32_t i;
     float multiplier;
-    memcpy(&multiplier, numbers + 3, sizeof multiplier);
+    (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
     for (i = 0; i < count; i++) {
         int32_t level = aidge_kit_scale((a[i] + numbers[0]) * (b[i] + numbers[1]), multiplier) + numbers[2];
         level = level < numbers[4] ? numbers[4] : level;

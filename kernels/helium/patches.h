@@ -15,7 +15,7 @@ static void aidge_helium_patches(const int8_t *x, int8_t *y, int32_t pixels, con
         int8_t *target = y;
         for (row = 0; row < shape->rows; row++) {
             for (tap = 0; tap < shape->taps; tap++) {
-                memcpy(target, x + row * shape->row_step + tap * shape->tap_step, (size_t)shape->run);
+                (void)memcpy(target, x + row * shape->row_step + tap * shape->tap_step, (size_t)shape->run);
                 target += shape->run;
             }
         }

@@ -46,7 +46,7 @@ static void aidge_helium_resample_int8(const int8_t *input, int8_t *output, void
     do {
         int32_t *const end = aidge_kit_resample_list(list, offsets, shares, place, shape->taps);
         if (aidge_kit_resamples_outside(offsets, place) != 0) {
-            memset(output, levels[5], (uint32_t)shape->run);
+            (void)memset(output, levels[5], (uint32_t)shape->run);
         } else {
             aidge_helium_resample_run(input, output, list, end, *multiplier, levels, shape->run);
         }

@@ -163,7 +163,7 @@ def _plain_level(form: Form) -> list[str]:
     if form.kind == "scaled":
         lines = [f"level = ((sum & 0xFFFF) * numbers[3] + numbers[4]) >> {form.shift};"]
     else:
-        lines = ["memcpy(&factor, numbers + 3, sizeof factor);", "level = aidge_kit_scale(sum, factor) + numbers[4];"]
+        lines = ["(void)memcpy(&factor, numbers + 3, sizeof factor);", "level = aidge_kit_scale(sum, factor) + numbers[4];"]
     return [*lines, "level = level < -128 ? -128 : level > 127 ? 127 : level;"]
 
 

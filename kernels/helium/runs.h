@@ -7,7 +7,7 @@ AIDGE_KIT_INLINE void aidge_helium_copy_bytes(uint8_t *to, const uint8_t *from, 
 {
 #if AIDGE_HELIUM_ASSEMBLY
     if (__builtin_constant_p(bytes) && (bytes <= 8)) {
-        memcpy(to, from, (uint32_t)bytes);
+        (void)memcpy(to, from, (uint32_t)bytes);
         return;
     }
 #endif
@@ -19,7 +19,7 @@ AIDGE_KIT_INLINE void aidge_helium_copy_bytes(uint8_t *to, const uint8_t *from, 
 static inline void aidge_helium_fill_words(uint8_t *to, const uint8_t *value, int32_t count)
 {
     uint32_t word;
-    memcpy(&word, value, sizeof word);
+    (void)memcpy(&word, value, sizeof word);
     for (; count > 0; count -= 4) {
         vstrwq_p_u32((uint32_t *)(void *)to, vdupq_n_u32(word), vctp32q((uint32_t)count));
         to += 16;
@@ -29,7 +29,7 @@ static inline void aidge_helium_fill_words(uint8_t *to, const uint8_t *value, in
 static inline void aidge_helium_fill_halfwords(uint8_t *to, const uint8_t *value, int32_t count)
 {
     uint16_t halfword;
-    memcpy(&halfword, value, sizeof halfword);
+    (void)memcpy(&halfword, value, sizeof halfword);
     for (; count > 0; count -= 8) {
         vstrhq_p_u16((uint16_t *)(void *)to, vdupq_n_u16(halfword), vctp16q((uint32_t)count));
         to += 16;

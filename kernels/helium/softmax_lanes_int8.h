@@ -59,8 +59,8 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
     float32x4_t sums = vdupq_n_f32(0.0f), farthest = sums, factors = sums;
     float scale, unit;
     int32_t i;
-    memcpy(&scale, numbers + 1, sizeof scale);
-    memcpy(&unit, numbers + 2, sizeof unit);
+    (void)memcpy(&scale, numbers + 1, sizeof scale);
+    (void)memcpy(&unit, numbers + 2, sizeof unit);
     AIDGE_KIT_ROLLED
     for (i = length; i > 0; i--) {
         largest = vmaxq_s32(largest, aidge_helium_softmax_load(from, places, mask, is_whole));

@@ -5,7 +5,7 @@
 static float aidge_helium_real(int32_t bits)
 {
     float value;
-    memcpy(&value, &bits, sizeof value);
+    (void)memcpy(&value, &bits, sizeof value);
     return value;
 }
 

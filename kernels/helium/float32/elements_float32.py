@@ -60,7 +60,7 @@ static void {name}(
 {{
     aidge_kit_broadcast_place place;
     int32_t run;
-    memset(&place, 0, sizeof place);
+    (void)memset(&place, 0, sizeof place);
     for (run = 0; run < shape->runs; run++) {{
         {loop.name}(a + place.first, b + place.second, y, shape->length, limits);
         y += shape->length;

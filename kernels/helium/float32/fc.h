@@ -5,7 +5,7 @@
 static void aidge_helium_row_strip_float32(aidge_helium_strip_float32 *strip, const float *x, const float *limits,
                                            int32_t features, int32_t outputs)
 {
-    memset(strip, 0, sizeof *strip);
+    (void)memset(strip, 0, sizeof *strip);
     strip->source = x;
     strip->blocks = strip->rows = strip->taps = 1;
     strip->quads = features / 4;

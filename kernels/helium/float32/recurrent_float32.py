@@ -34,7 +34,7 @@ def _driver(strips: Sequence[Strip]) -> Driver:
         element="float",
         stream="float",
         take="aidge_helium_strip_float32 *const strip = (aidge_helium_strip_float32 *)scratch;\n                "
-        "memcpy(x, data + time * shape->x_time + batch * shape->x_batch, (uint32_t)shape->inputs * sizeof *x);",
+        "(void)memcpy(x, data + time * shape->x_time + batch * shape->x_batch, (uint32_t)shape->inputs * sizeof *x);",
         x_floats="shape->inputs",
         keep="",
         curve=NAME,

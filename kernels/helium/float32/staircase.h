@@ -15,12 +15,12 @@ static void aidge_helium_staircase(const float *x, int8_t *y, const int32_t *key
 {
     const int32_t low = numbers[1], last = numbers[2];
     float scale;
-    memcpy(&scale, numbers, sizeof scale);
+    (void)memcpy(&scale, numbers, sizeof scale);
     for (; count > 0; count--) {
         const float number = *x++;
         const float scaled = number * scale;
         int32_t cell = 0, key, place;
-        memcpy(&key, &number, sizeof key);
+        (void)memcpy(&key, &number, sizeof key);
         key ^= key < 0 ? 0x7FFFFFFF : 0;
         if (scaled >= (float)(low + last)) {
             cell = last;

@@ -64,7 +64,7 @@ AIDGE_KIT_NOINLINE int8_t aidge_armv7m_exact_level(int32_t sum, const int32_t *n
 {
     const uint32_t bits = (uint32_t)numbers[2] & 0x7FFFFFFFu;
     float multiplier;
-    memcpy(&multiplier, &bits, sizeof multiplier);
+    (void)memcpy(&multiplier, &bits, sizeof multiplier);
     sum += numbers[1];
     sum = numbers[2] < 0 ? aidge_kit_scale_exactly(sum, multiplier)
                          : aidge_kit_scale_near(sum, aidge_armv7m_near_factor(bits), multiplier);
@@ -149,7 +149,7 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_halves(const uint32_t *column, cons
         const uint32_t *words = column;
         int32_t left = 0;
         int32_t channel, pixel;
-        memset(block->sums, 0, 16 * sizeof block->sums[0]);
+        (void)memset(block->sums, 0, 16 * sizeof block->sums[0]);
         while (words != stop) {
             for (channel = 0; channel < 2; channel++) {
                 for (pixel = 0; pixel < 8; pixel++) {

@@ -49,7 +49,7 @@ AIDGE_KIT_NOINLINE void aidge_armv7m_patch(const int8_t *image, int32_t y, int32
             = aidge_armv7m_row(image, y * shape->stride_height - shape->pad_top + row * shape->dilation_height,
                                x * shape->stride_width - shape->pad_left, patch, fill, shape);
         if (source != patch) {
-            memcpy(patch, source, (uint32_t)run);
+            (void)memcpy(patch, source, (uint32_t)run);
         }
         patch += run;
     }

@@ -80,7 +80,7 @@ static void aidge_armv6m_pack(uint32_t *target, const int8_t *const *sources, in
 AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const int32_t *stream)
 {
     if (window->dense->has_pads != 0) {
-        memset((int8_t *)window->columns + window->dense->column_bytes, stream[3], (uint32_t)window->dense->run);
+        (void)memset((int8_t *)window->columns + window->dense->column_bytes, stream[3], (uint32_t)window->dense->run);
     }
 }
 
@@ -107,7 +107,7 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_store(const int32_t *sums, int32_t factor, 
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
     int32_t pixel;
-    memcpy(&multiplier, &factor, sizeof multiplier);
+    (void)memcpy(&multiplier, &factor, sizeof multiplier);
     for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
         outputs[pixel][channel] = aidge_kit_requantize(sums[pixel], multiplier, levels);
     }
@@ -127,11 +127,11 @@ AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *win
     if ((left >= 0) && (left + run <= width)) {
         return row + left;
     }
-    memcpy(edge, blank, (uint32_t)run);
+    (void)memcpy(edge, blank, (uint32_t)run);
     {
         const int32_t begin = left < 0 ? -left : 0;
         const int32_t end = width - left < run ? width - left : run;
-        memcpy(edge + begin, row + left + begin, (uint32_t)(end - begin));
+        (void)memcpy(edge + begin, row + left + begin, (uint32_t)(end - begin));
     }
     return edge;
 }
@@ -245,7 +245,7 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, i
 #else
     (void)is_packed;
 #endif
-    memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
+    (void)memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
     aidge_armv6m_separate(first, second, (int32_t *)shifts);
     aidge_armv6m_separate(third, fourth, (int32_t *)shifts + 3);
 }

@@ -119,7 +119,7 @@ AIDGE_ARMV6M_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, cons
     strip.rows = left < shape->strip_rows ? left : shape->strip_rows;
     end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
     end = end < shape->in_rows - top ? end : shape->in_rows - top;
-    memset(blanks, zero_point, (uint32_t)shape->channels);
+    (void)memset(blanks, zero_point, (uint32_t)shape->channels);
 #if AIDGE_ARMV6M_ASSEMBLY
     blank = (int32_t)((uint32_t)blanks - (uint32_t)input);
 #else
@@ -149,7 +149,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t 
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
     int32_t column, each;
-    memcpy(&multiplier, numbers + 3, sizeof multiplier);
+    (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
     for (column = 0; column < shape->out_columns; column++) {
         if (kind == AIDGE_ARMV6M_GENERAL_KIND) {
             *output = aidge_kit_requantize(sums[column] + numbers[2], multiplier, levels);
@@ -195,7 +195,7 @@ static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const i
             for (part = 0; part < 3; part++) {
                 int8_t *const target = output + (part == 0 ? 0 : part == 1 ? sweep->second : sweep->last);
                 if (is_sums != 0) {
-                    memcpy(target, sums + part, sizeof sums[part]);
+                    (void)memcpy(target, sums + part, sizeof sums[part]);
                 } else {
                     *target = aidge_armv6m_narrow(sums[part], (uint32_t)channel[1] & 0xFFFFFFu, (uint32_t)channel[2], (uint32_t)channel[3], head);
                 }

@@ -52,8 +52,8 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t 
         uint32_t sum = 0;
         int32_t unit;
         if (left < 2 * units) {
-            memset(last, 0, sizeof last);
-            memcpy(last, input, left > 0 ? (uint32_t)left : 0u);
+            (void)memset(last, 0, sizeof last);
+            (void)memcpy(last, input, left > 0 ? (uint32_t)left : 0u);
             input = last;
         }
         for (unit = units; unit > 0; unit--) {
@@ -196,7 +196,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_correct(const int32_t *sums, int8_t *
         int32_t left = marks[1];
         if (left == AIDGE_ARMV6M_GENERAL_KIND) {
             float multiplier;
-            memcpy(&multiplier, own + 3, sizeof multiplier);
+            (void)memcpy(&multiplier, own + 3, sizeof multiplier);
             *target = aidge_kit_requantize(sum, multiplier, levels);
             left = 0;
         }

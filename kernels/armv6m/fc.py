@@ -68,7 +68,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, 
     int32_t row, first;
     for (row = shape->rows; row > 0; row--) {{
         aidge_armv6m_fc_block block = {{columns, 0, 0, 0, 0, (const uint32_t *)weights}};
-        memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
+        (void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
         for (first = 0; first < shape->features; first += shape->block_taps) {{
             aidge_armv6m_fc_columns(input + first, shape->features - first, &block, shape);
             block.sums = sums;

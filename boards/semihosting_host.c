@@ -36,7 +36,7 @@ int semihosting_command_line(char *line, uint32_t size)
         size_t length = strlen(arguments[index]);
         if (used + length + 1 > size)
             return -1;
-        memcpy(line + used, arguments[index], length);
+        (void)memcpy(line + used, arguments[index], length);
         used += length + 1;
         line[used - 1] = index + 1 < argument_count ? ' ' : 0;
     }

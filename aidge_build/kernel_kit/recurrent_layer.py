@@ -138,10 +138,10 @@ static void {driver.name(operator)}(
                 float *const gates = h + hidden;
                 {driver.take}
 {body}
-                memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
+                (void)memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
             }}
             aidge_kit_no_outputs(out, length, shape);
-            memcpy(last_h + place, state, (uint32_t)shape->hidden * sizeof *state);
+            (void)memcpy(last_h + place, state, (uint32_t)shape->hidden * sizeof *state);
         }}
         stream += places->step;
     }}
@@ -198,5 +198,5 @@ def _rnn(operator: Recurrent, driver: Driver) -> list[str]:
         *_kept(driver, "h"),
         *(driver.product(*part) for part in enumerate(sections(operator))),
         _gate(driver, "gates", "hidden", 0),
-        "memcpy(h, gates, (uint32_t)hidden * sizeof *h);",
+        "(void)memcpy(h, gates, (uint32_t)hidden * sizeof *h);",
     ]

@@ -25,7 +25,11 @@ _DAMAGE = (
 
 def read_npz(path: Path) -> dict[str, numpy.ndarray]:
     """The arrays of an NPZ file (no pickles)."""
-    content = read_regular(path, LARGEST_VECTOR_BYTES, "VECTORS")
+    return arrays_of(read_regular(path, LARGEST_VECTOR_BYTES, "VECTORS"), str(path))
+
+
+def arrays_of(content: bytes, where: str) -> dict[str, numpy.ndarray]:
+    """The arrays of such a file's bytes; `where` names it."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
@@ -36,7 +40,7 @@ def read_npz(path: Path) -> dict[str, numpy.ndarray]:
     except _DAMAGE as error:
         raise AidgeError(
             f"is not an NPZ file of plain arrays: {error}",
-            where=str(path),
+            where=where,
             code="VECTORS",
             hint="numpy.savez(file, x=...) writes one",
         ) from error

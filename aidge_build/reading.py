@@ -134,7 +134,7 @@ def _misfit(value: object, shape: object, at: str) -> str:
     return f"{at or 'the whole'} is {_shown(value)}, wants {' or '.join(_NAMES[kind] for kind in types)}"
 
 
-_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", NoneType: "nothing"}
+_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", dict: "a table", NoneType: "nothing"}
 
 
 def _shown(value: object) -> str:

@@ -37,6 +37,7 @@ ROWS = (
         "frontend",
         "packages",
         "fit",
+        "sweep",
     ),
     ("compat",),
     ("cli", "__main__"),
@@ -47,6 +48,7 @@ ONLY_IMPORTER = {
     "jinja2": "render",
     "unicorn": "emulate",
     "devicetree": "devices",
+    "distributed": "sweep.on_dask",
     "rich": "terminal",
 }
 

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""A point of the matrix with what is known of it: a row of the file and of the page."""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import astuple, dataclass
+from typing import Literal
+
+State = Literal["fits", "too large", "refused", "waiting"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """None where something is not known. `task` names the models that are compared with each other; `words` are the options as
+    the command line has them; `reason` says what is too large, or why there is no firmware. `accuracy` is a share or an area,
+    larger is better, and `measure` says of what. `evaluation` is the key of the answer."""
+
+    model: str
+    board: str
+    options: str
+    task: str
+    words: str
+    state: State
+    reason: str
+    ram_bytes: int | None = None
+    arena_bytes: int | None = None
+    stack_bytes: int | None = None
+    flash_bytes: int | None = None
+    instructions: int | None = None
+    milliseconds: float | None = None
+    accuracy: float | None = None
+    measure: str | None = None
+    evaluation: str | None = None
+
+    def values(self) -> tuple:
+        """In the order of the columns."""
+        return astuple(self)
+
+
+def _kind(annotation: object) -> str:
+    """What SQLite calls it; a column that always has a value says so."""
+    optional = isinstance(annotation, types.UnionType)
+    first = typing.get_args(annotation)[0] if optional else str
+    return {int: "INTEGER", float: "REAL", str: "TEXT"}[first] + ("" if optional else " NOT NULL")
+
+
+COLUMNS = tuple((name, _kind(annotation)) for name, annotation in typing.get_type_hints(Row).items())

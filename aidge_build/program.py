@@ -43,6 +43,7 @@ class Options:
     weights_version: int = 0  # of the weights that the code is generated with
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     assembly: str = "on"  # off: C and intrinsics stand in for the assembly of kernels
+    kernels: str = "own"  # shared: what is assembly may be another model's, whose text is the same
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
     dma: str = "off"  # hooks: the firmware is called before inputs are read and after outputs are written; on: with lines, too

@@ -20,6 +20,7 @@ from aidge_build.emit.ports import Port
 from aidge_build.emit.record import record_text
 from aidge_build.emit.replaced import bound_of, layout_digest, replaced_text
 from aidge_build.emit.rows import WaitingCascade, owns_progress, ports_by_rows, rows_text, told
+from aidge_build.emit.shared import share_kernels
 from aidge_build.emit.state import state_text
 from aidge_build.emit.steps import owns_steps, steps_text
 from aidge_build.emit.template import render_file
@@ -35,6 +36,7 @@ class UsedKernels:
     system_includes: tuple[str, ...]
     files: tuple[KernelFile, ...]
     functions: tuple[str, ...]
+    shared: tuple[tuple[str, str], ...] = ()  # names of functions, and what the linker calls those that models have in common
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -51,8 +53,9 @@ def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels
     functions = tuple(dict.fromkeys(text for layer in program.layers for call in layer.calls for text in call.texts))
     called = {word for layer in layers for word in layer.words()}
     left = without_unused([*(file.text for file in kernels.files), *functions], called)
+    left, shared = share_kernels(left) if program.options.kernels == "shared" else (left, ())
     kept = tuple(replace(file, text=text) for file, text in zip(kernels.files, left, strict=False) if text)
-    return UsedKernels(kernels.system_includes, kept, tuple(text for text in left[len(kernels.files) :] if text))
+    return UsedKernels(kernels.system_includes, kept, tuple(text for text in left[len(kernels.files) :] if text), shared)
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ def _text(
         passes_weights=_passes(RUN_WEIGHTS, (*layers, *cascades)),
         has_trace=program.options.trace,
         takes_assembly=program.options.assembly == "on",
+        shared=kernels.shared,
         kernels=kernels.files,
         texts=kernels.functions,
         layers=layers,

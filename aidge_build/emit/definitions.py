@@ -26,7 +26,8 @@ class _Unreadable(Exception):
 
 @dataclass(eq=False)
 class Item:
-    """Lines that stay or go together. `name` is what they define, if that is all that they do; a macro `stands_for` a word."""
+    """Lines that stay or go together. `name` is what they define, if that is all that they do; a macro `stands_for` a word.
+    `bare` is the definition or directive without comments, behind `lead` lines of comments."""
 
     lines: list[str]
     words: frozenset[str] = frozenset()
@@ -34,7 +35,14 @@ class Item:
     name: str = ""
     specifiers: frozenset[str] = frozenset()
     stands_for: str | None = None
+    bare: str = ""
+    lead: int = 0
     kept: bool = False
+
+    @property
+    def head(self) -> str:
+        """Of a function: what a declaration of it says, too."""
+        return self.bare.partition("{")[0].strip()
 
     @property
     def is_comment(self) -> bool:
@@ -136,8 +144,8 @@ class _Parser:
         bare = "\n".join(self._bare[start : self._at])
         words, define = frozenset(_WORD.findall(bare)), _DEFINE.match(bare)
         if define is None:
-            return Item(lines, words, around)
-        return Item(lines, words - {define[1]}, around, define[1], stands_for=define[2])
+            return Item(lines, words, around, bare=bare, lead=len(lead))
+        return Item(lines, words - {define[1]}, around, define[1], stands_for=define[2], bare=bare, lead=len(lead))
 
     def _group(self, lead: list[str], around: tuple[Group, ...]) -> Group:
         group = Group(lead)
@@ -164,12 +172,14 @@ class _Parser:
                 continue
             depth += sum(map(code.count, "([{")) - sum(map(code.count, ")]}"))
             if depth == inner == 0 and code.endswith(("}", ";")):
-                return self._named([*lead, *self._lines[start : self._at]], "\n".join(self._bare[start : self._at]), around)
+                return self._named(lead, start, around)
         raise _Unreadable
 
-    def _named(self, lines: list[str], bare: str, around: tuple[Group, ...]) -> Item:
+    def _named(self, lead: list[str], start: int, around: tuple[Group, ...]) -> Item:
+        lines, bare = [*lead, *self._lines[start : self._at]], "\n".join(self._bare[start : self._at])
         words, plain = frozenset(_WORD.findall(bare)), _ATTRIBUTE.sub(" ", bare)
         match = _FUNCTION.match(plain) or _DATA.match(plain)
         if match is None or "typedef" in match[1].split():
-            return Item(lines, words, around)
-        return Item(lines, words - {match[2]}, around, match[2], frozenset(_WORD.findall(match[1])))
+            return Item(lines, words, around, bare=bare, lead=len(lead))
+        specifiers = frozenset(_WORD.findall(match[1]))
+        return Item(lines, words - {match[2]}, around, match[2], specifiers, bare=bare, lead=len(lead))

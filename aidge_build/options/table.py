@@ -280,6 +280,12 @@ MODEL = Group(
             values=("on", "off"),
             default="on",
         ),
+        Option(
+            "kernels",
+            "shared: functions in assembly that several models of a program have are linked once (docs/c-api.md)",
+            values=("own", "shared"),
+            default="own",
+        ),
         *QUANTIZATION,
     ),
 )

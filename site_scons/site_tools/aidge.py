@@ -82,6 +82,7 @@ OPTIONS = {
     "weights_version": ("--weights-version", "number", ()),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
     "assembly": ("--assembly", "word", ("on", "off")),
+    "kernels": ("--kernels", "word", ("own", "shared")),
     "quantize": ("--quantize", "file", ()),
     "ranges": ("--ranges", "word", ("minmax", "moving-average", "percentile", "mse", "entropy")),
     "percentile": ("--percentile", "word", ()),

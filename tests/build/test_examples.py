@@ -20,7 +20,7 @@ EXAMPLES = {
     "custom_board": ("hello",),
     "custom_kernel": (),
     "anomaly": (),
-    "two_models": ("anomaly", "digits"),
+    "two_models": ("anomaly", "digits", "keyword", "update"),
     "camera_rows": (),
 }
 STRESS = "AIDGE_STRESS" in os.environ
@@ -47,6 +47,21 @@ def test_an_example_is_built_checked_and_prints_what_its_page_shows(tmp_path, na
     for line in shown(name):
         assert line.strip() in printed[place:], (line, printed)
         place = printed.index(line.strip(), place)
+
+
+@needs_cross_compiler
+@pytest.mark.skipif(not STRESS, reason="AIDGE_STRESS=1 builds the program with two networks twice")
+def test_two_networks_share_their_kernels_as_the_page_says(tmp_path):
+    folder = copy_of_example("two_models", tmp_path)
+    for neighbour in EXAMPLES["two_models"]:
+        copy_of_example(neighbour, tmp_path)
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    sizes = []
+    for command, stated in re.findall(r"^\| `scons (.*?)` \| ([\d,]+) B \|$", page, re.MULTILINE):
+        printed = run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}", *command.split())
+        assert re.search(rf"FLASH +{stated} /", printed), printed
+        sizes.append(int(stated.replace(",", "")))
+    assert len(sizes) == 2 and sizes[1] < sizes[0]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -50,6 +50,7 @@ HINTS = {
     "PLAN03": _OUR_FAULT,
     "PLAN04": "a smaller model, a board with more flash, or int8 instead of float32",
     "PLAN_FILE": "name a plan or problem that aidge-build plan describes",
+    "PROBE": "docs/probes.md says what is asked of a debug probe, its server and the board",
     "QUANTIZATION": "scales are positive finite numbers, with one zero point each; quantize the model again",
     "RANGE": "scales that are closer to each other, or smaller sums, fit",
     "REGISTRY": _EXPORT_API,

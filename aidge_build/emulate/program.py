@@ -28,13 +28,35 @@ class InstructionCycles:
 class LayerCount:
     """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated,
     `flash_lines` how often its data came from another 16 bytes of flash than before; `longest_step` are the instructions of the
-    longest step that begins with it."""
+    longest step that begins with it; `cycles_measured` are those of one run on a board."""
 
     symbol: str
     instructions: int | None
     cycles: int | None = None
     flash_lines: int | None = None
     longest_step: int | None = None
+    cycles_measured: int | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredCycles:
+    """What the board's own counter said: `counter` is its name, or "" where `why_not` says why nothing was counted.
+
+    `per_run` are the cycles of each inference (None: more than the counter counts), `overhead` what each halt added, which is
+    subtracted everywhere, or None where it is not known; `unseen` are layers without a function of their own.
+    """
+
+    counter: str
+    why_not: str = ""
+    per_run: tuple[int | None, ...] = ()
+    overhead: int | None = None
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def per_inference(self) -> int | None:
+        """The mean over all inferences that were counted."""
+        known = [cycles for cycles in self.per_run if cycles is not None]
+        return round(sum(known) / len(known)) if known else None
 
 
 @dataclass(frozen=True)
@@ -52,6 +74,7 @@ class RunResult:
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
     bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `flash_lines` are
     those of all runs. `pieces` are the functions whose calls together are a run, where it is not one call of the run symbol.
+    `measured` is what a board said over a debug probe.
     """
 
     exit_code: int
@@ -68,6 +91,7 @@ class RunResult:
     flash_lines: int | None = None
     steps: Steps | None = None
     pieces: tuple[str, ...] = ()
+    measured: MeasuredCycles | None = None
 
     @property
     def instructions_per_run(self) -> float | None:

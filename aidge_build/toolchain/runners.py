@@ -17,22 +17,21 @@ UF2 = "uf2"
 _UF2_NOTE = "INFO_UF2.TXT"
 
 # Runner -> (executable, command that flashes, command that serves gdb); `target` is what the board's file says for the runner.
-Command = Callable[[str, str], list[str]]
-_RUNNERS: dict[str, tuple[str, Command, Command]] = {
+_RUNNERS: dict[str, tuple[str, Callable[[str, str], list[str]], Callable[[str], list[str]]]] = {
     "openocd": (
         "openocd",
         lambda target, elf: ["openocd", "-f", target, "-c", f"program {{{elf}}} verify reset exit"],
-        lambda target, elf: ["openocd", "-f", target, "-c", f"gdb_port {GDB_PORT}"],
+        lambda target: ["openocd", "-f", target, "-c", f"gdb_port {GDB_PORT}"],
     ),
     "pyocd": (
         "pyocd",
         lambda target, elf: ["pyocd", "flash", "--target", target, elf],
-        lambda target, elf: ["pyocd", "gdbserver", "--target", target, "--port", str(GDB_PORT)],
+        lambda target: ["pyocd", "gdbserver", "--target", target, "--port", str(GDB_PORT)],
     ),
     "probe-rs": (
         "probe-rs",
         lambda target, elf: ["probe-rs", "download", "--chip", target, "--verify", elf],
-        lambda target, elf: ["probe-rs", "gdb", "--chip", target, "--gdb-connection-string", f"127.0.0.1:{GDB_PORT}"],
+        lambda target: ["probe-rs", "gdb", "--chip", target, "--gdb-connection-string", f"127.0.0.1:{GDB_PORT}"],
     ),
 }
 
@@ -55,12 +54,18 @@ def flash_command(runner: Runner, elf: Path) -> list[str]:
     return _RUNNERS[runner.name][1](runner.target, str(elf))
 
 
-def debug_commands(runner: Runner, elf: Path, core: Core) -> tuple[list[str], list[str]]:
-    """The command that serves gdb, and the one of gdb itself, which stops in main."""
+def serve_command(runner: Runner) -> list[str]:
+    """The command that serves gdb at GDB_PORT."""
     if runner.copies:
         raise AidgeError(
             "a boot loader cannot debug", where=f"runner {runner.name}", hint="connect a probe and name its runner", code="FLASH"
         )
+    return _RUNNERS[runner.name][2](runner.target)
+
+
+def debug_commands(runner: Runner, elf: Path, core: Core) -> tuple[list[str], list[str]]:
+    """The command that serves gdb, and the one of gdb itself, which stops in main."""
+    server = serve_command(runner)
     names = (f"{core.prefix}gdb", "gdb-multiarch")
     gdb = next(filter(None, map(shutil.which, names)), None)
     if gdb is None:
@@ -71,7 +76,7 @@ def debug_commands(runner: Runner, elf: Path, core: Core) -> tuple[list[str], li
             code="FLASH",
         )
     script = [f"target extended-remote 127.0.0.1:{GDB_PORT}", "monitor reset halt", "load", "break main", "continue"]
-    return _RUNNERS[runner.name][2](runner.target, str(elf)), [
+    return server, [
         gdb,
         *(word for line in script for word in ("-ex", line)),
         str(elf),

@@ -25,6 +25,7 @@ ROWS = (
     (
         "toolchain",
         "emulate",
+        "probe",
         "report",
         "verify",
         "accuracy",

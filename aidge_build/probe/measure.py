@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""The cycles of an inference and of each layer on the board: the counter is read where the core halts, and what halting adds is
+measured there, too, and subtracted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aidge_build.emulate.program import LayerCount, MeasuredCycles, RunResult
+from aidge_build.probe.cycles import Counter, NoCounter, counter_of
+from aidge_build.probe.session import Session
+from aidge_build.probe.target import LINK, Ended
+
+WHERE = "probe"  # what a result says instead of an emulator
+_LONG_INSTRUCTION = 0x1D  # the first five bits of a Thumb instruction of 32 bits are this or more
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The cycles of a model, and those of its layers in one inference."""
+
+    cycles: MeasuredCycles
+    layers: tuple[LayerCount, ...]
+
+
+class Measuring:
+    """Counts the inferences of a session, one after the other, and then repeats the last one for its layers."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._counter = counter_of(session.target, session.program.image.architecture)
+        self._raw: list[int | None] = []
+
+    def finish(self) -> int:
+        """Runs the inference whose entry the core has reached; what N_run returns."""
+        if isinstance(self._counter, NoCounter):
+            return self.session.finish()
+        self._counter.begin()
+        returned = self.session.finish()
+        self._raw.append(self._counter.elapsed())
+        if self._raw[-1] == 0:
+            self._give_up(f"not measured: {self._counter.name} does not count on this board")
+        return returned
+
+    def _give_up(self, reason: str) -> None:
+        self.close()
+        self._counter = NoCounter(reason)
+
+    def close(self) -> None:
+        """Leaves the counter as it was."""
+        if not isinstance(self._counter, NoCounter) and not self.session.target.is_lost:
+            self._counter.restore()
+
+    def result(self) -> Measured:
+        """What all inferences took, and each layer of the last one, which is repeated for each."""
+        program = self.session.program
+        nothing = tuple(LayerCount(name, None) for name in program.layer_symbols)
+        counter = self._counter
+        if isinstance(counter, NoCounter) or not self._raw or self.session.target.is_lost:
+            reason = counter.reason if isinstance(counter, NoCounter) else "not measured: the program ended"
+            return Measured(MeasuredCycles("", reason), nothing)
+        overhead = self._overhead(counter)
+        found = self._layers(counter, overhead or 0)
+        layers = tuple(LayerCount(name, None, cycles_measured=found.get(name)) for name in program.layer_symbols)
+        unseen = tuple(name for name in program.layer_symbols if name not in found)
+        per_run = tuple(None if raw is None else raw - (overhead or 0) for raw in self._raw)
+        return Measured(MeasuredCycles(counter.name, "", per_run, overhead, unseen), layers)
+
+    def _overhead(self, counter: Counter) -> int | None:
+        """What one halt adds: an inference that is halted once more, behind its first instruction, takes that much longer."""
+        session = self.session
+        entry = session.program.run_address & ~1
+        second = entry + (4 if session.target.read(entry, 2)[1] >> 3 >= _LONG_INSTRUCTION else 2)
+        session.again()
+        stops = (session.returns_to,)
+        whole = self._stretch(counter, stops)
+        session.again()
+        counter.begin()
+        if session.run_to((second, *stops)) != second:
+            return None
+        first = counter.elapsed()
+        rest = self._stretch(counter, stops)
+        return None if None in (whole, first, rest) else first + rest - whole  # type: ignore[operator]
+
+    def _stretch(self, counter: Counter, stops: Sequence[int]) -> int | None:
+        counter.begin()
+        self.session.run_to(stops)
+        return counter.elapsed()
+
+    def _layers(self, counter: Counter, overhead: int) -> dict[str, int | None]:
+        """The cycles of each layer; layers that the linker made one function of take turns."""
+        names: dict[int, list[str]] = {}
+        for address, name in self.session.program.layer_slots():
+            names.setdefault(address & ~1, []).append(name)
+        found: dict[str, int | None] = {}
+        for address, those in names.items():
+            calls = self._calls(counter, address)
+            for turn, name in enumerate(those):
+                own = calls[turn :: len(those)]
+                if own:
+                    found[name] = None if None in own else sum(own) - overhead * len(own)  # type: ignore[arg-type]
+        return found
+
+    def _calls(self, counter: Counter, address: int) -> list[int | None]:
+        """What each call of a function takes in one inference. No more than two breakpoints are set at a time."""
+        session, found = self.session, []
+        session.again()
+        end = session.returns_to
+        while session.run_to((address, end)) == address:
+            back = session.target.register(LINK) & ~1
+            found.append(self._stretch(counter, (back,)))
+            if back == end:  # the last call of N_run was made a jump
+                break
+        return found
+
+
+def observe(session: Session, count: int) -> RunResult:
+    """Measures the next `count` inferences that the program makes by itself, fewer where it ends."""
+    measuring, runs, exit_code = Measuring(session), 0, 0
+    try:
+        try:
+            while runs < count:
+                session.reach()
+                session.note()
+                measuring.finish()
+                runs += 1
+        except Ended as end:
+            exit_code = end.code
+        return run_result(session, measuring.result(), runs, exit_code)
+    finally:
+        measuring.close()
+
+
+def run_result(session: Session, measured: Measured, runs: int, exit_code: int = 0) -> RunResult:
+    """What is known of a program on a board, in the words of emulators: instructions are not counted there."""
+    return RunResult(
+        exit_code,
+        session.stdout,
+        None,
+        None,
+        runs or None,
+        measured.layers,
+        session.stack_used(),
+        WHERE,
+        measured=measured.cycles,
+    )

@@ -62,6 +62,7 @@ class Waiting(threading.Thread):
         super().__init__(daemon=True)
         self._verb, self._over, self._began = verb, threading.Event(), time.monotonic()
         self._shown, self._lock = False, threading.Lock()
+        self.how_far: Callable[[], str] | None = None
 
     def run(self) -> None:
         """Every second, from the third one on."""
@@ -70,7 +71,8 @@ class Waiting(threading.Thread):
             delay = 1.0
             with self._lock, contextlib.suppress(OSError, ValueError):
                 if not self._over.is_set():
-                    sys.stderr.write(f"\r\x1b[2K{self._verb:6} {time.monotonic() - self._began:.0f} s")
+                    said = f", {printable(self.how_far())}" if self.how_far else ""
+                    sys.stderr.write(f"\r\x1b[2K{self._verb:6} {time.monotonic() - self._began:.0f} s{said}")
                     sys.stderr.flush()
                     self._shown = True
 
@@ -97,6 +99,19 @@ def waited_for(verb: str) -> Iterator[None]:
         yield
     finally:
         _end_waiting()
+
+
+@contextlib.contextmanager
+def telling(how_far: Callable[[], str]) -> Iterator[None]:
+    """While it lasts, the line of `waited_for` says how far the work is, too. `how_far` is called by another thread."""
+    line = _waiting
+    if line is not None:
+        line.how_far = how_far
+    try:
+        yield
+    finally:
+        if line is not None:
+            line.how_far = None
 
 
 def _end_waiting() -> None:

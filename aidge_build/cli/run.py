@@ -15,11 +15,12 @@ from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
+from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, refuse_end, spread, stops_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.elf.findings import ERROR, Finding
-from aidge_build.emulate import RunResult, run_program
+from aidge_build.emulate import RunResult, Stops, run_program
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, add_options, options_named
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where the program finds and writes its files without --input and --output (default: here)",
     )
+    add_stop_arguments(parser)
     add_options(parser, options_named(BUDGET, "max-instructions"))
     parser.add_argument("--out", type=Path, metavar="RUN.json", help="write the result as JSON, too (for `report --counts`)")
 
@@ -57,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     board = load_board(arguments.board, arguments.board_path)
     claims = read_claims(read_image(arguments.elf))
+    stops_of(arguments, claims)
     if not (arguments.input or arguments.output):
         return _outcome(arguments, _run(arguments, board, claims, arguments.folder, arguments.argument), board, claims, {})
     with tempfile.TemporaryDirectory() as name:
@@ -75,7 +78,9 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     layers = [layer for claim in claims for layer in claim.layers]
     cycles = cycles_of(arguments.elf, board)
 
-    def run(run_symbol: str) -> RunResult:
+    stops = stops_of(arguments, claims)
+
+    def run(run_symbol: str, stops: Stops = stops) -> RunResult:
         return run_program(
             arguments.elf,
             board,
@@ -87,11 +92,14 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             watched_symbols=_arenas(claims[0]) if run_symbol else (),
             cycles=cycles,
             step_symbol=claims[0].step_symbol if run_symbol else "",
+            stops=stops,
         )
 
     if len(claims) != 1:
-        return run("")
-    return counted_by_rows(run(f"{claims[0].model}_run"), pieces_of(claims[0]), run)
+        return refuse_end(run(""), arguments.elf)
+    return refuse_end(
+        counted_by_rows(stops, f"{claims[0].model}_run", pieces_of(claims[0], read_image(arguments.elf)), run), arguments.elf
+    )
 
 
 def _arenas(claim: Claim) -> tuple[str, ...]:
@@ -121,24 +129,28 @@ def _outcome(
     if result.instructions is not None:
         mean = result.instructions_per_run
         within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
-        per_run = f", {round(mean):,} per inference{within}" if mean is not None else ""
+        per_run = f", {round(mean):,} per inference{spread(result)}{within}" if mean is not None else ""
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
     model = cycle_model(board.core)
     if result.run_cycles is not None and result.runs:
         cycles = round(result.run_cycles / result.runs)
         lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({model.validation})")
     lines += _memory_used(result, claims)
-    if result.exit_code != 0:
+    if result.exit_code:
         lines.append(f"exit code {result.exit_code}")
     promised = claims[0].max_step if len(claims) == 1 else 0
     lines += step_lines(result, result.runs, {})
     findings = [_over_budget(result, arguments.max_instructions), step_finding(result, promised)]
     excess = [finding for finding in findings if finding is not None]
+    stops = stops_of(arguments, claims)
+    lines += end_lines(result, stops)
     lines += [finding.line(arguments.elf) for finding in excess]
     data = {
         "board": board.name,
         "emulator": result.emulator,
         "exit_code": result.exit_code,
+        "ended_by": result.ended.value,
+        "ended_at": result.ended_at,
         "stdout": result.stdout,
         "instructions": result.instructions,
         "models": [claim.model for claim in claims],
@@ -163,11 +175,11 @@ def _outcome(
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,
         "arena_written_bytes": result.written_bytes,
     }
-    failed = bool(excess) or result.exit_code != 0
+    code = EXIT_CHECK_FAILED if excess or result.exit_code else end_code(result, stops)
     if arguments.out:
-        content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
+        content = json.dumps({"schema": SCHEMA, "ok": not code, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
-    return Outcome(lines, data, EXIT_CHECK_FAILED if failed else 0)
+    return Outcome(lines, data, code)
 
 
 def _printed(stdout: str) -> list[str]:

@@ -6,33 +6,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from aidge_build.elf.claim import Claim
-from aidge_build.emulate.program import LayerCount, RunResult
+from aidge_build.elf import Claim, Image
+from aidge_build.emulate import End, LayerCount, RunResult, Stops
 
 
-def pieces_of(claim: Claim) -> tuple[str, ...]:
+def pieces_of(claim: Claim, image: Image) -> tuple[str, ...]:
     """The functions that such an inference consists of, N_end last; () for a model whose input and output are whole."""
     by_rows = [name for name in claim.functions if name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_"))]
-    return (*by_rows, f"{claim.model}_end") if by_rows else ()
+    pieces = (*by_rows, f"{claim.model}_end") if by_rows else ()
+    return pieces if pieces and image.symbol(pieces[-1]) else ()
 
 
-def counted_by_rows(result: RunResult, pieces: tuple[str, ...], run: Callable[[str], RunResult]) -> RunResult:
-    """What a program did that never calls N_run: the program runs once more for each of the `pieces`, whose counts are added, and
-    an inference is what ends with a call of N_end."""
-    if not pieces or result.instructions is None or result.runs:
-        return result
-    parts = [run(symbol) for symbol in pieces]
-    if not parts[-1].runs:
-        return result
+def counted_by_rows(stops: Stops, run_symbol: str, pieces: tuple[str, ...], run: Callable[[str, Stops], RunResult]) -> RunResult:
+    """What a program did; if it never calls N_run, it runs once more for each of the `pieces`, whose counts are added, and an
+    inference is what ends with a call of N_end. Pieces of one that is stopped are counted up to the same instruction."""
+    if pieces and stops:
+        first = run(run_symbol, replace(stops, inferences=1, until=pieces[-1]))  # whichever of both it calls
+        if first.ended is End.UNTIL:
+            return _pieces(run(pieces[-1], stops), stops, pieces, run)
+    whole = run(run_symbol, stops)
+    if not pieces or whole.instructions is None or whole.runs or whole.ended is not End.EXIT:
+        return whole
+    last = run(pieces[-1], stops)
+    return _pieces(last, stops, pieces, run) if last.runs else whole
+
+
+def _pieces(last: RunResult, stops: Stops, pieces: tuple[str, ...], run: Callable[[str, Stops], RunResult]) -> RunResult:
+    if last.ended is End.INTERRUPT:  # who waits for an answer does not wait for more runs
+        return replace(last, runs=None, run_instructions=None, run_cycles=None, flash_lines=None, written_bytes=None)
+    place = stops if last.ended is End.EXIT else Stops(instructions=last.instructions or 0)
+    parts = [*(run(symbol, place) for symbol in pieces[:-1]), last]
     layers = [_together(counts) for counts in zip(*(part.layers for part in parts), strict=True)]
     return replace(
-        result,
+        last,
         runs=parts[-1].runs,
         run_instructions=sum(part.run_instructions or 0 for part in parts),
         run_cycles=_sum([part.run_cycles for part in parts if part.runs]),
         layers=tuple(layers),
         written_bytes=None,  # each piece writes some of them
         pieces=pieces,
+        fewest=None,
+        most=None,
     )
 
 

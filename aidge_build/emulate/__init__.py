@@ -8,10 +8,21 @@ from pathlib import Path
 
 from aidge_build.boards import Board
 from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, InstructionCycles, LayerCount, Program, RunResult, Steps
+from aidge_build.emulate.program import (
+    INSTRUCTION_LIMIT,
+    NO_ADDRESS,
+    NO_STOPS,
+    End,
+    InstructionCycles,
+    LayerCount,
+    Program,
+    RunResult,
+    Steps,
+    Stops,
+)
 from aidge_build.errors import AidgeError
 
-__all__ = ["InstructionCycles", "LayerCount", "RunResult", "Steps", "run_program"]
+__all__ = ["End", "InstructionCycles", "LayerCount", "RunResult", "Steps", "Stops", "run_program"]
 
 
 def run_program(
@@ -28,6 +39,7 @@ def run_program(
     watched_symbols: Sequence[str] = (),
     cycles: InstructionCycles | None = None,
     step_symbol: str = "",
+    stops: Stops | None = None,
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
 
@@ -37,6 +49,8 @@ def run_program(
     `watched_symbols` are variables (arenas): how many of their bytes the runs wrote. `cycles`
     asks for an estimate with these numbers, and for the lines of flash that data are read from, in Unicorn and where this
     machine has a C compiler.
+    `stops` says what ends a program that does not end by itself; with it, one that is interrupted or goes on for ever is a result
+    (`RunResult.ended`) and no error.
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;
@@ -52,11 +66,20 @@ def run_program(
         count,
         run_symbol,
         tuple(layer_symbols),
-        instruction_limit,
+        (stops.instructions if stops else 0) or instruction_limit,
         tuple(watched_symbols),
         cycles,
         step_symbol,
+        stops or NO_STOPS,
+        stops is not None,
     )
+    if program.stops.until and program.until_address == NO_ADDRESS:
+        raise AidgeError(
+            f"the program has no symbol {program.stops.until}",
+            where=str(elf),
+            hint="nm lists the names; the linker takes away what nobody uses, and the compiler may put it into its callers",
+            code="USAGE",
+        )
     if board.is_host:
         from aidge_build.emulate.native import run_natively
 

@@ -23,7 +23,8 @@ def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], pro
     """A counter that watches `machine`; `code` is (origin, content) of each memory that may hold code.
 
     It has the attributes total, inside_run, before_main, runs, layers (a list), endless_loop (the address of a branch to itself),
-    over_limit.
+    over_limit, reached; of the runs that returned finished_runs, finished, fewest, most, finished_layers; `asked`, when it is
+    set, stops the machine at its next block.
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:
@@ -40,6 +41,8 @@ class _PythonCounter:
             lambda: machine.reg_read(arm_const.UC_ARM_REG_LR),
             program.main_address,
             program.step_address,
+            program.until_address,
+            program.stops.inferences,
         )
         self._known: dict[tuple[int, int], int] = {}
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
@@ -56,7 +59,7 @@ class _PythonCounter:
         machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, None, origin, origin + length - 1)
         return written
 
-    cycles = flash_lines = None
+    cycles = flash_lines = finished_cycles = finished_flash_lines = None
 
     def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
         """Only the counter in C does."""
@@ -71,8 +74,12 @@ class _PythonCounter:
             if code == b"\xfe\xe7":
                 self.counting.endless_loop = address | 1
         self.counting.block(address, self._known[address, size])
-        if self.counting.endless_loop or self.counting.over_limit:
+        if self.counting.stops:
             machine.emu_stop()
+
+    def ask_to_stop(self) -> None:
+        """From another thread."""
+        self.counting.asked = True
 
 
 # The structures of counting.h and unicorn_hook.c.
@@ -82,6 +89,7 @@ class _Layer(ctypes.Structure):
         ("turn", ctypes.c_uint32),
         ("instructions", ctypes.c_uint64),
         ("longest_step", ctypes.c_uint64),
+        ("finished", ctypes.c_uint64),
     ]
 
 
@@ -93,9 +101,14 @@ class _Counting(ctypes.Structure):
         ("before_main", ctypes.c_uint64),
         ("step_instructions", ctypes.c_uint64),
         ("longest_step", ctypes.c_uint64),
+        ("finished", ctypes.c_uint64),
+        ("at_entry", ctypes.c_uint64),
+        ("fewest", ctypes.c_uint64),
+        ("most", ctypes.c_uint64),
         ("run_address", ctypes.c_uint32),
         ("main_address", ctypes.c_uint32),
         ("step_address", ctypes.c_uint32),
+        ("until_address", ctypes.c_uint32),
         ("runs", ctypes.c_uint32),
         ("return_address", ctypes.c_uint32),
         ("running", ctypes.c_uint32),
@@ -104,6 +117,10 @@ class _Counting(ctypes.Structure):
         ("steps", ctypes.c_uint32),
         ("step_return", ctypes.c_uint32),
         ("stepping", ctypes.c_uint32),
+        ("finished_runs", ctypes.c_uint32),
+        ("wanted_runs", ctypes.c_uint32),
+        ("reached", ctypes.c_uint32),
+        ("asked", ctypes.c_uint32),
         ("current", ctypes.c_int32),
         ("step_layer", ctypes.c_int32),
         ("layer_count", ctypes.c_uint32),
@@ -130,11 +147,21 @@ class _Memory(ctypes.Structure):
     ]
 
 
+class _Sums(ctypes.Structure):
+    _fields_ = [
+        ("total", ctypes.c_uint64),
+        ("finished_total", ctypes.c_uint64),
+        ("layer", ctypes.POINTER(ctypes.c_uint64)),
+        ("finished_layer", ctypes.POINTER(ctypes.c_uint64)),
+    ]
+
+
 class _Hook(ctypes.Structure):
     _fields_ = [
         ("counting", _Counting),
-        ("cycles", ctypes.c_uint64),
-        ("layer_cycles", ctypes.POINTER(ctypes.c_uint64)),
+        ("cycles", _Sums),
+        ("lines", ctypes.c_void_p),
+        ("finished_runs", ctypes.c_uint32),
         ("taken_cycles", ctypes.c_uint32),
         ("following", ctypes.c_uint32),
         ("memory_count", ctypes.c_uint32),
@@ -157,10 +184,12 @@ class _Watch(ctypes.Structure):
 class _Lines(ctypes.Structure):
     _fields_ = [
         ("counting", ctypes.c_void_p),
-        ("total", ctypes.c_uint64),
-        ("layer", ctypes.POINTER(ctypes.c_uint64)),
+        ("sums", _Sums),
         ("last", ctypes.c_uint32),
     ]
+
+
+_COUNTS = frozenset(str(field[0]) for field in _Counting._fields_ if field[1] in (ctypes.c_uint32, ctypes.c_uint64))
 
 
 class _NativeCounter:
@@ -172,7 +201,7 @@ class _NativeCounter:
         layer_addresses: Sequence[int],
         library: ctypes.CDLL,
     ):
-        self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address, 0, 0, 0) for address in layer_addresses))
+        self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address) for address in layer_addresses))
         # Anonymous maps: pages of the tables that no block touches cost nothing.
         self._tables = [mmap.mmap(-1, len(content) // 2 * ctypes.sizeof(_Block)) for _, content in code]
         self._cycles = [_cycle_table(program.cycles, origin, len(content)) for origin, content in code] if program.cycles else []
@@ -188,12 +217,13 @@ class _NativeCounter:
                 for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))
             )
         )
-        self._layer_cycles = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
         counting = _Counting(
             limit=program.instruction_limit,
             run_address=program.run_address,
             main_address=program.main_address,
             step_address=program.step_address,
+            until_address=program.until_address,
+            wanted_runs=program.stops.inferences,
             current=-1,
             layer_count=len(layer_addresses),
             layers=self._layers,
@@ -202,8 +232,9 @@ class _NativeCounter:
         taken = program.cycles.taken_cycles if program.cycles else 0
         self._hook = _Hook(
             counting,
+            _sums(len(layer_addresses)),
+            None,
             0,
-            self._layer_cycles,
             taken,
             0,
             len(code),
@@ -214,9 +245,7 @@ class _NativeCounter:
         )
         self._library = library
         self._watches: list[_Watch] = []
-        self._line_counts = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
-        self._lines = _Lines(ctypes.addressof(self._hook.counting), 0, self._line_counts, 0)
-        self._counts_lines = False
+        self._lines = _Lines(ctypes.addressof(self._hook.counting), _sums(len(layer_addresses)), 0)
         _add_hook(machine, unicorn.UC_HOOK_BLOCK, library.aidge_block_hook, self._hook, 1, 0)
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> mmap.mmap:
@@ -230,16 +259,19 @@ class _NativeCounter:
 
     def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
         """From now on counts the lines of these regions (first address, last address) from which data are read."""
-        self._counts_lines = True
+        self._hook.lines = ctypes.addressof(self._lines.sums)
         for first, last in regions:
             _add_hook(machine, unicorn.UC_HOOK_MEM_READ, self._library.aidge_line_hook, self._lines, first, last)
 
     @property
     def flash_lines(self) -> tuple[int, list[int]] | None:
         """Lines inside the runs, and per layer address; None where they are not counted."""
-        if not self._counts_lines:
-            return None
-        return self._lines.total, [self._line_counts[index] for index in range(self._hook.counting.layer_count)]
+        return self._numbers(self._lines.sums, finished=False) if self._hook.lines else None
+
+    @property
+    def finished_flash_lines(self) -> tuple[int, list[int]] | None:
+        """Those of the runs that returned."""
+        return self._numbers(self._lines.sums, finished=True) if self._hook.lines else None
 
     @property
     def layers(self) -> list[int]:
@@ -252,16 +284,39 @@ class _NativeCounter:
         return [self._layers[index].longest_step for index in range(self._hook.counting.layer_count)]
 
     @property
+    def finished_layers(self) -> list[int]:
+        """One count per layer address, of the runs that returned."""
+        return [self._layers[index].finished for index in range(self._hook.counting.layer_count)]
+
+    @property
     def cycles(self) -> tuple[int, list[int]] | None:
         """Estimated cycles inside the runs, and per layer address; None without a table."""
-        if not self._cycles:
-            return None
-        return self._hook.cycles, [self._layer_cycles[index] for index in range(self._hook.counting.layer_count)]
+        return self._numbers(self._hook.cycles, finished=False) if self._cycles else None
+
+    @property
+    def finished_cycles(self) -> tuple[int, list[int]] | None:
+        """Those of the runs that returned."""
+        return self._numbers(self._hook.cycles, finished=True) if self._cycles else None
+
+    def _numbers(self, sums: _Sums, finished: bool) -> tuple[int, list[int]]:
+        layers = range(self._hook.counting.layer_count)
+        if finished:
+            return sums.finished_total, [sums.finished_layer[index] for index in layers]
+        return sums.total, [sums.layer[index] for index in layers]
+
+    def ask_to_stop(self) -> None:
+        """From another thread."""
+        self._hook.counting.asked = 1
 
     def __getattr__(self, name: str) -> int:
-        if name in ("total", "inside_run", "before_main", "runs", "endless_loop", "over_limit", "steps", "longest_step"):
+        if name in _COUNTS:
             return getattr(self._hook.counting, name)
         raise AttributeError(name)
+
+
+def _sums(layers: int) -> _Sums:
+    counts = ctypes.c_uint64 * max(layers, 1)
+    return _Sums(0, 0, counts(), counts())
 
 
 def _cycle_table(cycles: InstructionCycles, origin: int, length: int) -> mmap.mmap:

@@ -5,6 +5,7 @@
  * A layer's share reaches from the entry of its function to the entry of the next layer or to the return of the run: layers
  * run one after another and share kernels. Layers that the linker merged into one address take turns in the order of their slots.
  * A step is a call of a second function, mostly within runs: the longest counts, in all and of each layer that one begins with.
+ * Firmware that never returns is stopped, often in the middle of a run: what is `finished` are the runs that returned.
  */
 #ifndef AIDGE_COUNTING_H
 #define AIDGE_COUNTING_H
@@ -18,13 +19,17 @@ struct layer {
     uint32_t turn;    /* for the first of several merged layers: whose turn it is */
     uint64_t instructions;
     uint64_t longest_step;
+    uint64_t finished; /* instructions when the last run returned */
 };
 
 struct counting {
     uint64_t total, inside_run, limit, before_main, step_instructions, longest_step;
-    uint32_t run_address, main_address, step_address; /* ~0: no such function */
+    uint64_t finished, at_entry, fewest, most; /* instructions of runs that returned: of all, of the shortest, of the longest */
+    uint32_t run_address, main_address, step_address, until_address; /* ~0: no such function */
     uint32_t runs, return_address, running, endless_loop, over_limit;
     uint32_t steps, step_return, stepping;
+    uint32_t finished_runs, wanted_runs, reached; /* so many returned, so many are enough (0: no number is), and one or `until` came */
+    uint32_t asked; /* to stop, by another thread */
     int32_t current, step_layer;
     uint32_t layer_count;
     struct layer *layers;
@@ -76,17 +81,43 @@ static void counting_step(struct counting *counting, uint32_t address, uint32_t 
         counting->layers[counting->step_layer].longest_step = counting->step_instructions;
 }
 
+/* Whether the program is to be stopped. */
+static uint32_t counting_stops(const struct counting *counting)
+{
+    return counting->endless_loop || counting->over_limit || counting->reached || counting->asked;
+}
+
+static void counting_finish_run(struct counting *counting)
+{
+    uint64_t instructions = counting->inside_run - counting->at_entry;
+    counting->running = 0;
+    counting->current = NO_LAYER;
+    if (counting->finished_runs == 0 || instructions < counting->fewest)
+        counting->fewest = instructions;
+    if (instructions > counting->most)
+        counting->most = instructions;
+    counting->finished = counting->inside_run;
+    counting->finished_runs++;
+    for (uint32_t index = 0; index < counting->layer_count; index++)
+        counting->layers[index].finished = counting->layers[index].instructions;
+    if (counting->finished_runs == counting->wanted_runs)
+        counting->reached = 1;
+}
+
 /* `first_layer` is counting_find of the block's address, remembered by the caller; `link` is the return address of a call. */
 static void counting_block(struct counting *counting, uint32_t address, uint32_t instructions, int32_t first_layer, uint32_t link)
 {
-    if (counting->running && address == counting->return_address) {
-        counting->running = 0;
-        counting->current = NO_LAYER;
-    }
+    if (counting->running && address == counting->return_address)
+        counting_finish_run(counting);
+    if (address == counting->until_address)
+        counting->reached = 1;
+    if (counting->reached)
+        return;
     if (address == counting->run_address) {
         counting->running = 1;
         counting->runs++;
         counting->return_address = link & ~1u;
+        counting->at_entry = counting->inside_run;
         counting->current = NO_LAYER;
         for (uint32_t index = 0; index < counting->layer_count; index++)
             counting->layers[index].turn = 0;

@@ -19,6 +19,8 @@ class Counting:
     read_link: Callable[[], int]
     main_address: int = NO_ADDRESS
     step_address: int = NO_ADDRESS
+    until_address: int = NO_ADDRESS
+    wanted_runs: int = 0
     total: int = 0
     inside_run: int = 0
     before_main: int = 0
@@ -30,10 +32,18 @@ class Counting:
     longest_step: int = 0
     layer_steps: list[int] = field(default_factory=list)
     running: bool = False
+    finished_runs: int = 0
+    finished: int = 0
+    fewest: int = 0
+    most: int = 0
+    finished_layers: list[int] = field(default_factory=list)
+    reached: bool = False
+    asked: bool = False
 
     def __post_init__(self) -> None:
         self.layers = [0] * len(self.addresses)
         self.layer_steps = [0] * len(self.addresses)
+        self.finished_layers = [0] * len(self.addresses)
         self._slots: dict[int, list[int]] = {}
         for slot, address in enumerate(self.addresses):
             self._slots.setdefault(address, []).append(slot)
@@ -43,13 +53,24 @@ class Counting:
         self._step_instructions: int | None = None  # None: no step runs
         self._step_return = 0
         self._step_layer: int | None = None
+        self._at_entry = 0
+
+    @property
+    def stops(self) -> bool:
+        """Whether the program is to be stopped."""
+        return bool(self.endless_loop or self.over_limit or self.reached or self.asked)
 
     def block(self, address: int, instructions: int) -> None:
         """A basic block of `instructions` starts at `address`."""
         if self.running and address == self._return_address:
-            self.running, self._current = False, None
+            self._finish_run()
+        if address == self.until_address:
+            self.reached = True
+        if self.reached:
+            return
         if address == self.run_address:
             self.running, self._current, self._turns = True, None, {}
+            self._at_entry = self.inside_run
             self._return_address = self.read_link() & ~1
             self.runs += 1
         if address == self.main_address and not self.before_main:
@@ -59,6 +80,15 @@ class Counting:
         if self.running:
             self._count_inside(address, instructions)
         self._count_step(address, instructions)
+
+    def _finish_run(self) -> None:
+        instructions = self.inside_run - self._at_entry
+        self.running, self._current = False, None
+        self.fewest = min(self.fewest, instructions) if self.finished_runs else instructions
+        self.most = max(self.most, instructions)
+        self.finished, self.finished_layers = self.inside_run, list(self.layers)
+        self.finished_runs += 1
+        self.reached = self.finished_runs == self.wanted_runs
 
     def _count_step(self, address: int, instructions: int) -> None:
         if address == self._step_return:

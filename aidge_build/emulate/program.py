@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from aidge_build.boards import Board
@@ -68,6 +69,38 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Stops:
+    """What ends the run of firmware that does not end by itself: whichever comes first. 0 and "" are no end.
+
+    `inferences` returned, the symbol `until` was reached, `instructions` were executed, `seconds` of this machine's time passed.
+    """
+
+    inferences: int = 0
+    until: str = ""
+    instructions: int = 0
+    seconds: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self != Stops()
+
+
+NO_STOPS = Stops()
+
+
+class End(Enum):
+    """Why a run ended."""
+
+    EXIT = "exit"
+    INFERENCES = "inferences"
+    UNTIL = "until"
+    INSTRUCTIONS = "instructions"
+    SECONDS = "seconds"
+    INTERRUPT = "interrupt"  # by the user
+    LOOP = "endless loop"
+    LIMIT = "limit"  # that nobody asked for
+
+
+@dataclass(frozen=True)
 class RunResult:
     """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
 
@@ -75,9 +108,11 @@ class RunResult:
     bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `flash_lines` are
     those of all runs. `pieces` are the functions whose calls together are a run, where it is not one call of the run symbol.
     `measured` is what a board said over a debug probe.
+    A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
+    returned: the shortest took `fewest` instructions, the longest `most`.
     """
 
-    exit_code: int
+    exit_code: int | None
     stdout: str
     instructions: int | None
     run_instructions: int | None
@@ -92,6 +127,10 @@ class RunResult:
     steps: Steps | None = None
     pieces: tuple[str, ...] = ()
     measured: MeasuredCycles | None = None
+    ended: End = End.EXIT
+    ended_at: str = ""
+    fewest: int | None = None
+    most: int | None = None
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -114,6 +153,14 @@ class Program:
     watched_symbols: Sequence[str] = ()
     cycles: InstructionCycles | None = None
     step_symbol: str = ""
+    stops: Stops = NO_STOPS
+    may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
+
+    @property
+    def until_address(self) -> int:
+        """The entry of the symbol at which the run ends, or NO_ADDRESS."""
+        symbol = self.image.symbol(self.stops.until) if self.stops.until else None
+        return symbol.address if symbol else NO_ADDRESS
 
     @property
     def run_address(self) -> int:
@@ -170,9 +217,12 @@ class Program:
         """The error of a program that reached a branch to itself."""
         return self.failure(
             f"the program stops in an endless loop at {self.image.describe(address)} (0x{address:08x})",
-            hint="a fault handler, an unexpected interrupt, or main without exit",
+            hint="a fault handler, an unexpected interrupt, or main without exit (run with --inferences N ends before)",
         )
 
     def over_limit(self) -> CheckFailed:
         """The error of a program that does not end."""
-        return self.failure(f"the program has not ended after {self.instruction_limit:,} instructions")
+        return self.failure(
+            f"the program has not ended after {self.instruction_limit:,} instructions",
+            hint="firmware that never returns: run with --inferences N, --until SYMBOL, --instructions N or --seconds S",
+        )

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
 
 from aidge_build.emulate.native_code import shared_library
-from aidge_build.emulate.program import NO_ADDRESS, Program, RunResult, Steps
+from aidge_build.emulate.program import End, Program, RunResult, Steps
+from aidge_build.emulate.supervision import supervise
 from aidge_build.errors import AidgeError, MissingTool
 
 # What the start-up code prints when the core takes a fault.
@@ -18,6 +20,7 @@ _FAULT = re.compile(
     r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8})(?: (address|accessing) ([0-9a-f]{8}))?)?$", re.MULTILINE
 )
 _BUS_FAULT_ADDRESS_VALID = 1 << 15
+_PROGRESS = struct.Struct("=QQ")  # of the plug-in: instructions and finished runs so far
 
 
 def run_in_qemu(program: Program) -> RunResult:
@@ -44,7 +47,8 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
     slots = program.layer_slots()
     counts_calls = program.count and program.board.core.calls
     plugin = shared_library("qemu_plugin", program.work_folder) if counts_calls else None
-    console, counts = folder / "console", folder / "counts"
+    console, counts, progress = folder / "console", folder / "counts", folder / "progress"
+    progress.write_bytes(bytes(_PROGRESS.size))
     words = "".join(f",arg={_escape(word)}" for word in program.arguments)
     command = [
         executable,
@@ -64,23 +68,83 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         str(Path(program.image.path).resolve()),
     ]
     if plugin:
-        command += ["-plugin", _plugin_argument(program, plugin, counts, slots)]
-    result = subprocess.run(
-        command, cwd=program.work_folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
-    )
+        command += ["-plugin", _plugin_argument(program, plugin, counts, progress, slots)]
+    result, end = _supervised(command, program, progress)
     stdout = console.read_text(errors="replace") if console.is_file() else ""
     measured = _read_counts(counts)
-    _raise_on_failure(program, result, stdout, measured)
+    if end is End.EXIT:
+        end = _ended(program, measured)
+    if end is End.EXIT:
+        _raise_on_failure(program, result, stdout, measured)
+    elif not program.may_be_stopped:
+        raise KeyboardInterrupt
+    return _result(program, slots, measured, stdout, end, result.returncode)
+
+
+def _supervised(command: list[str], program: Program, progress: Path) -> tuple[subprocess.CompletedProcess, End]:
+    """QEMU in a session of its own: Ctrl-C on the terminal is for us, who then ask it to end and to write down its counts."""
+    process = subprocess.Popen(
+        command,
+        cwd=program.work_folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    said: list[str] = ["", ""]
+
+    def wait() -> None:
+        said[:] = process.communicate()
+
+    def how_far() -> str:
+        instructions, runs = _PROGRESS.unpack(progress.read_bytes())
+        return f"{instructions:,} instructions, {runs:,} inferences"
+
+    try:
+        end = supervise(wait, process.terminate, program.stops.seconds, how_far)
+    finally:
+        if process.poll() is None:
+            process.kill()
+    return subprocess.CompletedProcess(command, process.returncode, *said), end
+
+
+def _ended(program: Program, measured: dict[str, list[int]]) -> End:
+    """Why the plug-in ended the program, where that is a result and no error."""
+    if not program.may_be_stopped:
+        return End.EXIT
+    if _one(measured, "reached"):
+        return End.INFERENCES if _one(measured, "finished_runs") == program.stops.inferences else End.UNTIL
+    if _one(measured, "endless_loop"):
+        return End.LOOP
+    if _one(measured, "over_limit"):
+        return End.INSTRUCTIONS if program.stops.instructions else End.LIMIT
+    return End.EXIT
+
+
+def _result(
+    program: Program,
+    slots: tuple[tuple[int, str], ...],
+    measured: dict[str, list[int]],
+    stdout: str,
+    end: End,
+    exit_code: int,
+) -> RunResult:
+    """What was counted; of the run in which a program was stopped, nothing is."""
     steps = Steps(measured["steps"][0], measured["longest_step"][0]) if _one(measured, "steps") else None
     longest = measured.get("layer_step", []) if steps else None
-    layers = program.layer_counts(slots, measured["layer"], longest=longest) if measured else program.layer_counts((), [])
-    runs = _one(measured, "runs")
+    inside = "finished_" if end is not End.EXIT and _one(measured, "running") else ""
+    instructions = "finished" if inside else "inside_run"
+    numbers = measured.get(f"{inside}layer", [])
+    layers = program.layer_counts(slots, numbers, longest=longest) if measured else program.layer_counts((), [])
+    runs = _one(measured, f"{inside}runs")
     written = sum(measured["written"]) if measured.get("written") else None
     return RunResult(
-        result.returncode,
+        exit_code if end is End.EXIT else None,
         stdout,
         _one(measured, "total"),
-        _one(measured, "inside_run") if runs else None,
+        _one(measured, instructions) if runs else None,
         runs,
         layers,
         _one(measured, "stack") or None,
@@ -88,7 +152,17 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         written,
         start_up_instructions=_one(measured, "before_main") or None,
         steps=steps,
+        ended=end,
+        ended_at=_place(program, measured) if end is not End.EXIT else "",
+        fewest=_one(measured, "fewest"),
+        most=_one(measured, "most"),
     )
+
+
+def _place(program: Program, measured: dict[str, list[int]]) -> str:
+    """The start of the block that was last executed."""
+    address = _one(measured, "at")
+    return "" if address is None else f"{program.image.describe(address)} (0x{address:08x})"
 
 
 def _escape(value: str) -> str:
@@ -96,14 +170,17 @@ def _escape(value: str) -> str:
     return value.replace(",", ",,")
 
 
-def _plugin_argument(program: Program, plugin: Path, counts: Path, slots: tuple[tuple[int, str], ...]) -> str:
+def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Path, slots: tuple[tuple[int, str], ...]) -> str:
     low, high = program.stack()
-    run = f"0x{program.run_address:x}" if program.run_address != NO_ADDRESS else "0xffffffff"
     fields = [
         _escape(str(plugin)),
         f"out={_escape(str(counts))}",
         f"calls={program.board.core.calls}",
-        f"run={run}",
+        f"run=0x{program.run_address:x}",
+        f"progress={_escape(str(progress))}",
+        f"runs={program.stops.inferences}",
+        f"until=0x{program.until_address:x}",
+        f"waits={int(bool(program.stops))}",
         f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
         f"stack=0x{low:x}:0x{high:x}",

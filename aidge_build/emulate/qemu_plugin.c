@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts, the lowest stack address that was written, and how
  * many bytes of stretches of memory (arenas) the runs wrote.
- * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N and layer=ADDRESS, sorted by address, once per layer.
+ * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
+ * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (what ends a program that does not end), waits=1 (a branch to itself
+ * waits for an interrupt).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include "counting.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* The part of QEMU's plug-in interface that is used here; Debian packages no header for it. */
 typedef uint64_t plugin_id;
@@ -43,7 +47,14 @@ struct block {
     bool calls, endless;
 };
 
-static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .step_address = ~0u, .current = NO_LAYER};
+static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .step_address = ~0u, .until_address = ~0u, .current = NO_LAYER};
+/* What another process sees while this one runs. */
+struct progress {
+    uint64_t instructions, runs;
+};
+static struct progress nobody_looks;
+static volatile struct progress *progress = &nobody_looks;
+static bool waits_for_interrupts;
 static const struct block *previous;
 static const char *result_path;
 static uint32_t stack_low, stack_high, lowest_write;
@@ -72,11 +83,16 @@ static void write_result(void)
         return;
     fprintf(file, "total %" PRIu64 "\nbefore_main %" PRIu64 "\nruns %u\n", counting.total, counting.before_main, counting.runs);
     if (!entered_by_jump)
-        fprintf(file, "inside_run %" PRIu64 "\n", counting.inside_run);
+        fprintf(file, "inside_run %" PRIu64 "\nfinished %" PRIu64 "\n", counting.inside_run, counting.finished);
+    if (!entered_by_jump && counting.finished_runs != 0)
+        fprintf(file, "fewest %" PRIu64 "\nmost %" PRIu64 "\n", counting.fewest, counting.most);
+    fprintf(file, "finished_runs %u\nrunning %u\nreached %u\n", counting.finished_runs, counting.running, counting.reached);
+    if (previous != NULL)
+        fprintf(file, "at %u\n", previous->address);
     fprintf(file, "stack %u\nendless_loop %u\n", stack_high - lowest_write, counting.endless_loop);
     fprintf(file, "over_limit %u\n", counting.over_limit);
     for (uint32_t index = 0; index < counting.layer_count; index++)
-        fprintf(file, "layer %" PRIu64 "\n", counting.layers[index].instructions);
+        fprintf(file, "layer %" PRIu64 "\nfinished_layer %" PRIu64 "\n", counting.layers[index].instructions, counting.layers[index].finished);
     if (!stepped_by_jump)
         fprintf(file, "steps %u\nlongest_step %" PRIu64 "\n", counting.steps, counting.longest_step);
     for (uint32_t index = 0; index < counting.layer_count; index++)
@@ -99,13 +115,15 @@ static void on_execute(unsigned cpu, void *data)
             *(block->address == counting.run_address ? &entered_by_jump : &stepped_by_jump) = true;
     }
     counting_block(&counting, block->address, block->instructions, block->layer, link);
-    if (block->endless)
+    if (block->endless && !waits_for_interrupts)
         counting.endless_loop = block->address | 1u;
-    if (counting.endless_loop || counting.over_limit) {
+    progress->instructions = counting.total;
+    progress->runs = counting.finished_runs;
+    previous = block;
+    if (counting_stops(&counting)) {
         write_result();
         _Exit(1);
     }
-    previous = block;
 }
 
 static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
@@ -192,6 +210,14 @@ static void add_watch(uint32_t origin, uint32_t length)
     watches[watch_count++] = (struct watch){.origin = origin, .length = length, .written = calloc(length, 1)};
 }
 
+static void show_progress(const char *path)
+{
+    int file = open(path, O_RDWR);
+    void *shared = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (shared != MAP_FAILED)
+        progress = shared;
+}
+
 PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments)
 {
     (void)info;
@@ -208,6 +234,14 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             counting.step_address = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "main=", 5) == 0)
             counting.main_address = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "until=", 6) == 0)
+            counting.until_address = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "runs=", 5) == 0)
+            counting.wanted_runs = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "waits=", 6) == 0)
+            waits_for_interrupts = *value == '1';
+        else if (strncmp(arguments[index], "progress=", 9) == 0)
+            show_progress(value);
         else if (strncmp(arguments[index], "calls=", 6) == 0)
             instruction_set = strcmp(value, "riscv") == 0 ? RISCV : THUMB;
         else if (strncmp(arguments[index], "limit=", 6) == 0)

@@ -20,10 +20,17 @@ struct block {
     uint32_t cycles;
 };
 
+/* Numbers inside of the run, in all and one per layer; `finished` are those when the last run returned. */
+struct sums {
+    uint64_t total, finished_total;
+    uint64_t *layer, *finished_layer;
+};
+
 struct hook {
     struct counting counting;
-    uint64_t cycles;        /* inside the run */
-    uint64_t *layer_cycles; /* one per layer */
+    struct sums cycles;
+    struct sums *lines; /* of flash; NULL: not counted */
+    uint32_t finished_runs;
     uint32_t taken_cycles, following;
     uint32_t memory_count, link_register;
     struct memory *memories;
@@ -70,13 +77,20 @@ static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
     return NULL;
 }
 
-static void add_cycles(struct hook *hook, uint32_t cycles)
+static void add(const struct counting *counting, struct sums *sums, uint32_t number)
 {
-    if (!hook->counting.running)
+    if (!counting->running)
         return;
-    hook->cycles += cycles;
-    if (hook->counting.current != NO_LAYER)
-        hook->layer_cycles[hook->counting.current] += cycles;
+    sums->total += number;
+    if (counting->current != NO_LAYER)
+        sums->layer[counting->current] += number;
+}
+
+static void finish(struct sums *sums, uint32_t layers)
+{
+    sums->finished_total = sums->total;
+    for (uint32_t index = 0; index < layers; index++)
+        sums->finished_layer[index] = sums->layer[index];
 }
 
 /* What inferences write: one byte per byte of a stretch of memory. */
@@ -99,8 +113,7 @@ void aidge_write_hook(void *machine, int access, uint64_t address, int size, int
 /* Lines of flash that inferences read data from, one after another: a line that follows itself is read once. */
 struct lines {
     const struct counting *counting;
-    uint64_t total;
-    uint64_t *layer; /* one per layer */
+    struct sums sums;
     uint32_t last;
 };
 
@@ -112,9 +125,7 @@ void aidge_line_hook(void *machine, int access, uint64_t address, int size, int6
     if (!lines->counting->running || line == lines->last)
         return;
     lines->last = line;
-    lines->total++;
-    if (lines->counting->current != NO_LAYER)
-        lines->layer[lines->counting->current]++;
+    add(lines->counting, &lines->sums, 1);
 }
 
 void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data)
@@ -128,10 +139,16 @@ void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data
         hook->read_register(machine, (int)hook->link_register, &link);
     /* What is not executed in the order of memory was reached by a taken branch: its cost belongs to where it came from. */
     if (address != hook->following)
-        add_cycles(hook, hook->taken_cycles);
+        add(&hook->counting, &hook->cycles, hook->taken_cycles);
     hook->following = (uint32_t)address + size;
     counting_block(&hook->counting, (uint32_t)address, block->instructions, block->layer, link);
-    add_cycles(hook, block->cycles);
-    if (hook->counting.endless_loop || hook->counting.over_limit)
+    if (hook->counting.finished_runs != hook->finished_runs) {
+        hook->finished_runs = hook->counting.finished_runs;
+        finish(&hook->cycles, hook->counting.layer_count);
+        if (hook->lines != NULL)
+            finish(hook->lines, hook->counting.layer_count);
+    }
+    add(&hook->counting, &hook->cycles, block->cycles);
+    if (counting_stops(&hook->counting))
         hook->stop(machine);
 }

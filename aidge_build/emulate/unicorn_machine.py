@@ -17,8 +17,9 @@ except ImportError as error:
 
 from aidge_build.boards import Region
 from aidge_build.emulate.block_counter import make_counter
-from aidge_build.emulate.program import Program, RunResult, Steps
+from aidge_build.emulate.program import End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
+from aidge_build.emulate.supervision import supervise
 
 _SYSTEM = Region("SYSTEM", 0xE0000000, 0x100000, "ram", ())
 _NEVER = 0xFFFFFFFE
@@ -82,36 +83,69 @@ class Machine:
             counter.count_lines(
                 self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"]
             )
+        entry = self._reset()
         try:
-            self._execute(self._reset(), _NEVER)
+            end = supervise(
+                lambda: self._execute(entry, _NEVER),
+                lambda: self._ask_to_stop(counter),
+                program.stops.seconds,
+                lambda: f"{counter.total:,} instructions, {counter.finished_runs:,} inferences" if counter else "",
+            )
         finally:
             self.semihosting.close()
-        if self.semihosting.exit_code is None:
-            self._explain_stop(counter)
-        cycles, lines = (counter.cycles, counter.flash_lines) if counter else (None, None)
+        if self.semihosting.exit_code is not None:
+            end = End.EXIT
+        elif end is End.EXIT:
+            end = self._explain_stop(counter)
+        if end is End.INTERRUPT and not program.may_be_stopped:
+            raise KeyboardInterrupt
+        return self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
+
+    def _result(self, counter, slots: tuple[tuple[int, str], ...], end: End, written: int | None) -> RunResult:
+        """What was counted; of the run in which a program was stopped, nothing is."""
+        program, code, stdout = self.program, self.semihosting.exit_code, self.semihosting.stdout
+        stack = self._stack_high_water()
+        if counter is None:
+            none = program.layer_counts((), [])
+            return RunResult(code, stdout, None, None, None, none, stack, "unicorn", ended=end, ended_at=self._here(end))
+        inside = bool(counter.running) and end is not End.EXIT
+        runs = counter.finished_runs if inside else counter.runs
+        cycles, lines = (
+            (counter.finished_cycles, counter.finished_flash_lines) if inside else (counter.cycles, counter.flash_lines)
+        )
         per_layer = [numbers[1] if numbers else None for numbers in (cycles, lines)]
-        steps = Steps(counter.steps, counter.longest_step) if counter and counter.steps else None
-        longest = counter.layer_steps if counter and steps else None
-        layers = (
-            program.layer_counts(slots, counter.layers, per_layer[0], per_layer[1], longest)
-            if counter
-            else program.layer_counts((), [])
-        )
+        steps = Steps(counter.steps, counter.longest_step) if counter.steps else None
+        layers = counter.finished_layers if inside else counter.layers
         return RunResult(
-            self.semihosting.exit_code,
-            self.semihosting.stdout,
-            counter.total if counter else None,
-            counter.inside_run if counter and counter.runs else None,
-            counter.runs if counter else None,
-            layers,
-            self._stack_high_water(),
+            code,
+            stdout,
+            counter.total,
+            (counter.finished if inside else counter.inside_run) if runs else None,
+            runs,
+            program.layer_counts(slots, layers, per_layer[0], per_layer[1], counter.layer_steps if steps else None),
+            stack,
             "unicorn",
-            sum(sum(bytes(part)) for part in written) if written else None,
-            cycles[0] if cycles and counter.runs else None,
-            counter.before_main or None if counter else None,
-            lines[0] if lines and counter.runs else None,
+            written,
+            cycles[0] if cycles and runs else None,
+            counter.before_main or None,
+            lines[0] if lines and runs else None,
             steps,
+            ended=end,
+            ended_at=self._here(end),
+            fewest=counter.fewest if counter.finished_runs else None,
+            most=counter.most if counter.finished_runs else None,
         )
+
+    def _here(self, end: End) -> str:
+        if end is End.EXIT:
+            return ""
+        address = self.machine.reg_read(arm_const.UC_ARM_REG_PC)
+        return f"{self.program.image.describe(address)} (0x{address:08x})"
+
+    def _ask_to_stop(self, counter) -> None:
+        if counter:
+            counter.ask_to_stop()
+        self.machine.emu_stop()
 
     def reach(self, address: int) -> None:
         """Runs from the vector table until the instruction at `address` is next."""
@@ -242,12 +276,19 @@ class Machine:
         self.fault = _ACCESS.get(access, "accesses {} wrongly").format(f"0x{address:08x}")
         return False
 
-    def _explain_stop(self, counter) -> None:
+    def _explain_stop(self, counter) -> End:
+        """Why a program stopped that did not exit and was not asked to; raises where that is an error."""
         if self.fault:
             raise self._failure(self.fault)
+        if counter and counter.reached:
+            return End.UNTIL if counter.finished_runs != self.program.stops.inferences else End.INFERENCES
         if counter and counter.endless_loop:
+            if self.program.may_be_stopped:
+                return End.LOOP
             raise self.program.endless_loop(counter.endless_loop & ~1)
         if counter and counter.over_limit:
+            if self.program.may_be_stopped:
+                return End.INSTRUCTIONS if self.program.stops.instructions else End.LIMIT
             raise self.program.over_limit()
         raise self._failure("stops without an exit")
 

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Firmware that never returns: the words that say when a run ends, and what is said of a run that was stopped."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from aidge_build.elf import Claim
+from aidge_build.emulate import End, RunResult, Stops
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed
+
+Number = TypeVar("Number", int, float)
+
+EXIT_INTERRUPTED = 130
+_SAID = {
+    End.UNTIL: "ended at {until}",
+    End.INSTRUCTIONS: "ended after {instructions:,} instructions, at {at}",
+    End.SECONDS: "ended after {seconds:g} s, at {at}",
+    End.INTERRUPT: "interrupted at {at}",
+    End.LOOP: "ended in an endless loop at {at}",
+    End.LIMIT: "not ended after {total:,} instructions, at {at}",
+}
+
+
+def _inferences(word: str) -> int:
+    return _number(word, int, 1, (1 << 32) - 1)
+
+
+def _instructions(word: str) -> int:
+    return _number(word, int, 1, (1 << 63) - 1)
+
+
+def _seconds(word: str) -> float:
+    return _number(word, float, 0.001, 1e6)
+
+
+def _number(word: str, kind: Callable[[str], Number], lowest: Number, highest: Number) -> Number:
+    try:
+        number = kind(word)
+    except ValueError:
+        number = None
+    if number is None or not lowest <= number <= highest:
+        raise argparse.ArgumentTypeError(f"'{word}' is no number from {lowest:,} to {highest:,}")
+    return number
+
+
+def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
+    """Words for firmware that never returns; the first end that comes is taken."""
+    group = parser.add_argument_group("firmware that never returns", "the run ends at the first of these, or with Ctrl-C")
+    group.add_argument("--inferences", type=_inferences, default=0, metavar="N", help="after so many")
+    group.add_argument("--until", default="", metavar="SYMBOL", help="when this function is called (or this label reached)")
+    group.add_argument("--instructions", type=_instructions, default=0, metavar="N", help="after so many")
+    group.add_argument("--seconds", type=_seconds, default=0.0, metavar="S", help="after so long on this machine")
+
+
+def stops_of(arguments: argparse.Namespace, claims: Sequence[Claim]) -> Stops:
+    """What the words say; AidgeError (USAGE) for inferences of a program in which they are not counted."""
+    if arguments.inferences and len(claims) != 1:
+        raise AidgeError(
+            f"inferences are counted in a program with one model, this one has {len(claims)}",
+            where="--inferences",
+            hint="--until FUNCTION, --instructions N or --seconds S",
+            code="USAGE",
+        )
+    return Stops(arguments.inferences, arguments.until, arguments.instructions, arguments.seconds)
+
+
+def refuse_end(result: RunResult, elf: Path) -> RunResult:
+    """The result; CheckFailed (RUN) for a program that goes round for ever and of which nothing was measured.
+
+    A loop in `main` is how much firmware waits for ever; any other that no instruction leaves is what fault handlers end in.
+    """
+    in_main = re.match(r"main\b", result.ended_at)
+    if result.ended is End.LOOP and not (in_main and result.runs):
+        raise CheckFailed(
+            f"the program stops in an endless loop at {result.ended_at}",
+            where=str(elf),
+            hint="a fault handler, an unexpected interrupt, or main without exit (--inferences N ends before)",
+            code="RUN",
+        )
+    return result
+
+
+def end_lines(result: RunResult, stops: Stops) -> list[str]:
+    """Why the run ended, where the program did not end it; and what was asked for and did not come."""
+    lines = []
+    if result.ended in _SAID:
+        at = result.ended_at or "an unknown place"
+        lines.append(
+            _SAID[result.ended].format(
+                until=stops.until, instructions=stops.instructions, seconds=stops.seconds, total=result.instructions or 0, at=at
+            )
+        )
+    if result.ended is not End.INTERRUPT:
+        lines += [f"{text} was asked for and did not come" for text in _missing(result, stops)]
+    return lines
+
+
+def spread(result: RunResult) -> str:
+    """How far inferences of a stopped program differ; interrupts and other tasks count with them."""
+    if result.ended is End.EXIT or result.fewest is None or result.fewest == result.most:
+        return ""
+    return f" ({result.fewest:,} to {result.most:,})"
+
+
+def end_code(result: RunResult, stops: Stops) -> int:
+    """The exit code of the command as far as it depends on how the run ended."""
+    if result.ended is End.INTERRUPT:
+        return EXIT_INTERRUPTED
+    if result.ended is End.LIMIT or _missing(result, stops):
+        return EXIT_CHECK_FAILED
+    return 0
+
+
+def _missing(result: RunResult, stops: Stops) -> list[str]:
+    """What was asked for and is not why the run ended: --inferences and --until; the others are limits."""
+    if result.ended in (End.INFERENCES, End.UNTIL):
+        return []
+    texts = [f"an inference number {stops.inferences:,} (there were {result.runs or 0:,})"] if stops.inferences else []
+    return [*texts, stops.until] if stops.until else texts

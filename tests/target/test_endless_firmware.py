@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Firmware that never returns is run until somebody has seen enough, and what was measured until then is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from aidge_build import terminal
+from aidge_build.emulate import block_counter
+from tests.command import aidge_build
+from tests.programs import build, model, needs_cross_compiler, needs_qemu
+
+pytestmark = [needs_cross_compiler, needs_qemu]
+BOARD = "mps2-an386"
+EMULATORS = ("unicorn", "qemu")
+# Prints a line per inference, which take more and more instructions; every third one is announced.
+ENDLESS = """int main(void) {
+    for (int round = 0;; round++) {
+        semihosting_write_integer(kws_run());
+        semihosting_write0("\\n");
+        if (round % 3 == 2) announce();
+    }
+}
+"""
+ANNOUNCE = '__attribute__((noinline)) void announce(void) { __asm__ volatile(""); }\n'
+
+
+@pytest.fixture(scope="module")
+def elf(tmp_path_factory):
+    return firmware(tmp_path_factory.mktemp("endless"))
+
+
+def firmware(tmp_path, main: str = ENDLESS, name: str = "app"):
+    text = model().split("int main(void)", 1)[0]
+    slower = text.replace(
+        "{ kws_conv(); return", "{ static int n; for (volatile int i = 0; i < n; i++) {} n++; kws_conv(); return"
+    )
+    assert slower != text
+    return build(BOARD, slower + ANNOUNCE + main, tmp_path, name=name)
+
+
+def run(elf, *words, emulator: str = "unicorn"):
+    return aidge_build("run", elf, "--board", BOARD, "--emulator", emulator, *words, "--json")
+
+
+@pytest.mark.parametrize("emulator", EMULATORS)
+def test_a_run_ends_after_the_inferences_that_were_asked_for(elf, emulator):
+    two, three = (run(elf, "--inferences", count, emulator=emulator) for count in ("2", "3"))
+    assert (two.exit_code, three.exit_code) == (0, 0), three.stderr
+    found = three.json
+    assert (found["runs"], found["ended_by"], found["exit_code"]) == (3, "inferences", None)
+    # The third returned; the program is stopped before it prints what it says.
+    assert found["stdout"] == "192\n192\n" and two.json["run_instructions"] < found["run_instructions"] < found["instructions"]
+    layers = [layer["instructions"] for layer in found["layers"]]
+    assert 2 * layers[0] == 3 * two.json["layers"][0]["instructions"] > 0
+
+
+def test_both_emulators_stop_at_the_same_instruction(elf):
+    for words in (("--inferences", "4"), ("--until", "announce"), ("--until", "announce", "--inferences", "2")):
+        first, second = (run(elf, *words, emulator=emulator).json for emulator in EMULATORS)
+        for key in ("runs", "instructions", "run_instructions", "stdout", "ended_by", "stack_high_water_bytes"):
+            assert first[key] == second[key], (words, key)
+    assert first["ended_by"] == "inferences" and first["runs"] == 2
+
+
+@pytest.mark.parametrize("emulator", EMULATORS)
+def test_of_the_inference_in_which_a_program_is_stopped_nothing_is_counted(elf, emulator):
+    whole = run(elf, "--inferences", "2", emulator=emulator).json
+    stopped = run(elf, "--instructions", str(whole["instructions"] + 700), emulator=emulator)
+    found = stopped.json
+    assert stopped.exit_code == 0 and found["ended_by"] == "instructions" and found["ended_at"].startswith(("kws_", "kernel"))
+    for key in ("runs", "run_instructions", "run_cycles_estimated", "run_flash_lines", "layers"):
+        assert found[key] == whole[key], key
+    assert 700 <= found["instructions"] - whole["instructions"] < 760
+
+
+def test_a_machine_without_a_compiler_stops_at_the_same_instruction(elf, monkeypatch):
+    words = [("--inferences", "3"), ("--until", "announce"), ("--instructions", "9000")]
+    counted = [run(elf, *each).json for each in words]
+    monkeypatch.setattr(block_counter, "shared_library", lambda *_: None)
+    for each, with_compiler in zip(words, counted, strict=True):
+        found = run(elf, *each).json
+        for key in ("runs", "instructions", "run_instructions", "ended_by", "ended_at"):
+            assert found[key] == with_compiler[key], (each, key)
+        assert [layer["instructions"] for layer in found["layers"]] == [
+            layer["instructions"] for layer in with_compiler["layers"]
+        ]
+
+
+def test_lines_say_why_a_run_ended_and_how_far_inferences_differ(elf):
+    said = aidge_build("run", elf, "--board", BOARD, "--until", "announce").stdout
+    assert said.startswith("192\n192\n192\n") and "\nended at announce\n" in said
+    assert "3 inferences" not in said and " per inference (" in said and " to " in said
+    one = aidge_build("run", elf, "--board", BOARD, "--inferences", "1").stdout
+    assert " per inference on" in one
+
+
+@pytest.mark.parametrize("emulator", EMULATORS)
+def test_a_run_ends_when_its_seconds_have_passed(elf, emulator):
+    began = time.monotonic()
+    result = run(elf, "--seconds", "0.3", emulator=emulator)
+    assert 0.3 <= time.monotonic() - began < 5
+    assert result.exit_code == 0 and result.json["ended_by"] == "seconds" and result.json["runs"] > 0
+
+
+@pytest.mark.parametrize("emulator", EMULATORS)
+def test_an_interrupted_run_says_at_once_what_was_measured(elf, emulator):
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, interrupt)
+    timer.start()
+    result = run(elf, emulator=emulator)
+    assert result.exit_code == 130 and time.monotonic() - sent[0] < 1
+    assert result.json["ended_by"] == "interrupt" and result.json["runs"] > 0
+    assert result.json["stdout"].startswith("192\n192\n")
+
+
+@pytest.mark.parametrize("emulator", EMULATORS)
+def test_what_was_asked_for_and_did_not_come_is_a_failure(tmp_path, emulator):
+    elf = firmware(tmp_path, "int main(void) { if (kws_run() == 7) announce(); return 0; }", "ends")
+    result = run(elf, "--inferences", "2", emulator=emulator)
+    assert result.exit_code == 1 and result.json["ended_by"] == "exit" and result.json["runs"] == 1
+    said = aidge_build("run", elf, "--board", BOARD, "--emulator", emulator, "--inferences", "2").stdout
+    assert "an inference number 2 (there were 1) was asked for and did not come" in said
+    waited = aidge_build("run", elf, "--board", BOARD, "--emulator", emulator, "--until", "announce").stdout
+    assert "announce was asked for and did not come" in waited
+
+
+@pytest.mark.parametrize("emulator", EMULATORS)
+def test_main_may_end_in_a_loop_and_a_fault_handler_may_not(tmp_path, emulator):
+    waits = firmware(tmp_path, "int main(void) { kws_run(); announce(); for (;;) {} }", "waits")
+    result = run(waits, emulator=emulator)
+    assert result.exit_code == 0 and result.json["ended_by"] == "endless loop" and result.json["runs"] == 1
+    stuck = '__attribute__((noinline)) void stuck(void) { for (;;) __asm__ volatile(""); }\n'
+    result = run(firmware(tmp_path, stuck + "int main(void) { kws_run(); stuck(); return 0; }", "stuck"), emulator=emulator)
+    assert result.exit_code == 1 and "stops in an endless loop at stuck" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        (("--until", "nowhere"), "the program has no symbol nowhere"),
+        (("--inferences", "0"), "'0' is no number from 1 to"),
+        (("--seconds", "nan"), "'nan' is no number from 0.001 to"),
+        (("--instructions", "1e9"), "'1e9' is no number from 1 to"),
+    ],
+)
+def test_an_end_that_cannot_come_is_refused(elf, words, reason):
+    result = run(elf, *words)
+    assert result.exit_code == 2 and reason in result.stderr
+
+
+def test_inferences_of_a_program_without_a_model_are_refused(tmp_path):
+    elf = build(BOARD, "int main(void) { for (;;) {} }", tmp_path)
+    result = run(elf, "--inferences", "2")
+    assert result.exit_code == 2 and "in a program with one model, this one has 0" in result.stderr
+
+
+def test_the_line_of_a_long_run_says_how_far_it_is(monkeypatch):
+    class Stream:
+        text = ""
+
+        def write(self, text):
+            self.text += text
+            told.set()
+
+        def flush(self): ...
+
+    told, stream = threading.Event(), Stream()
+    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(terminal.sys, "stderr", stream)
+    line = terminal.Waiting("RUN")
+    monkeypatch.setattr(terminal, "_waiting", line)
+    with terminal.telling(lambda: "1,234 instructions, 5 inferences"):
+        line.start()
+        assert told.wait(5)
+    line.end()
+    assert "RUN    0 s, 1,234 instructions, 5 inferences" in stream.text

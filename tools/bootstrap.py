@@ -83,7 +83,7 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
     """The system tools that a scons command line needs."""
     if is_doctor(arguments) or IDLE_OPTIONS & set(arguments):
         return ()
-    if {"test", "stress", "mutants"} & set(arguments) or {"conformance", "docs"} <= set(arguments):
+    if {"test", "stress", "mutants"} & set(arguments) or set(arguments) & {"docs", "packages"} and "conformance" in arguments:
         return (*machine.TOOLS, *machine.FOR_TESTS)
     if "docs" in arguments:
         return ()

@@ -74,6 +74,7 @@ def absent(log: Path | None = None) -> machine.Tool:
         ("board=qemu_riscv32 run", ["riscv64-unknown-elf-gcc", "picolibc", "cc", "qemu-system-riscv32"]),
         ("test", ALL_TOOLS),
         ("conformance docs", ALL_TOOLS),
+        ("conformance packages", ALL_TOOLS),
         ("docs", []),
         ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
     ],

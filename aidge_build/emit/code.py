@@ -15,6 +15,7 @@ from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
+from aidge_build.emit.overlaps import overlap_checks
 from aidge_build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.emit.ports import Port
 from aidge_build.emit.record import record_text
@@ -156,8 +157,8 @@ def _text(
         passes_arena=_passes(RUN_ARENA, (*layers, *cascades)),
         passes_state=_passes(RUN_STATE, layers) or bool(record and program.states.size_bytes),
         state=state_text(program, arrays),
-        checks=_pointer_checks(program, () if program.progress else ports),
-        run_checks=_pointer_checks(program, ports),
+        checks=_pointer_checks(program, ()) if program.progress else _run_checks(program, ports),
+        run_checks=_run_checks(program, ports),
         whole=named[f"{program.name}_{'end' if program.progress else 'run'}"],
         rows=rows,
         begin=named.get(f"{program.name}_begin"),
@@ -211,6 +212,11 @@ def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
     if program.options.arena == "caller" and program.arena.peak_bytes > 0:
         pointers.insert(0, ("arena", program.arena_alignment))
     return [_bad_pointer(name, alignment) for name, alignment in pointers]
+
+
+def _run_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
+    arena = "self->arena" if has_instances(program) else "arena" if program.options.arena == "caller" else ""
+    return _pointer_checks(program, ports) + overlap_checks(program, ports, arena)
 
 
 def _bad_pointer(name: str, alignment: int) -> str:

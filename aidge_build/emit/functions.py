@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from aidge_build.emit.bind import bind_functions
 from aidge_build.emit.function import Function
+from aidge_build.emit.overlaps import overlap_checks, overlap_words
 from aidge_build.emit.ports import Port
 from aidge_build.emit.rows import arriving_port, departing_port, ports_by_rows, told
 from aidge_build.emit.step_functions import step_functions
@@ -146,8 +147,7 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
         for port in ports:
             multiple = f" at a multiple of {port.alignment} bytes" if port.alignment > 1 else ""
             lines.append(f"`{port.parameter}`: {port.macro}_SIZE elements{multiple}.")
-        if len(ports) > 1:
-            lines.append("Buffers must not overlap.")
+        lines += overlap_words(program, ports)
     else:
         argument = "(arena)" if program.options.arena == "caller" else ""
         for port in ports:
@@ -164,5 +164,16 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
         lines.append(f"{prefix}_ORDER when an inference by rows has begun: {program.name}_end or {program.name}_cancel first.")
     if program.options.replaces_weights:
         lines.append(f"{prefix}_WEIGHTS before {program.name}_bind has taken any.")
-    failure = "1 when a pointer is null or misaligned, with nothing computed" if can_fail else "there is no failure"
-    return (*lines, f"Returns 0; {failure}." + (" Not reentrant." if program.options.arena == "static" else ""))
+    is_compared = bool(overlap_checks(program, ports, "arena" if program.options.arena == "caller" else ""))
+    wrong = "is null, misaligned, or overlaps what it must not" if is_compared else "is null or misaligned"
+    failure = f"1 when a pointer {wrong}, with nothing computed" if can_fail else "there is no failure"
+    return (*lines, f"Returns 0; {failure}.", _concurrency(program))
+
+
+def _concurrency(program: Program) -> str:
+    """Who may call while a call is going on."""
+    if program.options.arena == "static":
+        return "Not reentrant: of tasks and interrupt handlers one at a time may call (--arena caller: as many as have an arena)."
+    if has_instances(program):
+        return "Reentrant for different instances with different arenas, in tasks and interrupt handlers; not for one instance."
+    return "Reentrant: calls that may interrupt each other, or run on two cores, need different arenas."

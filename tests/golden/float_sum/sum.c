@@ -16,7 +16,7 @@ typedef int sum_is_c99;
 #endif
 #define SUM_DEFINITIONS
 #include "sum.h"
-#ifndef SUM_HEADER_38a13ccf28a8
+#ifndef SUM_HEADER_97f3d8ccaa7e
 #error "sum.h does not belong to this file: generate both anew, and take them from one folder"
 #endif
 
@@ -77,7 +77,8 @@ AIDGE_FUNCTION int sum_run(void *arena, const float *x, const float *unread, flo
 
     if (!x || (uintptr_t)x % 4u != 0u ||
         !unread || (uintptr_t)unread % 4u != 0u ||
-        !output || (uintptr_t)output % 4u != 0u) {
+        !output || (uintptr_t)output % 4u != 0u ||
+        (uintptr_t)output - (uintptr_t)x < 16u || (uintptr_t)x - (uintptr_t)output < 16u) {
         return 1;
     }
     (void)arena_bytes;
@@ -95,10 +96,10 @@ extern "C" {
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))
 #endif
-int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float *output) AIDGE_ALIAS(sum_run);
+int sum_run_97f3d8ccaa7e(void *arena, const float *x, const float *unread, float *output) AIDGE_ALIAS(sum_run);
 #else
-int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float *output);
-int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float *output)
+int sum_run_97f3d8ccaa7e(void *arena, const float *x, const float *unread, float *output);
+int sum_run_97f3d8ccaa7e(void *arena, const float *x, const float *unread, float *output)
 {
     return sum_run(arena, x, unread, output);
 }
@@ -109,6 +110,6 @@ int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_sum__code_b7aae93b64a4\n"
-        ".set aidge_sum__code_b7aae93b64a4, 1\n");
+__asm__(".globl aidge_sum__code_9978e94eb926\n"
+        ".set aidge_sum__code_9978e94eb926, 1\n");
 #endif

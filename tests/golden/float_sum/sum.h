@@ -34,18 +34,18 @@
 
 /* Type-safe link: each name below has a second one, which ends in the digest of this header, and users of the header are linked
  * to that. With the header of another model sum, or one that is out of date, a program does not link, instead of giving the
- * model buffers of the wrong size. "undefined reference to sum_run_38a13ccf28a8" says so: generate the model anew, and include
+ * model buffers of the wrong size. "undefined reference to sum_run_97f3d8ccaa7e" says so: generate the model anew, and include
  * the sum.h that lies beside the sum.c in use.
  * Only the linker sees the second name: macros that quote or join names, debuggers and bindings keep sum_run. A declaration
  * by hand, without this header, is linked to sum_run as ever. */
-#define SUM_HEADER_38a13ccf28a8
+#define SUM_HEADER_97f3d8ccaa7e
 #if defined(SUM_DEFINITIONS)
 /* sum.c, which defines both names. */
 #elif defined(__ELF__) && defined(__PRAGMA_REDEFINE_EXTNAME) && 1 - __USER_LABEL_PREFIX__ - 1 == 2
 /* GNU C for a linker to which names are what they are in C, without a prefix. */
-#pragma redefine_extname sum_run sum_run_38a13ccf28a8
+#pragma redefine_extname sum_run sum_run_97f3d8ccaa7e
 #else
-#define sum_run sum_run_38a13ccf28a8
+#define sum_run sum_run_97f3d8ccaa7e
 #endif
 
 #ifdef __cplusplus
@@ -57,8 +57,9 @@ extern "C" {
  * `x`: SUM_X_SIZE elements at a multiple of 4 bytes.
  * `unread`: SUM_UNREAD_SIZE elements at a multiple of 4 bytes.
  * `output`: SUM_OUTPUT_SIZE elements at a multiple of 4 bytes.
- * Buffers must not overlap.
- * Returns 0; 1 when a pointer is null or misaligned, with nothing computed. */
+ * `output` must not overlap `x`.
+ * Returns 0; 1 when a pointer is null, misaligned, or overlaps what it must not, with nothing computed.
+ * Reentrant: calls that may interrupt each other, or run on two cores, need different arenas. */
 int sum_run(void *arena, const float *x, const float *unread, float *output);
 
 #ifdef __cplusplus

@@ -32,18 +32,18 @@
 
 /* Type-safe link: each name below has a second one, which ends in the digest of this header, and users of the header are linked
  * to that. With the header of another model toy, or one that is out of date, a program does not link, instead of giving the
- * model buffers of the wrong size. "undefined reference to toy_run_6b0387f637d9" says so: generate the model anew, and include
+ * model buffers of the wrong size. "undefined reference to toy_run_e2495c5f07fe" says so: generate the model anew, and include
  * the toy.h that lies beside the toy.c in use.
  * Only the linker sees the second name: macros that quote or join names, debuggers and bindings keep toy_run. A declaration
  * by hand, without this header, is linked to toy_run as ever. */
-#define TOY_HEADER_6b0387f637d9
+#define TOY_HEADER_e2495c5f07fe
 #if defined(TOY_DEFINITIONS)
 /* toy.c, which defines both names. */
 #elif defined(__ELF__) && defined(__PRAGMA_REDEFINE_EXTNAME) && 1 - __USER_LABEL_PREFIX__ - 1 == 2
 /* GNU C for a linker to which names are what they are in C, without a prefix. */
-#pragma redefine_extname toy_run toy_run_6b0387f637d9
+#pragma redefine_extname toy_run toy_run_e2495c5f07fe
 #else
-#define toy_run toy_run_6b0387f637d9
+#define toy_run toy_run_e2495c5f07fe
 #endif
 
 #ifdef __cplusplus
@@ -53,8 +53,9 @@ extern "C" {
 /* Evaluates the network once.
  * `input`: TOY_INPUT_SIZE elements.
  * `output`: TOY_OUTPUT_SIZE elements.
- * Buffers must not overlap.
- * Returns 0; 1 when a pointer is null or misaligned, with nothing computed. Not reentrant. */
+ * Inputs are read before the output is written: they may overlap.
+ * Returns 0; 1 when a pointer is null or misaligned, with nothing computed.
+ * Not reentrant: of tasks and interrupt handlers one at a time may call (--arena caller: as many as have an arena). */
 int toy_run(const int8_t *input, int8_t *output);
 
 #ifdef __cplusplus

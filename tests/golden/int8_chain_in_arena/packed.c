@@ -16,10 +16,10 @@ typedef int packed_is_c99;
 #endif
 #define PACKED_DEFINITIONS
 #if !(defined(__GNUC__) && defined(__ELF__)) /* without aliases an array has one name, that of the header's users */
-#define packed_arena packed_arena_ca5fa23a3ada
+#define packed_arena packed_arena_f7523ffe5cde
 #endif
 #include "packed.h"
-#ifndef PACKED_HEADER_ca5fa23a3ada
+#ifndef PACKED_HEADER_f7523ffe5cde
 #error "packed.h does not belong to this file: generate both anew, and take them from one folder"
 #endif
 
@@ -52,7 +52,7 @@ extern "C" {
 #endif
 AIDGE_ARENA uint8_t packed_arena[PACKED_ARENA_BYTES];
 #if defined(__GNUC__) && defined(__ELF__)
-extern uint8_t packed_arena_ca5fa23a3ada[PACKED_ARENA_BYTES] __attribute__((alias("packed_arena")));
+extern uint8_t packed_arena_f7523ffe5cde[PACKED_ARENA_BYTES] __attribute__((alias("packed_arena")));
 #endif
 extern const int8_t packed_first_weights[6];
 extern const int32_t packed_first_bias[6];
@@ -152,10 +152,10 @@ extern "C" {
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))
 #endif
-int packed_run_ca5fa23a3ada(void) AIDGE_ALIAS(packed_run);
+int packed_run_f7523ffe5cde(void) AIDGE_ALIAS(packed_run);
 #else
-int packed_run_ca5fa23a3ada(void);
-int packed_run_ca5fa23a3ada(void)
+int packed_run_f7523ffe5cde(void);
+int packed_run_f7523ffe5cde(void)
 {
     return packed_run();
 }
@@ -166,6 +166,6 @@ int packed_run_ca5fa23a3ada(void)
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_packed__code_38fe8c2294e1\n"
-        ".set aidge_packed__code_38fe8c2294e1, 1\n");
+__asm__(".globl aidge_packed__code_9647ce65eb1b\n"
+        ".set aidge_packed__code_9647ce65eb1b, 1\n");
 #endif

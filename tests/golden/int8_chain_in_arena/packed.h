@@ -34,20 +34,20 @@
 
 /* Type-safe link: each name below has a second one, which ends in the digest of this header, and users of the header are linked
  * to that. With the header of another model packed, or one that is out of date, a program does not link, instead of giving the
- * model buffers of the wrong size. "undefined reference to packed_run_ca5fa23a3ada" says so: generate the model anew, and include
+ * model buffers of the wrong size. "undefined reference to packed_run_f7523ffe5cde" says so: generate the model anew, and include
  * the packed.h that lies beside the packed.c in use.
  * Only the linker sees the second name: macros that quote or join names, debuggers and bindings keep packed_run. A declaration
  * by hand, without this header, is linked to packed_run as ever. */
-#define PACKED_HEADER_ca5fa23a3ada
+#define PACKED_HEADER_f7523ffe5cde
 #if defined(PACKED_DEFINITIONS)
 /* packed.c, which defines both names. */
 #elif defined(__ELF__) && defined(__PRAGMA_REDEFINE_EXTNAME) && 1 - __USER_LABEL_PREFIX__ - 1 == 2
 /* GNU C for a linker to which names are what they are in C, without a prefix. */
-#pragma redefine_extname packed_run packed_run_ca5fa23a3ada
-#pragma redefine_extname packed_arena packed_arena_ca5fa23a3ada
+#pragma redefine_extname packed_run packed_run_f7523ffe5cde
+#pragma redefine_extname packed_arena packed_arena_f7523ffe5cde
 #else
-#define packed_run packed_run_ca5fa23a3ada
-#define packed_arena packed_arena_ca5fa23a3ada
+#define packed_run packed_run_f7523ffe5cde
+#define packed_arena packed_arena_f7523ffe5cde
 #endif
 
 #ifdef __cplusplus
@@ -61,7 +61,8 @@ extern uint8_t packed_arena[PACKED_ARENA_BYTES];
  * Write PACKED_INPUT before the call.
  * Read PACKED_OUTPUT after the call.
  * Inputs do not survive the call: the arena is used again for what follows.
- * Returns 0; there is no failure. Not reentrant. */
+ * Returns 0; there is no failure.
+ * Not reentrant: of tasks and interrupt handlers one at a time may call (--arena caller: as many as have an arena). */
 int packed_run(void);
 
 #ifdef __cplusplus

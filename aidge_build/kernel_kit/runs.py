@@ -79,7 +79,7 @@ static void {function}(const void *source, void *target, const void *fill, const
     int32_t rows = 0, before = -1;
     int32_t row, i;
     {self.fill}(to, (const uint8_t *)fill, shape->fill_bytes, shape->element_bytes);
-    while (aidge_kit_next_rows(index, &rows, offsets, shape)) {{
+    while (aidge_kit_next_rows(index, &rows, offsets, shape) != 0) {{
         for (row = 0; row < shape->dims[4]; row++) {{
             const int32_t place = (rows < 0) || (last[row] < 0) ? -1 : rows + last[row];
             if (place < 0) {{

@@ -54,7 +54,7 @@ AIDGE_KIT_NOINLINE void aidge_kit_gate_clip(float *values, int32_t count, float 
 /* The state before the first element of a sequence. */
 AIDGE_KIT_NOINLINE void aidge_kit_first_state(float *state, const float *given, int32_t place, int32_t hidden)
 {
-    if (given) {
+    if (given != NULL) {
         (void)memcpy(state, given + place, (uint32_t)hidden * sizeof *state);
     } else {
         (void)memset(state, 0, (uint32_t)hidden * sizeof *state);

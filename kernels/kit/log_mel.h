@@ -201,12 +201,13 @@ AIDGE_KIT_NOINLINE uint32_t aidge_kit_log_mel_part(int32_t *z, const uint32_t *r
 AIDGE_KIT_NOINLINE void aidge_kit_log_mel_powers(const int32_t *z, uint32_t *powers, int32_t count, int32_t lift)
 {
     const uint32_t *end = powers + count;
-    for (; powers != end; z += 2) {
+    while (powers != end) {
         const int32_t real = (int32_t)((uint32_t)z[0] << lift);
         const int32_t imaginary = (int32_t)((uint32_t)z[1] << lift);
         const uint64_t square = (uint64_t)aidge_kit_product_s32(real, real)
                                 + (uint64_t)aidge_kit_product_s32(imaginary, imaginary);
         *powers++ = (uint32_t)(square >> 32);
+        z += 2;
     }
 }
 

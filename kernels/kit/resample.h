@@ -72,7 +72,7 @@ AIDGE_KIT_INLINE int32_t aidge_kit_resamples_outside(const int32_t *offsets, con
     int32_t axis;
     AIDGE_KIT_ROLLED
     for (axis = 0; axis < 5; axis++) {
-        outside |= offsets[place[axis]] < 0;
+        outside |= offsets[place[axis]] < 0 ? 1 : 0;
     }
     return outside;
 }

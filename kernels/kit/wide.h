@@ -75,6 +75,8 @@ AIDGE_KIT_INLINE uint64_t aidge_kit_shift_left(uint64_t value, int32_t shift)
     } else if (shift > 0) {
         high = (high << shift) | (low >> (32 - shift));
         low <<= shift;
+    } else {
+        /* as it is */
     }
     return ((uint64_t)high << 32) | low;
 #else
@@ -94,6 +96,8 @@ AIDGE_KIT_INLINE uint64_t aidge_kit_shift_right(uint64_t value, int32_t shift)
     } else if (shift > 0) {
         low = (low >> shift) | (high << (32 - shift));
         high >>= shift;
+    } else {
+        /* as it is */
     }
     return ((uint64_t)high << 32) | low;
 #else

@@ -70,7 +70,7 @@ def test_a_header_has_no_double_no_heap_no_writable_data_and_only_standard_inclu
     code = re.sub(r"/\*.*?\*/|#include \"[^\"]*\"", "", text, flags=re.S)
     assert text.startswith("/* SPDX-License-Identifier: 0BSD */\n")
     assert not re.search(r"\b(double|malloc|calloc|free|static\s+\w+\s+\w+\s*(=|;))", code)
-    assert set(re.findall(r"#include <(.*?)>", code)) <= {"stdint.h", "string.h", "math.h"}
+    assert set(re.findall(r"#include <(.*?)>", code)) <= {"stddef.h", "stdint.h", "string.h", "math.h"}
     for name in re.findall(r"^(?:static|AIDGE_[A-Z]+_\w+)[^(\n=]*?(\w+)\(", code, flags=re.M):
         assert name.startswith(f"aidge_{library}_")
     assert max(map(len, text.splitlines())) <= 130

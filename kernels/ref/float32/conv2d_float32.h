@@ -24,7 +24,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_float32_next(aidge_ref_patch_float32 *p
                                                       int32_t output_gap, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels / shape->groups;
-    const int contiguous = (shape->groups == 1) && (shape->dilation_width == 1);
+    const int contiguous = ((shape->groups == 1) && (shape->dilation_width == 1)) ? 1 : 0;
     const int32_t first_y = aidge_kit_first_tap(patch->top, shape->dilation_height);
     const int32_t end_y = aidge_kit_end_tap(patch->top, shape->dilation_height, shape->in_height, shape->kernel_height);
     const int32_t first_x = aidge_kit_first_tap(patch->left, shape->dilation_width);

@@ -40,8 +40,8 @@ static inline void aidge_ref_crop_place(int32_t *offsets, float *weights, float 
     }
     first = (int32_t)left - (place > left ? 0 : 1);
     if (taps == 1) {
-        const int32_t right = (ratio >= 1.0f) || (nearest == 3) || ((nearest == 0) && (ratio > 0.5f))
-                              || ((nearest == 1) && (ratio >= 0.5f));
+        const int32_t right = ((ratio >= 1.0f) || (nearest == 3) || ((nearest == 0) && (ratio > 0.5f))
+                              || ((nearest == 1) && (ratio >= 0.5f))) ? 1 : 0;
         first += right;
         weights[0] = 1.0f;
     } else {

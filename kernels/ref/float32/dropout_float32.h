@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "shared/float_model.h"
 
@@ -53,7 +54,7 @@ static void aidge_ref_dropout_float32(const float *input, const float *ratio, co
             stays = (high << 26 | aidge_ref_twister_next(state) >> 6) >= least;
             output[i] = stays != 0u ? input[i] / (1.0f - *ratio) : 0.0f;
         }
-        if (mask != 0) {
+        if (mask != NULL) {
             mask[i] = stays;
         }
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <stddef.h>
 #include "recurrent.h"
 
 /* Update z, reset r: f(W x + R h + b); n = g(W x + R (r h) + b), or with r (R h + b); h = (1 - z) n + z h */
@@ -45,7 +46,7 @@ static void aidge_ref_gru_float32(const float *x, const float *weights, const fl
     const int32_t rows = shape->gates * hidden;
     int32_t direction, batch, t;
     in.bias = bias;
-    in.peepholes = 0;
+    in.peepholes = NULL;
     in.limit = limit;
     in.gates = (float *)scratch;
     for (direction = 0; direction < shape->directions; direction++) {
@@ -57,7 +58,7 @@ static void aidge_ref_gru_float32(const float *x, const float *weights, const fl
             float *h = last_h + place;
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;
 
-            if (initial_h) {
+            if (initial_h != NULL) {
                 (void)memcpy(h, initial_h + place, (uint32_t)hidden * sizeof *h);
             } else {
                 (void)memset(h, 0, (uint32_t)hidden * sizeof *h);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <stddef.h>
 #include "recurrent.h"
 
 /* Gates i, o, f, n = W x + R h + b, with peepholes; c = f c + i n; h = o tanh(c) */
@@ -54,12 +55,12 @@ static void aidge_ref_lstm_float32(const float *x, const float *weights, const f
             float *h = last_h + place;
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;
             float *c = last_c + place;
-            if (initial_c) {
+            if (initial_c != NULL) {
                 (void)memcpy(c, initial_c + place, (uint32_t)hidden * sizeof *c);
             } else {
                 (void)memset(c, 0, (uint32_t)hidden * sizeof *c);
             }
-            if (initial_h) {
+            if (initial_h != NULL) {
                 (void)memcpy(h, initial_h + place, (uint32_t)hidden * sizeof *h);
             } else {
                 (void)memset(h, 0, (uint32_t)hidden * sizeof *h);

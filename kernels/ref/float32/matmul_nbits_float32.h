@@ -29,7 +29,8 @@ static void aidge_ref_matmul_nbits_float32(const float *input, float *output, co
                 const uint8_t *byte = w;
                 const int32_t point = *zero++;
                 float part = 0.0f;
-                for (left = end - place; left > 0;) {
+                left = end - place;
+                while (left > 0) {
                     const int32_t packed = *byte++;
                     for (shift = 0; shift < 8 && left > 0; shift += shape->bits, left--) {
                         part += (float)(((packed >> shift) & mask) - point) * *x++;

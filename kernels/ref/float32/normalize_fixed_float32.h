@@ -127,7 +127,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_fixed_results(const int32_t *fixed, float *out
         const int32_t high = (int32_t)((uint64_t)aidge_kit_product_s32(whole, by.factor) >> 32);
         const int32_t value = (int32_t)((uint32_t)high << by.left) >> by.right;
         const int32_t product = (int32_t)((uint64_t)aidge_kit_product_s32(value, scale[place]) >> 32) >> shape->product_shift;
-        output[place] = aidge_ref_float_of(bias != 0 ? product + bias[place] : product, shape->result_bits);
+        output[place] = aidge_ref_float_of(bias != NULL ? product + bias[place] : product, shape->result_bits);
     }
 }
 

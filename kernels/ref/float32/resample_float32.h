@@ -68,7 +68,7 @@ static void aidge_ref_resample_float32(const float *input, float *output, const 
         int32_t outside = 0;
         AIDGE_KIT_ROLLED
         for (axis = 0; axis < 5; axis++) {
-            outside |= offsets[place[axis]] < 0;
+            outside |= offsets[place[axis]] < 0 ? 1 : 0;
         }
         *output++ = outside != 0 ? *fill : aidge_ref_resample_sum(input, offsets, weights, place, shape->taps);
         AIDGE_KIT_ROLLED

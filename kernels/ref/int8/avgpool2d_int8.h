@@ -77,7 +77,7 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
                 count = aidge_kit_count_of_taps(taps, top, left, counted_height, counted_width, shape);
                 mean = numbers + AIDGE_KIT_MEAN_NUMBERS * aidge_kit_kind_of_count(count, counts, count_kinds);
                 zero = -taps * AIDGE_KIT_MEAN_INPUT_ZERO(mean);
-                is_small = (window.rows > 1) && (taps <= AIDGE_REF_MEAN_TAPS);
+                is_small = ((window.rows > 1) && (taps <= AIDGE_REF_MEAN_TAPS)) ? 1 : 0;
                 if (is_small != 0) {
                     aidge_ref_mean_taps(source, &window, places);
                 }

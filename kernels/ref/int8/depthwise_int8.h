@@ -60,7 +60,7 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_channels(const int8_t *source, in
         sums[1] = bias[1];
         sums[2] = bias[2];
         sums[3] = bias[3];
-        if (patch->complete) {
+        if (patch->complete != 0) {
             aidge_ref_depthwise4_int8(source, weights, 0, sums, patch, wide);
         } else {
             aidge_ref_depthwise4_int8(source, weights, zero_point, sums, patch, wide);

@@ -54,7 +54,7 @@ static void aidge_ref_maxpool2d_int8(const int8_t *input, int8_t *output, const 
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
-    const int32_t is_limited = (levels[0] > -128) || (levels[1] < 127);
+    const int32_t is_limited = ((levels[0] > -128) || (levels[1] < 127)) ? 1 : 0;
     int32_t batch, y, x, channel;
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {

@@ -25,7 +25,7 @@ static void aidge_ref_mean_chains_int8(const int8_t *input, int8_t *output, void
         aidge_ref_add_links(input, kept + chain * part->channels, aidge_kit_links_of(chain, chains),
                             chains->count * part->channels, numbers, part);
     }
-    if (aidge_kit_ends_chains(chains)) {
+    if (aidge_kit_ends_chains(chains) != 0) {
         aidge_kit_join_chains(kept, chains);
     }
     aidge_ref_add_links(input, kept, aidge_kit_links_left_over(chains), part->channels, numbers, part);

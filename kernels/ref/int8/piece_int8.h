@@ -41,7 +41,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_piece_begin(aidge_ref_piece_int8 *piece, const
 AIDGE_KIT_NOINLINE void aidge_ref_piece_next(aidge_ref_piece_int8 *piece, const aidge_kit_window2d *shape)
 {
     const int32_t channels = piece->channels;
-    const int contiguous = (shape->groups == 1) && (shape->dilation_width == 1);
+    const int contiguous = ((shape->groups == 1) && (shape->dilation_width == 1)) ? 1 : 0;
     const int32_t first_y = aidge_kit_first_tap(piece->top, shape->dilation_height);
     const int32_t end_y = aidge_kit_end_tap(piece->top, shape->dilation_height, shape->in_height, shape->kernel_height);
     const int32_t first_x = aidge_kit_first_tap(piece->left, shape->dilation_width);

@@ -48,7 +48,7 @@ AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_unsure_mean2d(int32_t sum, const in
     const int32_t *const numbers = mean->numbers;
     const int64_t product = aidge_kit_multiply_s64((sum + mean->offset) * AIDGE_KIT_MEAN_FACTOR, numbers[0]);
     const uint32_t fraction = (uint32_t)product;
-    if (aidge_kit_is_decided(fraction, numbers)) {
+    if (aidge_kit_is_decided(fraction, numbers) != 0) {
         return aidge_kit_stored_level((int32_t)((uint64_t)product >> 32) + (int32_t)(fraction >> 31), numbers);
     }
     return aidge_cortexm_mean2d_in_order(first, mean);
@@ -148,15 +148,13 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int
 #endif
 
 /* What all windows of a layer have in common. */
-AIDGE_CORTEXM_INLINE aidge_cortexm_mean2d aidge_cortexm_mean2d_begin(const int32_t *numbers,
-                                                                    const aidge_cortexm_means *layer)
+AIDGE_CORTEXM_INLINE void aidge_cortexm_mean2d_begin(aidge_cortexm_mean2d *mean, const int32_t *numbers,
+                                                     const aidge_cortexm_means *layer)
 {
-    aidge_cortexm_mean2d mean;
-    mean.window.row_step = layer->shape.dilation_height * layer->shape.in_width * layer->shape.in_channels;
-    mean.window.column_step = layer->shape.dilation_width * layer->shape.in_channels;
-    mean.all_numbers = numbers;
-    mean.layer = layer;
-    return mean;
+    mean->window.row_step = layer->shape.dilation_height * layer->shape.in_width * layer->shape.in_channels;
+    mean->window.column_step = layer->shape.dilation_width * layer->shape.in_channels;
+    mean->all_numbers = numbers;
+    mean->layer = layer;
 }
 
 /*
@@ -169,8 +167,9 @@ static void aidge_cortexm_avgpool2d_int8(const int8_t *input, int8_t *output, co
                                          const aidge_cortexm_means *layer)
 {
     const aidge_kit_window2d *const shape = &layer->shape;
-    aidge_cortexm_mean2d mean = aidge_cortexm_mean2d_begin(numbers, layer);
+    aidge_cortexm_mean2d mean;
     int32_t batch, y, x;
+    aidge_cortexm_mean2d_begin(&mean, numbers, layer);
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
             for (x = 0; x < shape->out_width; x++) {

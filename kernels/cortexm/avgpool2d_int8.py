@@ -91,12 +91,14 @@ static void {name}(
     const int8_t *input, int8_t *output, const int32_t *numbers, const aidge_cortexm_means *layer)
 {{
     const aidge_kit_window2d *const shape = &layer->shape;
-    aidge_cortexm_mean2d mean = aidge_cortexm_mean2d_begin(numbers, layer);
+    aidge_cortexm_mean2d mean;
     int32_t batch, y, x;
+    aidge_cortexm_mean2d_begin(&mean, numbers, layer);
     for (batch = 0; batch < shape->batches; batch++) {{
         for (y = 0; y < shape->out_height; y++) {{
             const int32_t inside = (int32_t)((y >= layer->first_y) && (y < layer->end_y));
-            for (x = 0; x < shape->out_width;) {{
+            x = 0;
+            while (x < shape->out_width) {{
                 const int8_t *const source = aidge_cortexm_window_at(&mean, input, y, x);
                 const int32_t pixels = (inside != 0) && (x >= layer->first_x) && (x < layer->end_x) ? layer->end_x - x : 1;
                 if (pixels > 1) {{

@@ -75,7 +75,7 @@ static int32_t aidge_cortexm_border_runs_float32(aidge_cortexm_table_float32 *ta
             for (pixel = 0; pixel < 4; pixel++) {
                 const int32_t y = top[pixel] + row * shape->dilation_height;
                 const int32_t x = left[pixel] + tap * shape->dilation_width;
-                const int inside = (y >= 0) && (y < shape->in_height) && (x >= 0) && (x < shape->in_width);
+                const int inside = ((y >= 0) && (y < shape->in_height) && (x >= 0) && (x < shape->in_width)) ? 1 : 0;
                 run->source[pixel] = inside ? input + (y * shape->in_width + x) * shape->channels : zeros;
             }
             run->length = together * shape->channels;

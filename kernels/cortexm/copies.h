@@ -10,7 +10,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_copy_bytes(uint8_t *to, const uint8_t *f
         (void)memcpy(to, from, (uint32_t)bytes); /* a few instructions */
         return;
     }
-    if ((((uintptr_t)to | (uintptr_t)from) & 3u) == 0) {
+    if ((((uintptr_t)to | (uintptr_t)from) & 3u) == 0u) {
         __asm__ volatile("subs %2, #32\n\t"
                          "blt 2f\n"
                          "1:\n\t"
@@ -51,7 +51,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_copy_bytes(uint8_t *to, const uint8_t *f
 AIDGE_CORTEXM_INLINE void aidge_cortexm_fill_bytes(uint8_t *to, const uint8_t *value, int32_t bytes, int32_t element_bytes)
 {
 #if AIDGE_CORTEXM_ASSEMBLY
-    if (((element_bytes == 1) || (element_bytes == 4)) && (((uintptr_t)to & 3u) == 0)) {
+    if (((element_bytes == 1) || (element_bytes == 4)) && (((uintptr_t)to & 3u) == 0u)) {
         const uint32_t word = element_bytes == 1 ? *value * 0x01010101u : aidge_cortexm_load(value);
         __asm__ volatile("mov r3, %2\n\t"
                          "mov r4, %2\n\t"

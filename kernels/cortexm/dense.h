@@ -84,7 +84,7 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_fixed(int32_t sum, const int32_t *fact
 {
     const int64_t product = 2 * aidge_kit_multiply_s64(sum, factor[0]);
     const int32_t high = (packed & AIDGE_CORTEXM_ONCE) != 0
-        ? (int32_t)(product >> 32) : (int32_t)((product + 0x80000000) >> 32) - (sum < 0 ? 1 : 0);
+        ? (int32_t)(product >> 32) : (int32_t)((product + 0x80000000u) >> 32) - (sum < 0 ? 1 : 0);
     return (int8_t)(aidge_cortexm_clamp((high + factor[1]) >> factor[2], aidge_cortexm_low((uint32_t)head[1]),
                                         aidge_cortexm_high((uint32_t)head[1])) - 128);
 }
@@ -211,7 +211,7 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     const int32_t whole = is_whole == 0 ? 0 : bits != 0 ? 8 : 4; /* words before the multipliers, which are whole */
     const int32_t is_packed = packed & AIDGE_CORTEXM_PACKED;
     const int32_t words = packed & AIDGE_CORTEXM_WORDS;
-    const int32_t own = (words != 0) && (is_packed == 0); /* constants of odd sums */
+    const int32_t own = ((words != 0) && (is_packed == 0)) ? 1 : 0; /* constants of odd sums */
     const int32_t centres = (packed & AIDGE_CORTEXM_CENTRED) != 0 ? 2 : 0;
     const int32_t integers = form == -6 ? 12 + centres : form == -4 ? 2 * whole + centres : own != 0 ? 8 : 6;
     const int32_t more = packed & (AIDGE_CORTEXM_FRACTIONS | AIDGE_CORTEXM_CENTRED); /* in place of two words */
@@ -252,6 +252,8 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     } else if (((whole != 0) || (is_fixed != 0)) && (is_packed != 0)) {
         sum1 = (uint32_t)((int32_t)sum1 >> 8);
         sum3 = (uint32_t)((int32_t)sum3 >> 8);
+    } else {
+        /* no sum has the bits of another above it */
     }
     if (is_fixed != 0) {
         output[0] = aidge_cortexm_fixed((int32_t)sum0, group, packed, head);
@@ -268,6 +270,8 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     } else if ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) {
         sum0 = (sum0 << 8) + (uint32_t)*group++;
         sum2 = (sum2 << 8) + (uint32_t)*group++;
+    } else {
+        /* the sums are as they are */
     }
     output[0] = aidge_cortexm_rounded((int32_t)sum0, group[whole], head);
     *second = aidge_cortexm_rounded((int32_t)sum1, group[whole + 1], head);

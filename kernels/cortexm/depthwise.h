@@ -124,7 +124,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
 {
     int32_t channel, y, x, ky, kx;
     for (channel = 0; channel < 4; channel++) {
-        const int32_t form = constants[1] >= 0;
+        const int32_t form = (constants[1] >= 0) ? 1 : 0;
         const int32_t factor = constants[1] & 0x7FFFFFFF;
         const int32_t scale = (geometry->scale != 0) && (form != 0) ? 256 : geometry->scale;
         for (y = 0; y < rows; y++) {

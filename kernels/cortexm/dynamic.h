@@ -23,7 +23,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const ui
     int32_t tap_y, tap_x, c;
     for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
         const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
-        const int32_t inside = (row >= 0) && (row < shape->in_height);
+        const int32_t inside = ((row >= 0) && (row < shape->in_height)) ? 1 : 0;
         for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
             const int32_t at = left + tap_x * shape->dilation_width;
             if ((inside != 0) && (at >= 0) && (at < shape->in_width)) {
@@ -65,7 +65,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_pairs(uint32_t *column, const ui
     int32_t tap_y, tap_x, c;
     for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
         const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
-        const int32_t inside = (row >= 0) && (row < shape->in_height);
+        const int32_t inside = ((row >= 0) && (row < shape->in_height)) ? 1 : 0;
         for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
             const int32_t at = left + tap_x * shape->dilation_width;
             if ((inside != 0) && (at >= 0) && (at < shape->in_width)) {

@@ -16,7 +16,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_column_int16(uint32_t *column, int32_t
         const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
         for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
             const int32_t at = left + tap_x * shape->dilation_width;
-            const int32_t inside = (row >= 0) && (row < shape->in_height) && (at >= 0) && (at < shape->in_width);
+            const int32_t inside = ((row >= 0) && (row < shape->in_height) && (at >= 0) && (at < shape->in_width)) ? 1 : 0;
             const int16_t *from = input + (inside != 0 ? (row * shape->in_width + at) * channels : 0);
             c = channels;
             if (waits != 0) {

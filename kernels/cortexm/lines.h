@@ -19,7 +19,7 @@ static void aidge_cortexm_load_lines(aidge_cortexm_rows *rows, const aidge_corte
             const int8_t *source = rows->input + (y * shape->in_width + rows->first + begin) * channels;
             int8_t *target = (int8_t *)words + begin * channels;
             int32_t count = (end - begin) * channels;
-            if ((((uintptr_t)source | (uintptr_t)target) & 3u) == 0) {
+            if ((((uintptr_t)source | (uintptr_t)target) & 3u) == 0u) {
                 const int32_t whole = count / 4;
                 aidge_cortexm_move_words((uint32_t *)(void *)target, (const uint32_t *)(const void *)source, whole);
                 source += 4 * whole;

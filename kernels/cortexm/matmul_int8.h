@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <stddef.h>
 #include "kit/batches.h"
 #include "fc_int8.h"
 
@@ -36,11 +37,11 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_product_pair(const int8_t *low, const in
                                                      uint32_t *sums)
 {
     const uint32_t x = aidge_cortexm_load(low);
-    const uint32_t y = high != 0 ? aidge_cortexm_load(high) : 0u;
+    const uint32_t y = high != NULL ? aidge_cortexm_load(high) : 0u;
     const uint32_t x_even = aidge_cortexm_minus(aidge_cortexm_even_bytes(x), zero);
     const uint32_t x_odd = aidge_cortexm_minus(aidge_cortexm_odd_bytes(x), zero);
-    const uint32_t y_even = high != 0 ? aidge_cortexm_minus(aidge_cortexm_even_bytes(y), zero) : 0u;
-    const uint32_t y_odd = high != 0 ? aidge_cortexm_minus(aidge_cortexm_odd_bytes(y), zero) : 0u;
+    const uint32_t y_even = high != NULL ? aidge_cortexm_minus(aidge_cortexm_even_bytes(y), zero) : 0u;
+    const uint32_t y_odd = high != NULL ? aidge_cortexm_minus(aidge_cortexm_odd_bytes(y), zero) : 0u;
     const uint32_t ones = 0x00010001u;
     words[0] = (x_even & 0xFFFFu) | (y_even << 16);
     words[1] = (x_odd & 0xFFFFu) | (y_odd << 16);

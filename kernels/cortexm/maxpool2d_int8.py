@@ -91,7 +91,8 @@ static void {name}(
     for (batch = 0; batch < shape->batches; batch++) {{
         for (y = 0; y < shape->out_height; y++) {{
             const int32_t end = (y >= layer->first_y) && (y < layer->end_y) ? layer->end_x : 0;
-            for (x = 0; x < shape->out_width;) {{
+            x = 0;
+            while (x < shape->out_width) {{
                 const int32_t inside = (x >= layer->first_x) && (x < end) ? end - x : 0;
                 if (inside != 0) {{
                     {row}(aidge_cortexm_first_of_window(input, shape, y, x), output, inside);

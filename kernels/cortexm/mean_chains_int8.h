@@ -75,7 +75,7 @@ static void aidge_cortexm_mean_chains_int8(const int8_t *input, int8_t *output, 
         aidge_cortexm_add_links(input, kept + chain * channels, aidge_kit_links_of(chain, chains), chains->count * channels,
                                 numbers, channels);
     }
-    if (aidge_kit_ends_chains(chains)) {
+    if (aidge_kit_ends_chains(chains) != 0) {
         aidge_kit_join_chains(kept, chains);
     }
     aidge_cortexm_add_links(input, kept, aidge_kit_links_left_over(chains), channels, numbers, channels);

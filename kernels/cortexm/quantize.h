@@ -15,7 +15,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t
         value = (int32_t)(level > 65536.0f ? 65536.0f : level) + zero_point;
         value = value < lowest ? lowest : value;
         value = value > highest ? highest : value;
-        if (wide) {
+        if (wide != 0) {
             wide[i] = (int16_t)value;
         } else {
             output[i] = (uint8_t)value;

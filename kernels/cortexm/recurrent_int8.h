@@ -167,7 +167,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_row_sums_c(const int32_t *x, float *su
         if (hidden > 0) {
             stream = aidge_cortexm_wide_sums(totals, stream, state, hidden, units->of_state[0]);
             if (data == 0) {
-                (void)memcpy(real, stream, 4 * sizeof *real);
+                (void)memcpy(real, stream, 4u * sizeof *real);
                 stream += 4;
             }
             (void)memcpy(factors, stream, sizeof factors);
@@ -176,7 +176,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_row_sums_c(const int32_t *x, float *su
                 real[row] += (float)totals[row] * unit_of_state * factors[row];
             }
         }
-        (void)memcpy(sums, real, 4 * sizeof *real);
+        (void)memcpy(sums, real, 4u * sizeof *real);
         sums += 4;
     }
 }

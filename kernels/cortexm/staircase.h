@@ -29,6 +29,8 @@ AIDGE_CORTEXM_C void aidge_cortexm_staircase(const float *input, int8_t *output,
             cell = last;
         } else if (scaled > least) {
             cell = (int32_t)scaled - low[0];
+        } else {
+            /* the first cell */
         }
         place = firsts[cell];
         while (key >= keys[place]) {

@@ -13,7 +13,7 @@
 
 /* Whether it may use a single-precision FPU, too; where it may not, assembly for one becomes its C version. */
 #if AIDGE_CORTEXM_ASSEMBLY && defined(__ARM_FP)
-#if __ARM_FP & 4
+#if (__ARM_FP & 4) != 0
 #define AIDGE_CORTEXM_FPU 1
 #endif
 #endif

@@ -139,8 +139,8 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, void *scratch, co
     const aidge_helium_line line = aidge_helium_line_of(shape);
     const int32_t taps = shape->kernel_width;
     const int32_t values = shape->out_width * line.channels;
-    const int32_t clamps = (levels[0] > -128) || (levels[1] < 127);
-    const int32_t is_whole = (line.inside == line.columns) && (taps <= 3);
+    const int32_t clamps = ((levels[0] > -128) || (levels[1] < 127)) ? 1 : 0;
+    const int32_t is_whole = ((line.inside == line.columns) && (taps <= 3)) ? 1 : 0;
     int8_t *const inside = (int8_t *)scratch + shape->pad_left * line.channels;
     int32_t batch, out_y;
 #if AIDGE_HELIUM_ASSEMBLY

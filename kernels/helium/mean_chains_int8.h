@@ -49,7 +49,7 @@ static void aidge_helium_mean_chains_int8(const int8_t *x, int8_t *y, void *scra
         aidge_helium_add_links(x, kept + chain * channels, aidge_kit_links_of(chain, chains), chains->count * channels, numbers,
                                channels);
     }
-    if (aidge_kit_ends_chains(chains)) {
+    if (aidge_kit_ends_chains(chains) != 0) {
         aidge_kit_join_chains(kept, chains);
     }
     aidge_helium_add_links(x, kept, aidge_kit_links_left_over(chains), channels, numbers, channels);

@@ -23,7 +23,7 @@ static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y
     int32_t pixel, channel;
     for (pixel = 0; pixel < blocks * shape->pixels; pixel++) {
         const int8_t *pair = stream + 20 + (shape->offsets != 0 ? window_bytes : 0);
-        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 16, shape) : 0;
+        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 16, shape) : 0u;
         int32_t step;
         do {
             const int8_t *const offsets = pair + 2 * window_bytes;

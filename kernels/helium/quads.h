@@ -34,7 +34,7 @@ static inline void aidge_helium_quads_see(aidge_helium_quads_rows *rows, const i
     }
     for (line = 0; line < 4; line++) {
         const int32_t row = first + line * dilation;
-        const int is_there = (row >= 0) && (row < in_height);
+        const int is_there = ((row >= 0) && (row < in_height)) ? 1 : 0;
         rows->lines[line] = x + (is_there ? row * row_bytes : 0);
         rows->absent |= is_there || (line >= lines) ? 0 : 0x1111 << line;
     }
@@ -69,7 +69,7 @@ static void aidge_helium_quads(const aidge_helium_quads_rows *rows, int8_t *y, c
                     for (tap = 0; tap < shape->kernel_width; tap++) {
                         const int32_t column = out_x * shape->stride_width + tap * shape->dilation_width - shape->left;
                         const int is_there =
-                            (((rows->absent >> line) & 1) == 0) && (column >= 0) && (column < shape->in_width);
+                            ((((rows->absent >> line) & 1) == 0) && (column >= 0) && (column < shape->in_width)) ? 1 : 0;
                         const int32_t value =
                             is_there ? rows->lines[line][column * channels + channel] : aidge_helium_word(stream);
                         sum += (uint32_t)(value * window[4 * tap + row]);

@@ -62,6 +62,8 @@ AIDGE_KIT_NOINLINE void aidge_helium_row_sums(const int8_t *x, float *sums, cons
             } else if (data > 0) {
                 const int32_t total = aidge_helium_digit_sum(of_data + row * data, x, data);
                 sum += (float)total * units->of_data * aidge_helium_float(numbers + bias + 16 + 4 * row);
+            } else {
+                /* no columns of this kind */
             }
             if (hidden > 0) {
                 const int32_t total = aidge_helium_digit_sum(of_state + row * hidden, state, hidden);

@@ -82,6 +82,8 @@ static void {name}(const int8_t *first, const int8_t *second, int8_t *output, co
                 some = part;
             }} else if (left == shape->count) {{
                 aidge_helium_repeat((int8_t *)scratch, part, pieces, shape);
+            }} else {{
+                /* the scratch holds it, from the piece before */
             }}
             {row}({pair}, output, numbers, bytes);
             whole += bytes;

@@ -8,7 +8,7 @@
 static void aidge_helium_ring(const int8_t *x, int8_t *scratch, const int8_t **pointers, int32_t number, int32_t stride,
                               int32_t pad, int32_t zero_point, const aidge_helium_rows_shape *shape)
 {
-    const int is_ring = shape->dilation == 1;
+    const int is_ring = (shape->dilation == 1) ? 1 : 0;
     int32_t row;
     int32_t slot = is_ring ? (number * stride) % shape->rows : 0;
     for (row = 0; row < shape->rows; row++) {

@@ -107,7 +107,7 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
 static void aidge_helium_softmax_lanes(const int8_t *input, int8_t *output, const uint32_t *exponentials,
                                        const uint64_t *quotient, const int32_t *numbers, const aidge_helium_softmax_shape *shape)
 {
-    const int32_t is_row = shape->inner == 1;
+    const int32_t is_row = (shape->inner == 1) ? 1 : 0;
     const int32_t rows = is_row != 0 ? shape->outer : shape->inner;
     int32_t blocks = is_row != 0 ? 1 : shape->outer;
     int32_t steps[3];

@@ -43,8 +43,8 @@ static void aidge_helium_deep_pixels_float32(aidge_helium_deep_float32 *strip, f
                 w = numbers + 4 + lane + strip->first / 4;
                 for (row = 0; row < strip->rows; row++) {
                     for (tap = 0; tap < taps; tap++) {
-                        const int is_first = (columns > 0) && (pixel == 0) && (tap == 0);
-                        const int is_last = (columns > 0) && (pixel == count - 1) && (tap == taps - 1);
+                        const int is_first = ((columns > 0) && (pixel == 0) && (tap == 0)) ? 1 : 0;
+                        const int is_last = ((columns > 0) && (pixel == count - 1) && (tap == taps - 1)) ? 1 : 0;
                         if (!(is_first && (strip->left != 0)) && !(is_last && (strip->right != 0))) {
                             sum += from[tap * (strip->column_step / 4)] * *w;
                         }

@@ -87,7 +87,8 @@ static void {name}(
     aidge_helium_deep_strips_float32(&strip, limits, shape);
     for (batch = 0; batch < shape->batches; batch++) {{
         for (row = 0; row < shape->out_height; row++) {{
-            for (column = 0; column < shape->out_width;) {{
+            column = 0;
+            while (column < shape->out_width) {{
                 const int32_t end = aidge_helium_next_deep_float32(
                     &strip, x, row, column, {block.pixels}, {int(block.columns > 0)}, shape);
                 float *const target = y + strip.column * shape->in_channels;

@@ -33,6 +33,8 @@ static void aidge_helium_unary_float32(const float *x, float *y, const float *nu
             result = value * numbers[0];
         } else if (operation >= 4) {
             result = aidge_helium_limited_float32(value * numbers[0] + numbers[1], unit) * (operation == 4 ? 1.0f : value);
+        } else {
+            /* the value as it is */
         }
         *y++ = aidge_helium_limited_float32(result, limits);
     }

@@ -27,6 +27,8 @@ static void aidge_helium_staircase(const float *x, int8_t *y, const int32_t *key
         } else if (scaled >= (float)low) {
             cell = (int32_t)scaled;
             cell -= ((float)cell > scaled ? 1 : 0) + low;
+        } else {
+            /* the first cell */
         }
         place = firsts[cell];
         while (key >= keys[place]) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <stddef.h>
 #include "kit/near.h"
 #include "target.h"
 
@@ -149,7 +150,7 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_halves(const uint32_t *column, cons
         const uint32_t *words = column;
         int32_t left = 0;
         int32_t channel, pixel;
-        (void)memset(block->sums, 0, 16 * sizeof block->sums[0]);
+        (void)memset(block->sums, 0, 16u * sizeof block->sums[0]);
         while (words != stop) {
             for (channel = 0; channel < 2; channel++) {
                 for (pixel = 0; pixel < 8; pixel++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <stddef.h>
 #include "dense.h"
 #include "kit/window2d.h"
 
@@ -138,7 +139,7 @@ AIDGE_KIT_INLINE int64_t aidge_armv7m_pair_sum(const uint32_t *plane, const int8
     int32_t row, column;
     for (row = 0; row < window->kernel_height; row++) {
         for (column = 0; column < window->kernel_width; column++) {
-            const int32_t weight = wide != 0 ? *wide++ : *weights++;
+            const int32_t weight = wide != NULL ? *wide++ : *weights++;
             sum += (int64_t)(int32_t)plane[column * window->dilation_width] * weight;
         }
         plane += window->dilation_height * pitch;

@@ -239,7 +239,7 @@ static void {name}(const int8_t *input, int8_t *output, const {_type(form)} *wei
     const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
 {{
     aidge_armv7m_shared *const shared = (aidge_armv7m_shared *)scratch;
-    uint32_t *const plane = (uint32_t *)(shared + 1);
+    uint32_t *const plane = (uint32_t *)(void *)(shared + 1);
     int32_t images, channel;
     aidge_armv7m_share_deep(&shared->deep, shape, numbers, window);
     aidge_armv7m_share_fill(&shared->fill, shape, numbers[3], window);

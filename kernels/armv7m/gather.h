@@ -15,7 +15,7 @@ static const int8_t *aidge_armv7m_row(const int8_t *image, int32_t y, int32_t le
                                       const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
-    const int32_t is_inside = (y >= 0) && (y < shape->in_height);
+    const int32_t is_inside = ((y >= 0) && (y < shape->in_height)) ? 1 : 0;
     const int8_t *row = image + y * shape->in_width * channels;
     int32_t tap, channel;
     if (is_inside && (shape->dilation_width == 1) && (left >= 0) && (left + shape->kernel_width <= shape->in_width)) {

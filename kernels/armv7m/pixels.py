@@ -62,7 +62,7 @@ static void {name}({PARAMETERS})
     while (numbers != end) {{
         const int32_t *const stop = {dense}(column, weights, numbers, output, block, end);
         int32_t groups;
-        if (stop == 0) {{
+        if (stop == NULL) {{
             break;
         }}
         groups = (int32_t)(stop - numbers) / {step};
@@ -190,7 +190,7 @@ static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, c
 {{
     aidge_armv7m_block *const block = (aidge_armv7m_block *)scratch;
     const int32_t *const whole = numbers + AIDGE_ARMV7M_HEAD + shape->whole_numbers;
-    uint32_t *const column = (uint32_t *)(block + 1){room};
+    uint32_t *const column = (uint32_t *)(void *)(block + 1){room};
     int32_t image, first;
     aidge_armv7m_begin_block(block, shape, numbers);
     for (image = 0; image < shape->images; image++) {{

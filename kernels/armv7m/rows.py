@@ -201,7 +201,7 @@ AIDGE_KIT_NOINLINE void {some}(const int8_t *row, int8_t *output, const int32_t 
     while (numbers != end) {{
         const int32_t *const stop = {groups}(row, weights, numbers, output, block, end);
         int32_t done, index;
-        if (stop == 0) {{
+        if (stop == NULL) {{
             break;
         }}
         done = (int32_t)(stop - numbers) / AIDGE_ARMV7M_GROUP_WORDS;

@@ -316,7 +316,8 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
     int32_t batch;
     {begin}(&window, stream);
     for (batch = shape->batches; batch > 0; batch--) {{
-        for (window.left = shape->out_height * shape->out_width; window.left > 0;) {{
+        window.left = shape->out_height * shape->out_width;
+        while (window.left > 0) {{
             aidge_armv6m_gather(&window);
             {shift}{call}
         }}

@@ -96,7 +96,7 @@ AIDGE_ARMV6M_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row,
         AIDGE_KIT_ROLLED
         for (part = 0; part < 3; part++) {
             const int32_t x = parts[part] + column;
-            const int32_t inside = (x >= 0) && (x < shape->in_columns);
+            const int32_t inside = ((x >= 0) && (x < shape->in_columns)) ? 1 : 0;
             *places++ = inside != 0 ? row * shape->in_row_step + x * shape->in_column_step : blank;
         }
     }
@@ -179,7 +179,7 @@ static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const i
             for (row = 0; row < height; row++) {
                 for (tap = 0; tap < width; tap++) {
                     const int32_t place = row * width + tap;
-                    const int32_t is_last = (is_wide == 0) && (place == height * width - 1) && (place % 4 == 0);
+                    const int32_t is_last = ((is_wide == 0) && (place == height * width - 1) && (place % 4 == 0)) ? 1 : 0;
                     const uint32_t sign = is_wide != 0 ? 0x8000u : 0x80u;
                     const uint32_t word = (uint32_t)channel[is_last != 0 ? 1 : 4 + place / (is_wide != 0 ? 2 : 4)];
                     const int32_t shift = is_last != 0 ? 24 : is_wide != 0 ? 16 * (place % 2) : 8 * (place % 4);

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.kernel_kit.terms import plus, plus_product
 from aidge_build.operators.recurrent import Recurrent
 
 NUMBERS = 24  # before the limit: -infinity, infinity, two curves
@@ -31,6 +32,11 @@ class Section:
     recurrence: numpy.ndarray | None
     biases: tuple[numpy.ndarray, ...]
     source: str = "h"
+
+    @property
+    def sums(self) -> str:
+        """Where they lie, in C."""
+        return plus_product("gates", self.first, "hidden")
 
 
 def _resets_after(operator: Recurrent) -> bool:
@@ -127,13 +133,13 @@ static void {driver.name(operator)}(
         for (batch = 0; batch < shape->batches; batch++) {{
             const int32_t length = aidge_kit_recurrent_length(lengths, batch, shape->steps);
             const int32_t place = direction * shape->h_direction + batch * shape->h_batch;
-            float *const state = (float *)scratch + {driver.head} + {driver.x_floats};
+            float *const state = {plus("(float *)scratch", driver.head)} + {driver.x_floats};
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;{cell[0]}
             aidge_kit_first_state(state, initial_h, place, shape->hidden);{cell[1]}
             for (t = 0; t < length; t++) {{
                 const int32_t time = shape->backwards[direction] != 0 ? length - 1 - t : t;
                 const int32_t hidden = shape->hidden;
-                float *const x = aidge_kit_again((float *)scratch) + {driver.head};
+                float *const x = {plus("aidge_kit_again((float *)scratch)", driver.head)};
                 float *const h = x + {driver.x_floats};
                 float *const gates = h + hidden;
                 {driver.take}
@@ -149,7 +155,7 @@ static void {driver.name(operator)}(
 
 
 def _gate(driver: Driver, first: str, count: str, function: int, limit: str = f"numbers + {NUMBERS}") -> str:
-    return f"{driver.prefix}_gate({first}, {count}, shape->functions[3 * direction + {function}], {limit}, numbers);"
+    return f"{driver.prefix}_gate({first}, {count}, shape->functions[{plus('3 * direction', function)}], {limit}, numbers);"
 
 
 def _kept(driver: Driver, state: str) -> list[str]:

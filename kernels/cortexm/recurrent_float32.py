@@ -24,7 +24,7 @@ from .packing import group_starts
 def _product(number: int, section: Section) -> str:
     source, count = source_of(section)
     return (
-        f"aidge_cortexm_row_of_fc_float32({source}, gates + {section.first} * hidden, stream + places->starts[{number}], "
+        f"aidge_cortexm_row_of_fc_float32({source}, {section.sums}, stream + places->starts[{number}], "
         f"{count}, stream + places->starts[{number + 1}], numbers);"
     )
 

@@ -100,7 +100,7 @@ class Recurrent(KernelNode):
 
     def _product(self, number: int, section: Section, state: str) -> str:
         return (
-            f"{self._sums(section).name}({INTEGERS}, gates + {section.first} * hidden, stream + places->starts[{number}], "
+            f"{self._sums(section).name}({INTEGERS}, {section.sums}, stream + places->starts[{number}], "
             f"stream + places->starts[{number + 1}], {state}, {HEAD});"
         )
 

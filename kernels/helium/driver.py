@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Scratch, computed
+from aidge_build.kernel_kit.terms import plus, times
 
 from .assembly import c_function, loop
 from .geometry import Geometry
@@ -213,11 +214,9 @@ class Driver:
     def _copy(self, row: str) -> str:
         """The rows that output row `row` sees."""
         shape = self.shape
-        top = "top" if shape.bands else shape.top
-        return (
-            f"aidge_helium_{self.plan.staging.copies}(x, rows, {row} * {shape.stride_height} - {top}, {self.pad}, "
-            f"{self._given('staged')});"
-        )
+        place = times(row, shape.stride_height)
+        place = f"{place} - top" if shape.bands else plus(place, -shape.top)
+        return f"aidge_helium_{self.plan.staging.copies}(x, rows, {place}, {self.pad}, {self._given('staged')});"
 
     def _beside_columns(self) -> list[str]:
         """What stands before the loops; all of scratch is pads at first."""
@@ -235,9 +234,10 @@ class Driver:
         """The rows that output row `row` sees; those outside of the input are pads."""
         shape, columns = self.shape, self.plan.columns
         in_row, first = shape.in_width * shape.channels, columns.first * columns.column_bytes
-        top, height = ("top", "in_height") if shape.bands else (shape.top, shape.in_height)
+        place = f"{times('row', shape.stride_height)} + {times('line', shape.dilation_height)}"
+        place, height = (f"{place} - top", "in_height") if shape.bands else (plus(place, -shape.top), shape.in_height)
         body = [
-            f"const int32_t place = row * {shape.stride_height} + line * {shape.dilation_height} - {top};",
+            f"const int32_t place = {place};",
             f"const int is_inside = (place >= 0) && (place < {height});",
             f"lines[line] = is_inside ? x + place * {in_row} : rows + {columns.row_bytes};",
         ]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from aidge_build.kernel_kit.terms import plus
+
 from .assembly import loop
 from .floats import Floats
 from .rounding import Fixed, fixed_in_c, way_of
@@ -142,7 +144,7 @@ class Product:
         if self.floats:
             name, behind = "aidge_helium_dynamic", f"data, {self.floats.in_c}, &shape"
         if self.ring:
-            return shape + f"    {name}(x[0] + {self.begin}, x, y, stream, blocks, {behind});"
+            return shape + f"    {name}({plus('x[0]', self.begin)}, x, y, stream, blocks, {behind});"
         if not self.gap:
             return shape + f"    {name}(x, NULL, y, stream, blocks, {behind});"
         call = f"{name}(x + pixel * {self.pixel_step}, NULL, y + pixel * {self.distance}, stream, 1, {behind});"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.kernel_kit.terms import times
+
 from .assembly import BYTE_REACH, SAVED_BYTES, Assembler, c_function, function
 from .levels_text import HEAD_BYTES, emit_fused_channel, emit_fused_levels, emit_levels, load_numbers
 from .planes_text import places_lines
@@ -226,7 +228,7 @@ def bands_texts(form: Quads) -> tuple[str, tuple[str, ...]]:
         for at, count in pads
         if count
     ]
-    first, row_bytes = f"row * {shape.stride_height} - top", shape.in_width * shape.channels
+    first, row_bytes = f"{times('row', shape.stride_height)} - top", shape.in_width * shape.channels
     below, lines = "0", f"{form.lines}"
     if form.outputs > 1:
         below = f"out_height - row > 1 ? {shape.stride_height} : 0"

@@ -71,7 +71,7 @@ class Recurrent(KernelNode):
 
     def _product(self, number: int, section: Section, state: str) -> str:
         return (
-            f"{self._sums(section).name}(element, gates + {section.first} * hidden, stream + places->starts[{number}], "
+            f"{self._sums(section).name}(element, {section.sums}, stream + places->starts[{number}], "
             f"stream + places->starts[{number + 1}], {state}, {HEAD});"
         )
 

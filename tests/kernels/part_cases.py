@@ -18,6 +18,7 @@ from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
+from aidge_build.kernel_kit.terms import plus
 from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
 from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.window import Window
@@ -85,7 +86,7 @@ def chained(calls: Sequence[Call], view: NodeView, cuts: Sequence[int], whole: C
                 case Literal(value):
                     given.append(str(value))
                 case Input():
-                    given.append(f"in + {first * per_row}")
+                    given.append(plus("in", first * per_row))
                 case Output():
                     given.append("out" if number >= len(calls) - 1 else "0")  # of the parts only the last may write
                 case Scratch():

@@ -25,7 +25,7 @@ def _driver(strips: Sequence[Strip]) -> Driver:
         source, count = source_of(section)
         return (
             f"aidge_helium_sums_strip_float32(strip, {source}, numbers, {count}, {section.gates} * hidden);\n                "
-            f"{strips[number].name}(strip, gates + {section.first} * hidden, stream + places->starts[{number}]);"
+            f"{strips[number].name}(strip, {section.sums}, stream + places->starts[{number}]);"
         )
 
     return Driver(

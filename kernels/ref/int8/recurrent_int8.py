@@ -58,7 +58,7 @@ class Recurrent(KernelNode):
         features = "shape->inputs" if section.weights is not None else "0"
         hidden = "hidden" if section.recurrence is not None else "0"
         return (
-            f"aidge_ref_recurrent_sums_int8(gates + {section.first} * hidden, {section.gates} * hidden, "
+            f"aidge_ref_recurrent_sums_int8({section.sums}, {section.gates} * hidden, "
             f"stream + places->starts[{number}], x - {UNITS}, {INTEGERS}, {features}, {STATE}, {hidden}, "
             f"{int(self.reads_bytes)});"
         )

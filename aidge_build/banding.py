@@ -37,6 +37,11 @@ class Plans:
         """Whether the input comes or the output leaves row by row: then no plan but these is one."""
         return self.question.graph.by_rows
 
+    @property
+    def has_refused(self) -> bool:
+        """Whether bands were refused after a plan had them: what is found afterwards may differ from what a new search finds."""
+        return self.question.has_refused
+
     def found(self) -> tuple[Found, ...]:
         """All of them. Bands that a kernel was found to compute in different ways are in none."""
         return cascaded(self.base, self.question, self.effort)

@@ -32,7 +32,8 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
 from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
-from aidge_build.placement import Placed, bytes_of_whole, check_memory, memory_curve, placed_anew, plan_memory
+from aidge_build.placement import Placed, check_memory, placed_anew
+from aidge_build.planning import Planning, bytes_of_whole, memory_curve
 from aidge_build.program import BandCalls, CopiedTo, Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
@@ -52,33 +53,51 @@ def compile(request: CompileRequest) -> Sources:
 
 def build_program(request: CompileRequest) -> Program:
     """Import, simplify, adapt, schedule, plan and check; the result is ready to be printed."""
-    whole, notices = _simplified(request)
-    macs = sum(NodeView.of(whole, node).multiply_accumulates for node in whole.nodes)
-    try:
-        view = _reduced(whole, request.options)
-        notices += price_of_update(whole) if request.options.replaces_weights else ()
-        assignment, given_way = assigned(view, request)
-        notices += given_way
-        assignment = _in_groups(view, assignment, request)
-        show(2, "assignment", f"{assignment.view}\n{assignment}")
-        names = [one.name for one in request.libraries]
-        notices += slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core)
-        notices += (
-            *slow_layers(assignment, request.target.features, names),
-            *wide_layers(assignment, names),
-            *undefined_notices(assignment),
-        )
-        demands = cache(partial(demands_of, assignment))
-        assignment, schedule, placed = plan_memory(assignment, demands, request.options, request.board, bands_of(request))
-        show(3, "schedule", schedule)
-        check_memory(schedule, placed, assignment, demands)
-        program = make_program(request, assignment, schedule, placed, (*notices, *placed.notices), macs)
-        if request.options.copy_constants != "off" and request.board is not None:
-            program = _with_copies(program, request, assignment, schedule, placed, demands)
-        require_flash(program)
-        return program
-    except AidgeError as error:
-        raise error.within(request.file_name)
+    return Compilation(request).program(request)
+
+
+class Compilation:
+    """A model simplified and adapted to a core: what compilations share whose requests differ in the board's memories alone."""
+
+    def __init__(self, request: CompileRequest):
+        whole, notices = _simplified(request)
+        self._macs = sum(NodeView.of(whole, node).multiply_accumulates for node in whole.nodes)
+        try:
+            view = _reduced(whole, request.options)
+            notices += price_of_update(whole) if request.options.replaces_weights else ()
+            assignment, given_way = assigned(view, request)
+            assignment = _in_groups(view, assignment, request)
+            show(2, "assignment", f"{assignment.view}\n{assignment}")
+            self._notices = (*notices, *given_way, *_said_of(assignment, request))
+            self._demands = cache(partial(demands_of, assignment))
+            self._planning = Planning(assignment, self._demands, request.options, bands_of(request))
+        except AidgeError as error:
+            raise error.within(request.file_name)
+
+    def program(self, request: CompileRequest) -> Program:
+        """The program for the board of the request, which says of everything else what the compilation's own says."""
+        try:
+            assignment, schedule, placed = self._planning.on(request.board)
+            show(3, "schedule", schedule)
+            check_memory(schedule, placed, assignment, self._demands)
+            program = make_program(request, assignment, schedule, placed, (*self._notices, *placed.notices), self._macs)
+            if request.options.copy_constants != "off" and request.board is not None:
+                program = _with_copies(program, request, assignment, schedule, placed, self._demands)
+            require_flash(program)
+            return program
+        except AidgeError as error:
+            raise error.within(request.file_name)
+
+
+def _said_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ...]:
+    """What the user is told of the chosen kernels."""
+    names = [one.name for one in request.libraries]
+    return (
+        *slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
+        *slow_layers(assignment, request.target.features, names),
+        *wide_layers(assignment, names),
+        *undefined_notices(assignment),
+    )
 
 
 def _with_copies(

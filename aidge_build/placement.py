@@ -5,25 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of, room_in
-from aidge_build.banding import Plans, banded
 from aidge_build.boards import Board
 from aidge_build.cascade.cascade import Cascade, Line
-from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.moves import LEFT, RowMoves
 from aidge_build.cascade.pieces import PieceMoves
 from aidge_build.cascade.progress import Progress
-from aidge_build.cascade.question import Found
 from aidge_build.cascade.row_layer import ROW_AXIS
-from aidge_build.cascade.search import QUICK
 from aidge_build.cascade.waiting import Waiting
-from aidge_build.cascade.words import fitted, smallest
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import Demands
-from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
@@ -31,14 +24,11 @@ from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
 from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.program import ArenaPart, Options, Place
-from aidge_build.schedule.joint import Joining, Part, candidates, compatible
+from aidge_build.schedule.joint import Joining, Part
 from aidge_build.schedule.recording import Recording
-from aidge_build.schedule.schedule import Reuse, Schedule, buffers_of, make_schedule
-from aidge_build.schedule.stores import NO_STATE, StateMemory, without_stores
-from aidge_build.stepping import Limit, in_pieces
+from aidge_build.schedule.schedule import Schedule
+from aidge_build.schedule.stores import NO_STATE, StateMemory
 
-MOST_JOININGS = 24  # concatenations and splits that are tried without a copy
-LARGEST_TENSOR_BYTES = (1 << 31) - 1
 _POINTER_BYTES = 4  # of boards whose memories are known
 
 
@@ -59,178 +49,6 @@ class Placed:
     notices: tuple[str, ...] = ()
     whole_peak_bytes: int = 0  # of tensors as a whole, where cascades keep fewer bytes
     room_bytes: int = 0  # that `region` has for an arena
-
-
-def plan_memory(
-    assignment: Assignment,
-    demands: Callable[[Node], Demands],
-    options: Options,
-    board: Board | None,
-    bands: Callable[[Assignment], BandKernels],
-) -> tuple[Assignment, Schedule, Placed]:
-    """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse. In the
-    assignment next values of states that are computed in the states' bytes are not copied there."""
-    assignment, whole, joined = _whole_tensors(assignment, demands, options, board)
-    kernels = bands(assignment)
-    limit = Limit(options.max_step, kernels.libraries, "fpu" in kernels.target.features) if options.max_step else None
-    keeps = partial(limit.keeps, kernels) if limit else None
-
-    def short(found: Found) -> Found:
-        """The plan with layers cut where an inference runs in steps."""
-        if limit is None:
-            return found
-        reuse: Reuse = "plain" if options.memory_model == "plain" else "shared"
-        return in_pieces(assignment, demands, reuse, options.io == "caller", found, kernels, limit)
-
-    if options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output):
-        plans = banded(assignment, demands, options, whole, kernels, keeps=keeps)
-        best = short(_chosen(plans, joined, assignment.view, options, board))
-        placed = place(best.schedule, best.peak, assignment.view, options, board)
-        return assignment, best.schedule, replace(placed, whole_peak_bytes=joined.peak.peak_bytes)
-    best = short(joined)
-    try:
-        return assignment, best.schedule, place(best.schedule, best.peak, assignment.view, options, board)
-    except NoRoom as error:
-        if options.memory_model != "default":
-            raise
-        plans = banded(assignment, demands, options, whole, kernels, QUICK, keeps)
-        return assignment, *_by_rows(plans, best, error, assignment.view, options, board, short)
-
-
-def bytes_of_whole(
-    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
-) -> tuple[int, int]:
-    """The peak of the plan of tensors as a whole, and the bytes of its arena as it is linked."""
-    _, _, joined = _whole_tensors(assignment, demands, options, board)
-    return joined.peak.peak_bytes, _linked(joined.schedule, joined.peak, options.io == "caller")
-
-
-def memory_curve(
-    assignment: Assignment,
-    demands: Callable[[Node], Demands],
-    options: Options,
-    board: Board | None,
-    bands: Callable[[Assignment], BandKernels],
-) -> tuple[Found, ...]:
-    """The fewest instructions that were found for each peak, from the largest peak, that of whole tensors, to the smallest."""
-    assignment, whole, joined = _whole_tensors(assignment, demands, options, board)
-    return banded(assignment, demands, options, whole, bands(assignment)).curve(joined)
-
-
-def _whole_tensors(
-    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
-) -> tuple[Assignment, Found, Found]:
-    """The best plans of tensors as a whole: with all concatenations and splits, from which cascades are made, and without those
-    that need not run."""
-    _refuse_giants(assignment.view, board)
-    if not options.max_step and options.output != "rows":  # an inference that is left half-way has changed no state
-        assignment = without_stores(assignment, demands, buffers_of(assignment))
-    outside = options.io == "caller"
-    plain = make_schedule(assignment, demands, "plain", io_outside=outside)
-    shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model != "plain" else plain
-    peaks = [
-        (schedule, plan(schedule.buffers, overlaps=schedule.overlaps))
-        for schedule in ((shared, plain) if shared.in_place or shared.overlaps else (plain,))
-    ]
-    schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
-    joined = (schedule, peak) if options.memory_model == "plain" else _join(assignment, demands, outside, schedule, peak)
-    return assignment, Found(schedule, peak), Found(*joined)
-
-
-def _chosen(plans: Plans, whole: Found, view: GraphView, options: Options, board: Board | None) -> Found:
-    """What the options ask for. Where they ask for an input by rows alone: the fewest instructions that fit a memory of the
-    board, with bands as they were found; without a board the fewest bytes."""
-    if options.ram_budget:
-        return plans.within(options.ram_budget, whole)
-    if options.memory_model == "cascade" or board is None or not board.arena_regions:
-        return plans.smallest(whole)
-
-    def limit_of(found: Found) -> int | None:
-        try:
-            place(found.schedule, found.peak, view, options, board)
-        except NoRoom:
-            return None
-        return found.peak.peak_bytes
-
-    return plans.fitting(limit_of) or plans.smallest(whole)
-
-
-def _by_rows(
-    plans: Plans,
-    whole: Found,
-    error: NoRoom,
-    view: GraphView,
-    options: Options,
-    board: Board | None,
-    short: Callable[[Found], Found],
-) -> tuple[Schedule, Placed]:
-    """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`. Bands
-    do not grow beyond what whole tensors need, inputs and outputs of the firmware counted, though the arena may leave room."""
-
-    def limit_of(found: Found) -> int | None:
-        try:
-            placed = place(found.schedule, found.peak, view, options, board)
-        except NoRoom:
-            return None
-        room_bytes = 0 if placed.split else error.room_bytes - placed.arena.peak_bytes
-        return found.peak.peak_bytes + max(0, min(room_bytes, whole.peak.peak_bytes - found.peak.peak_bytes))
-
-    best = plans.fitting(limit_of)
-    if best is None:
-        least = plans.smallest(whole)
-        size = place(least.schedule, least.peak, view, options, None).arena.peak_bytes
-        error.tried, error.least_bytes = (*error.tried, smallest(least, size)), min(size, error.needed_bytes)
-        raise error
-    best = short(best)
-    placed = place(best.schedule, best.peak, view, options, board)
-    notice = fitted(best.schedule.cascades, error.needed_bytes, placed.arena.peak_bytes, board.name if board else "")
-    return best.schedule, replace(placed, notices=(notice,), whole_peak_bytes=whole.peak.peak_bytes)
-
-
-def _refuse_giants(view: GraphView, board: Board | None) -> None:
-    """Kernels count elements and bytes in int32_t: what is larger fits no core that this is for."""
-    for name, tensor in view.tensors.items():
-        if not tensor.is_constant and tensor.size_bytes > LARGEST_TENSOR_BYTES:
-            ram = sum(region.length_bytes for region in board.regions if region.kind == "ram") if board else 0
-            limit = f"board {board.name} has {ram:,} B of RAM" if board and ram else f"the limit is {LARGEST_TENSOR_BYTES:,} B"
-            raise AidgeError(
-                f"it needs {tensor.size_bytes:,} B, {limit}",
-                where=f"tensor '{name}'",
-                code="PLAN01",
-                hint="export the model for a smaller input",
-            )
-
-
-def _join(
-    assignment: Assignment, demands: Callable[[Node], Demands], outside: bool, schedule: Schedule, peak: MemoryPlan
-) -> tuple[Schedule, MemoryPlan]:
-    """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows. A plan as
-    good as the last one is enough to know that; what is left at the end is planned with all effort."""
-    taken: list[Joining] = []
-    linked_bytes = None
-    for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:
-        if not compatible(taken, joining):
-            continue
-        trial = make_schedule(assignment, demands, "shared", io_outside=outside, joined=[*taken, joining])
-        found = plan(trial.buffers, overlaps=trial.overlaps, like=peak, enough_bytes=peak.peak_bytes)
-        if found.peak_bytes > peak.peak_bytes:
-            continue
-        linked_bytes = _linked(schedule, peak, outside) if linked_bytes is None else linked_bytes
-        trial_bytes = _linked(trial, found, outside, linked_bytes)
-        if trial_bytes <= linked_bytes:
-            taken, schedule, peak, linked_bytes = [*taken, joining], trial, found, trial_bytes
-    if taken:
-        best = plan(schedule.buffers, overlaps=schedule.overlaps, like=peak)
-        peak = min(peak, best, key=lambda each: (each.peak_bytes, not each.offsets_proved_optimal))
-    return schedule, peak
-
-
-def _linked(schedule: Schedule, peak: MemoryPlan, outside: bool, enough_bytes: int = 0) -> int:
-    """The bytes of the arena, without the inputs and outputs that the firmware owns."""
-    buffers = [buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io")]
-    if not outside:
-        return peak.peak_bytes
-    return plan(buffers, overlaps=schedule.overlaps, like=peak, enough_bytes=enough_bytes).peak_bytes
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:

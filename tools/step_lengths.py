@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build import placement, stepping
+from aidge_build import planning, stepping
 from aidge_build.boards import load_board
 from aidge_build.cascade.row_layer import RowLayer
 from aidge_build.cli.longest import step_bounds
@@ -61,7 +61,7 @@ def leave_whole_what_cannot_be_cut() -> None:
         finally:
             stepping._length = length
 
-    placement.in_pieces = patient  # where `plan_memory` finds it
+    planning.in_pieces = patient  # where `plan_memory` finds it
 
 
 def of_layer(program: Program, layer: Layer) -> list[float]:

@@ -39,6 +39,7 @@ class _Known:
     runs: dict[tuple, Run | None] = field(default_factory=dict)
     live: dict[int, list[int]] = field(default_factory=dict)  # by the identity of runs, which `runs` keeps
     plans: dict[tuple[int, ...], Found] = field(default_factory=dict)
+    refusals: list[Found] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,15 @@ class Question:
         ]
         agree = all([kernels.agree(layer, bands) for layer, bands in layers])
         if not agree:
+            self._known.refusals.append(found)
             for known in (self._known.runs, self._known.live, self._known.plans):
                 known.clear()
         return agree
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether a plan was found whose kernels do not agree."""
+        return bool(self._known.refusals)
 
     def live_inside(self, run: Run) -> list[int]:
         """Bytes that are live in each step of the cascade."""

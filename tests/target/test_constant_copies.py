@@ -20,7 +20,8 @@ from aidge_build.constant_copies import SET_UP, copies_that_pay, costs_of, reads
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import arrays_of
 from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.placement import check_memory, placed_anew, plan_memory
+from aidge_build.placement import check_memory, placed_anew
+from aidge_build.planning import plan_memory
 from aidge_build.program import Options, Program
 from aidge_build.schedule.copies import ConstantCopy, CopiedArray, arrays_in_line
 from aidge_build.toolchain import build_program as build_linked

@@ -81,7 +81,12 @@ def test_what_bands_that_do_not_agree_were_good_for_is_forgotten(monkeypatch):
         known["key"] = None
     found = SimpleNamespace(runs=(run,))
     assert question.agree(found) and question._known.runs and question._known.live and question._known.plans
-    assert not question.agree(found) and not (question._known.runs or question._known.live or question._known.plans)
+    assert not question.has_refused
+    assert (
+        not question.agree(found)
+        and question.has_refused
+        and not (question._known.runs or question._known.live or question._known.plans)
+    )
 
 
 class Ahead:

@@ -211,7 +211,9 @@ function(aidge_accuracy model_target)
     get_filename_component(out "${arg_OUT}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
   endif()
   set(result "${out}/${model_target}.accuracy.json")
-  add_custom_command(OUTPUT "${result}" COMMAND ${AIDGE_EXECUTABLE} accuracy "--out=${result}" ${options} ${words} -- "${model}"
+  add_custom_command(OUTPUT "${result}"
+                     COMMAND "${CMAKE_COMMAND}" -E env AIDGE_FRONT_END=CMake ${AIDGE_EXECUTABLE} accuracy "--out=${result}" ${options}
+                             ${words} -- "${model}"
                      DEPENDS ${read} COMMENT "ACCURACY  ${model_target}" VERBATIM)
   add_custom_target(${model_target}_accuracy ALL DEPENDS "${result}")
   add_dependencies(${model_target}_accuracy ${model_target})
@@ -241,6 +243,7 @@ function(_aidge_generate target out name sources options files)
     set(forget COMMAND "${CMAKE_COMMAND}" -E rm -f
                "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/compiler_depend.internal")
   else()
+    list(PREPEND command "${CMAKE_COMMAND}" -E env AIDGE_FRONT_END=CMake) # of hints
     set(byproducts BYPRODUCTS ${files})
     set(forget "")
   endif()

@@ -21,7 +21,7 @@ def compile_model(options, model):
     with open(model, encoding="latin-1") as file:
         fields = dict(line.strip().split("=", 1) for line in file if "=" in line)
     if "topology" not in fields:
-        sys.exit(f"{model}: not a model")
+        sys.exit(f"{model}: not a model, hints for {os.environ.get('AIDGE_FRONT_END')}")
     name = options.pop("--name")[0]
     out = os.path.join(options.pop("--out")[0], name)
     depfile, stamp = options.pop("--depfile", None), options.pop("--stamp", None)
@@ -66,7 +66,7 @@ def accuracy(options, model):
     right, out = float(fields.get("right", 1)), options["--out"][0]
     samples = {name: open(options[name][0], encoding="utf-8").read() for name in ("--labels", "--float") if name in options}
     if right < float(options.get("--min-top1", ["0"])[0]):
-        sys.exit(f"{model}: top-1 {right}")
+        sys.exit(f"{model}: top-1 {right}, hints for {os.environ.get('AIDGE_FRONT_END')}")
     write_if_different(out, json.dumps({"options": options, **samples}))
 
 

@@ -162,7 +162,7 @@ class ProbedBoard:
             (b"vCont?", lambda _: b"vCont;c;C;s;S"),
             (b"vFlashErase:", self._erase),
             (b"vFlashWrite:", self._write_flash),
-            (b"vFlashDone", lambda _: b"OK"),
+            (b"vFlashDone", self._flash_is_done),
             (b"?", lambda _: b"S05"),
             (b"p", self._register),
             (b"P", self._set_register),
@@ -216,6 +216,10 @@ class ProbedBoard:
         if self.machine.read(at, len(data)) != bytes([ERASED]) * len(data):
             return b"E02"  # not erased
         self.machine.write(at, data)
+        return b"OK"
+
+    def _flash_is_done(self, _: bytes) -> bytes:
+        self.machine.machine.ctl_flush_tb()  # what was translated of another program
         return b"OK"
 
     def _register(self, rest: bytes) -> bytes:
@@ -292,12 +296,18 @@ def _on_the_line(packet: bytes, behaviour: Behaviour) -> bytes:
 
 
 def _serve(listening: socket.socket, board: ProbedBoard, over: threading.Event) -> None:
-    connection, _ = listening.accept()
+    """One connection after the other."""
+    while not over.is_set():
+        connection, _ = listening.accept()
+        _converse(connection, board)
+
+
+def _converse(connection: socket.socket, board: ProbedBoard) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     reader, acknowledges, count, last = Reader(), True, 0, b""
     behaviour = board.behaviour
     with connection:
-        while not over.is_set():
+        while True:
             try:
                 data = connection.recv(1 << 16)
             except OSError:

@@ -29,8 +29,14 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DUMP",
         help="instead of --io-data: the inferences that a build with --record kept, out of a dump of RAM",
     )
-    parser.add_argument("--name", help="with --replay: the model's name in the firmware (default: the file's stem)")
-    parser.add_argument("--elf", type=Path, metavar="ELF", help="with --replay: the program, whose symbol says where they lie")
+    parser.add_argument("--name", help="with --replay or --elf: the model's name in the firmware (default: the file's stem)")
+    parser.add_argument(
+        "--elf",
+        type=Path,
+        metavar="ELF",
+        help="with --replay: the program, whose symbol says where they lie; with --probe: the firmware that calls the model "
+        "(default: a program that is made for it)",
+    )
     parser.add_argument("--dump-base", metavar="ADDRESS", help="with --elf: the address of the dump's first byte")
 
 
@@ -38,8 +44,11 @@ def require_one_source(arguments: argparse.Namespace) -> None:
     """Vectors or a dump, and only the options of the one that is given."""
     if (arguments.io_data is None) == (arguments.replay is None):
         raise AidgeError("wants --io-data F.npz or --replay DUMP, one of them", where="verify", code="USAGE")
+    if arguments.replay is not None and arguments.probe is not None:
+        raise AidgeError("a record is replayed in the emulator", where="--replay", hint="leave out --probe", code="USAGE")
     if arguments.replay is None:
-        given = next((name for name in ("name", "elf", "dump_base") if getattr(arguments, name) is not None), None)
+        own = ("dump_base",) if arguments.probe is not None and arguments.elf is not None else ("name", "elf", "dump_base")
+        given = next((name for name in own if getattr(arguments, name) is not None), None)
         if given:
             raise AidgeError("belongs to --replay", where=f"--{given.replace('_', '-')}", code="USAGE")
         return
@@ -51,8 +60,9 @@ def require_one_source(arguments: argparse.Namespace) -> None:
 
 
 def name_of(arguments: argparse.Namespace) -> str:
-    """The prefix of the generated symbols: that of the firmware where its record is read, for the digest depends on it."""
-    return (arguments.name or Path(arguments.model).stem) if arguments.replay else NAME_TO_LOOK_AT
+    """The prefix of the generated symbols: that of the firmware where one is read, for the digest depends on it."""
+    is_firmware = arguments.replay or arguments.elf
+    return (arguments.name or Path(arguments.model).stem) if is_firmware else NAME_TO_LOOK_AT
 
 
 def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:

@@ -14,6 +14,7 @@ from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.cli.probing import add_probe_arguments, is_measured, measured_json, measured_lines, observed, probe_from
 from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
 from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, refuse_end, spread, stops_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
@@ -27,11 +28,12 @@ from aidge_build.options import BUDGET, add_options, options_named
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
 
-SUMMARY = "run a linked program (emulated on the board's true memory map)"
+SUMMARY = "run a linked program (emulated on the board's true memory map, or on the board)"
 GROUP = PROVE
 EXAMPLES = (
     ("run app.elf --board stm32f7", "in the emulator, on the board's true memory map"),
     ("run app.elf --board mps2-an386 --json", "instructions of each layer"),
+    ("run app.elf --board stm32f4 --probe localhost:3333", "on the board, with its cycles"),
 )
 _INPUT, _OUTPUT = "input.bin", "output.bin"
 
@@ -52,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the program finds and writes its files without --input and --output (default: here)",
     )
     add_stop_arguments(parser)
+    add_probe_arguments(parser)
     add_options(parser, options_named(BUDGET, "max-instructions"))
     parser.add_argument("--out", type=Path, metavar="RUN.json", help="write the result as JSON, too (for `report --counts`)")
 
@@ -77,7 +80,6 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     """Inferences and layers are counted in a program with one model; with several, only the whole program is."""
     layers = [layer for claim in claims for layer in claim.layers]
     cycles = cycles_of(arguments.elf, board)
-
     stops = stops_of(arguments, claims)
 
     def run(run_symbol: str, stops: Stops = stops) -> RunResult:
@@ -95,6 +97,9 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             stops=stops,
         )
 
+    probe = probe_from(arguments)
+    if probe:
+        return observed(arguments.elf, board, probe, claims, (folder, words), stops, run)
     if len(claims) != 1:
         return refuse_end(run(""), arguments.elf)
     return refuse_end(
@@ -135,7 +140,7 @@ def _outcome(
     if result.run_cycles is not None and result.runs:
         cycles = round(result.run_cycles / result.runs)
         lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({model.validation})")
-    lines += _memory_used(result, claims)
+    lines += [*measured_lines(result, board), *_memory_used(result, claims)]
     if result.exit_code:
         lines.append(f"exit code {result.exit_code}")
     promised = claims[0].max_step if len(claims) == 1 else 0
@@ -167,9 +172,11 @@ def _outcome(
                 "instructions": layer.instructions,
                 "cycles_estimated": layer.cycles,
                 "flash_lines": layer.flash_lines,
+                **({"cycles_measured": layer.cycles_measured} if is_measured(result) else {}),
             }
             for layer in result.layers
         ],
+        **measured_json(result),
         "outputs_sha256": outputs,
         "stack_high_water_bytes": result.stack_high_water_bytes,
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,
@@ -222,4 +229,6 @@ def _over_budget(result: RunResult, budget: int | None) -> Finding | None:
 
 
 def _where(result: RunResult) -> str:
-    return "emulated, true memory map" if result.emulator == "unicorn" else "emulated by QEMU"
+    if result.emulator == "unicorn":
+        return "emulated, true memory map"
+    return "counted in the emulator" if is_measured(result) else "emulated by QEMU"

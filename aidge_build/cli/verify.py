@@ -18,6 +18,7 @@ from aidge_build.boards import load_board
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.probing import add_probe_arguments, measured_json, measured_lines, probe_from
 from aidge_build.cli.replayed import (
     add_replay_arguments,
     as_json,
@@ -32,6 +33,7 @@ from aidge_build.compile import build_program
 from aidge_build.elf import read_claims, read_image
 from aidge_build.elf.findings import ERROR
 from aidge_build.emit.record import record_functions
+from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.longest import StepsBound
@@ -51,6 +53,7 @@ GROUP = PROVE
 EXAMPLES = (
     ("verify kws.onnx --board stm32f7 --io-data vectors.npz", "compiles, runs, compares the outputs"),
     ("verify kws.onnx --board mps2-an386 --layers", "every layer, with its instructions"),
+    ("verify kws.onnx --board stm32f4 --io-data vectors.npz --probe :3333", "on the board, with its cycles"),
 )
 
 
@@ -58,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("--io-data", metavar="F.npz", help="input vectors: x, or x_<input>")
     add_replay_arguments(parser)
+    add_probe_arguments(parser)
     parser.add_argument("--reference", metavar="KEY", help="the references in the NPZ file (default: the numpy backend)")
     parser.add_argument("--labels", metavar="KEY", help="class labels in the NPZ file: prints the accuracy")
     parser.add_argument("--perturb", type=int, default=0, metavar="N", help="run N seeded perturbations of the vectors instead")
@@ -88,6 +92,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
                 code="USAGE",
             )
         arguments.board = "host"
+    probe = probe_from(arguments)
     floats = None if arguments.replay else _float_model(arguments)
     if arguments.perturb and (arguments.reference or floats):
         what = "stored references do" if arguments.reference else "--float does"
@@ -109,8 +114,16 @@ def run(arguments: argparse.Namespace) -> Outcome:
         vectors = perturbed(vectors, arguments.perturb, arguments.seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.keep or temporary)
-        executed = partial(execute, program, board, vectors, flags=tuple(arguments.flag), states=replay.states if replay else ())
-        execution = executed(folder)
+        executed = partial(
+            execute,
+            program,
+            board,
+            vectors,
+            flags=tuple(arguments.flag),
+            states=replay.states if replay else (),
+            probe=probe,
+        )
+        execution = executed(folder, elf=arguments.elf, estimates=True) if probe else executed(folder)
         wanted = wanted or (replay.outputs() if replay else run_in_order(program.view, vectors))
         differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.handed_out]
         first = beside = None
@@ -125,6 +138,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)
     text = _lines(arguments, data, passed)
+    text += measured_lines(execution.result, board)
+    data |= measured_json(execution.result)
     names = {layer.symbol: layer.node.name for layer in program.layers}
     text += [*step_lines(execution.result, execution.result.runs, names), *bound_lines(bounds, names)]
     found = list(bound_findings(bounds))
@@ -200,7 +215,8 @@ def _data(
 ) -> dict:
     count = len(next(iter(vectors.values())))
     result = execution.result
-    per_layer = {layer.symbol: layer.instructions for layer in result.layers}
+    counts = {layer.symbol: layer for layer in result.layers}
+    per_layer = {symbol: layer.instructions for symbol, layer in counts.items()}
     macs = sum(layer.macs for layer in program.layers)
     data = {
         "board": board,
@@ -222,6 +238,7 @@ def _data(
                 "kernel": f"{layer.kernel.library} {layer.kernel.name}",
                 "macs": layer.macs,
                 "instructions": _per_vector(per_layer.get(layer.symbol), count),
+                **_cycles(counts.get(layer.symbol), count, result),
             }
             for layer in program.layers
         ],
@@ -242,6 +259,13 @@ def _data(
             "instructions": per_vector,
         }
     return data if accuracy is None else {**data, "accuracy": accuracy}
+
+
+def _cycles(layer: LayerCount | None, count: int, result: RunResult) -> dict:
+    """What a board measured, and the estimate beside it; {} where there was no board."""
+    if result.measured is None or layer is None:
+        return {}
+    return {"cycles_estimated": _per_vector(layer.cycles, count), "cycles_measured": layer.cycles_measured}
 
 
 def _per_vector(instructions: int | None, count: int) -> int | None:

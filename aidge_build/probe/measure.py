@@ -5,9 +5,9 @@ measured there, too, and subtracted."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from aidge_build.emulate.program import LayerCount, MeasuredCycles, RunResult
+from aidge_build.emulate.program import End, LayerCount, MeasuredCycles, RunResult
 from aidge_build.probe.cycles import Counter, NoCounter, counter_of
 from aidge_build.probe.session import Session
 from aidge_build.probe.target import LINK, Ended
@@ -18,9 +18,9 @@ _LONG_INSTRUCTION = 0x1D  # the first five bits of a Thumb instruction of 32 bit
 
 @dataclass(frozen=True)
 class Measured:
-    """The cycles of a model, and those of its layers in one inference."""
+    """The cycles of a model (None: not asked for), and those of its layers in one inference."""
 
-    cycles: MeasuredCycles
+    cycles: MeasuredCycles | None
     layers: tuple[LayerCount, ...]
 
 
@@ -117,7 +117,7 @@ class Measuring:
 
 def observe(session: Session, count: int) -> RunResult:
     """Measures the next `count` inferences that the program makes by itself, fewer where it ends."""
-    measuring, runs, exit_code = Measuring(session), 0, 0
+    measuring, runs, exit_code = Measuring(session), 0, None
     try:
         try:
             while runs < count:
@@ -132,8 +132,9 @@ def observe(session: Session, count: int) -> RunResult:
         measuring.close()
 
 
-def run_result(session: Session, measured: Measured, runs: int, exit_code: int = 0) -> RunResult:
-    """What is known of a program on a board, in the words of emulators: instructions are not counted there."""
+def run_result(session: Session, measured: Measured, runs: int, exit_code: int | None = None) -> RunResult:
+    """What is known of a program on a board, in the words of emulators: instructions are not counted there. Without an exit code
+    the program goes on."""
     return RunResult(
         exit_code,
         session.stdout,
@@ -144,4 +145,22 @@ def run_result(session: Session, measured: Measured, runs: int, exit_code: int =
         session.stack_used(),
         WHERE,
         measured=measured.cycles,
+        ended=End.INFERENCES if exit_code is None else End.EXIT,
+    )
+
+
+def beside(on_board: RunResult, emulated: RunResult | None) -> RunResult:
+    """What a board said, with the instructions and the estimate of an emulator in which the same inferences ran."""
+    if emulated is None or emulated.runs != on_board.runs:
+        return on_board
+    measured = {layer.symbol: layer.cycles_measured for layer in on_board.layers}
+    return replace(
+        on_board,
+        instructions=emulated.instructions,
+        run_instructions=emulated.run_instructions,
+        run_cycles=emulated.run_cycles,
+        flash_lines=emulated.flash_lines,
+        written_bytes=emulated.written_bytes,
+        steps=emulated.steps,
+        layers=tuple(replace(layer, cycles_measured=measured.get(layer.symbol)) for layer in emulated.layers),
     )

@@ -91,6 +91,7 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, size
         "other_code_bytes": sizes["layer code"] - _code_bytes(image, names) if sizes else None,
         "other_instructions": _rest(measured.get("run_instructions"), runs, layers, "instructions"),
         "other_cycles_estimated": _rest(measured.get("run_cycles_estimated"), runs, layers, "cycles_estimated"),
+        "other_cycles_measured": _rest(measured.get("cycles_measured", {}).get("per_inference"), 1, layers, "cycles_measured"),
         "buffers": _buffers(plan) if plan else [],
     }
 
@@ -111,6 +112,7 @@ def _layer(
         "live_bytes": live_bytes,
         "instructions": _mean(counts.get("instructions"), runs),
         "cycles_estimated": _mean(counts.get("cycles_estimated"), runs),
+        "cycles_measured": counts.get("cycles_measured"),
     }
 
 

@@ -21,7 +21,8 @@ COUNTS = {
     "run_instructions?": _NUMBER,
     "run_cycles_estimated?": _NUMBER,
     "cycles_validation?": str,
-    "layers": [{"name": str, "instructions?": _NUMBER, "cycles_estimated?": _NUMBER}],
+    "cycles_measured?": {"per_inference": _NUMBER, "counter": str},
+    "layers": [{"name": str, "instructions?": _NUMBER, "cycles_estimated?": _NUMBER, "cycles_measured?": _NUMBER}],
 }
 TOP1 = {"correct": int, "count": int, "share": (int, float), "low": (int, float), "high": (int, float)}
 ERRORS = {"mean_error": (int, float), "mae": (int, float), "rmse": (int, float), "r2": (int, float, NoneType)}

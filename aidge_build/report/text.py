@@ -39,6 +39,7 @@ COLUMNS = (
     ("MACs", "macs"),
     ("instructions", "instructions"),
     ("~cycles", "cycles_estimated"),
+    ("cycles", "cycles_measured"),
 )
 
 
@@ -59,7 +60,7 @@ def table_rows(model: dict) -> list[dict]:
     """The layers, and rows for what several of them share, so that the columns add up."""
     nothing = {"node": "", "operator": "", "kernel": "", "library": "", **{key: None for _, key in COLUMNS}}
     rows = list(model["layers"])
-    rest = {key: model[f"other_{key}"] for key in ("code_bytes", "instructions", "cycles_estimated")}
+    rest = {key: model[f"other_{key}"] for key in ("code_bytes", "instructions", "cycles_estimated", "cycles_measured")}
     if any(rest.values()):
         rows.append({**nothing, "symbol": "around the layers", **rest})
     if model["kernel_bytes"]:

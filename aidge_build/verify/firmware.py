@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board
-from aidge_build.elf.image import read_image
+from aidge_build.elf import read_claims, read_image
 from aidge_build.emit import emit
 from aidge_build.emit.record import record_functions
 from aidge_build.emulate import RunResult, run_program
@@ -20,10 +20,13 @@ from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import CheckFailed
 from aidge_build.graph.tensor import Tensor
 from aidge_build.output import write_sources
+from aidge_build.probe.measure import beside
+from aidge_build.probe.server import Probe
 from aidge_build.program import Program
 from aidge_build.render import render
 from aidge_build.toolchain import build_program
 from aidge_build.verify.calling import calling_of
+from aidge_build.verify.on_board import require_same_model, run_on_board
 from aidge_build.verify.vectors import Vectors
 
 
@@ -40,6 +43,15 @@ class Execution:
     elf: Path
 
 
+@dataclass(frozen=True)
+class Run:
+    """How `execute` runs a program: whether it is traced, with which further compiler flags, and whether cycles are estimated."""
+
+    trace: bool = False
+    flags: tuple[str, ...] = ()
+    estimates: bool = False
+
+
 def execute(
     program: Program,
     board: Board,
@@ -50,40 +62,39 @@ def execute(
     flags: tuple[str, ...] = (),
     estimates: bool = False,
     states: Sequence[bytes] = (),
+    probe: Probe | None = None,
+    elf: Path | None = None,
 ) -> Execution:
     """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with
-    cycles. `states`: the bytes of the state before each vector, where they are not what the last one left."""
-    folder.mkdir(parents=True, exist_ok=True)
-    program = replace(program, options=replace(program.options, trace=trace))
-    generated = emit(program)
-    write_sources(generated, folder)
-    main = folder / "main.c"
-    main.write_text(_harness(program, trace, bool(states)))
-    inputs = [program.view.tensor(name) for name in program.view.given]
-    outputs = [program.view.tensor(name) for name in program.view.handed_out]
-    count = len(vectors[inputs[0].name])
-    recorded = program.recording is not None
-    rows = [b"".join(tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in inputs) for index in range(count)]
-    before = states or [b""] * count
+    cycles. `states`: the bytes of the state before each vector, where they are not what the last one left.
+
+    `probe`: outputs, trace and stack are those of a board, of the program `elf` there or of one that is made for it; counts are
+    those of the emulator, where the board has one, beside the cycles that the board measures.
+    """
+    how = Run(trace, flags, estimates)
+    traced = replace(program, options=replace(program.options, trace=trace))
+    if probe is None:
+        return _emulated(traced, board, vectors, folder, how, states)
+    counted = board.emulator is not None and not trace
+    emulated = _emulated(program, board, vectors, folder / "emulated", how, ()) if counted else None
+    return _on_board(traced, board, vectors, folder, how, probe, elf, emulated.result if emulated else None)
+
+
+def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run, states: Sequence[bytes]) -> Execution:
+    rows = [b"".join(row) for row in _stored(program, vectors)]
+    before = states or [b""] * len(rows)
+    elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, bool(states)))
     (folder / "input.bin").write_bytes(b"".join(part for pair in zip(before, rows, strict=True) for part in pair))
     (folder / "output.bin").unlink(missing_ok=True)
-    sources = [folder / program.code_file, folder / f"{program.name}_weights.c", main]
-    elf = build_program(
-        board,
-        sources,
-        folder / f"{program.name}.elf",
-        work_folder=folder / "objects",
-        include_folders=[folder],
-        extra_flags=flags,
-    )
+    recorded = program.recording is not None
     result = run_program(
         elf,
         board,
         work_folder=folder,
         run_symbol=f"{program.name}_run",
         layer_symbols=[*(layer.symbol for layer in program.layers), *(record_functions(program.name) if recorded else ())],
-        count=not trace,
-        cycles=cycles_of(elf, board) if estimates else None,
+        count=not how.trace,
+        cycles=cycles_of(elf, board) if how.estimates else None,
         step_symbol=f"{program.name}_step" if program.waiting else "",
     )
     if result.exit_code != 0:
@@ -93,13 +104,70 @@ def execute(
             code="RUN",
             hint="3: input.bin is short, 4: the model's run function refused, 5: output.bin could not be written",
         )
+    return _execution(program, folder, len(rows), result, elf, weights_bytes, how.trace)
+
+
+def _on_board(
+    program: Program,
+    board: Board,
+    vectors: Vectors,
+    folder: Path,
+    how: Run,
+    probe: Probe,
+    elf: Path | None,
+    emulated: RunResult | None,
+) -> Execution:
+    folder.mkdir(parents=True, exist_ok=True)
+    weights_bytes = 0
+    if elf is None:
+        elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, attached=True))
+    else:
+        require_same_model(program, elf)
+        weights_bytes = sum(claim.weights_bytes for claim in read_claims(read_image(elf)) if claim.model == program.name)
+    rows = _stored(program, vectors)
+    found = run_on_board(program, board, elf, rows, probe, how.trace)
+    (folder / "output.bin").write_bytes(found.outputs)
+    (folder / "trace.bin").write_bytes(found.trace)
+    return _execution(program, folder, len(rows), beside(found.result, emulated), elf, weights_bytes, how.trace)
+
+
+def _stored(program: Program, vectors: Vectors) -> list[list[bytes]]:
+    """The stored bytes of each input, for each vector."""
+    inputs = [program.view.tensor(name) for name in program.view.given]
+    count = len(vectors[inputs[0].name])
+    return [[tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in inputs] for index in range(count)]
+
+
+def _build(program: Program, board: Board, folder: Path, how: Run, harness: str) -> tuple[Path, int]:
+    """The linked program, and the bytes of the model's weights."""
+    folder.mkdir(parents=True, exist_ok=True)
+    generated = emit(program)
+    write_sources(generated, folder)
+    main = folder / "main.c"
+    main.write_text(harness)
+    elf = build_program(
+        board,
+        [folder / program.code_file, folder / f"{program.name}_weights.c", main],
+        folder / f"{program.name}.elf",
+        work_folder=folder / "objects",
+        include_folders=[folder],
+        extra_flags=how.flags,
+    )
+    return elf, generated.manifest["weights_bytes"]
+
+
+def _execution(
+    program: Program, folder: Path, count: int, result: RunResult, elf: Path, weights_bytes: int, trace: bool
+) -> Execution:
+    """What the files in `folder` hold."""
+    outputs = [program.view.tensor(name) for name in program.view.handed_out]
     layers = [tensor for layer in program.layers for tensor in layer.outputs]
     return Execution(
         _split(folder / "output.bin", outputs, count),
         _traced(folder / "trace.bin", layers, count) if trace else {},
         result,
         _code_bytes(elf, program.name),
-        generated.manifest["weights_bytes"],
+        weights_bytes,
         elf,
     )
 
@@ -143,12 +211,13 @@ def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:
     return {name: numpy.stack(values) for name, values in found.items()}
 
 
-def _harness(program: Program, trace: bool, given_states: bool = False) -> str:
+def _harness(program: Program, trace: bool, given_states: bool = False, attached: bool = False) -> str:
     inputs = [program.view.tensor(name) for name in program.view.given]
     return render(
         files(__package__).joinpath("harness.c.j2").read_text(),
         name=program.name,
         trace=trace,
+        attached=attached,
         call=calling_of(program),
         input_bytes=sum(tensor.size_bytes for tensor in inputs) + (program.states.size_bytes if given_states else 0),
         given_state_bytes=program.states.size_bytes if given_states else 0,

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""`--probe`: a board on the desk instead of an emulator, and what is said of its cycles."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from aidge_build.boards import Board
+from aidge_build.elf import Claim, read_image
+from aidge_build.emulate import RunResult, Stops
+from aidge_build.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
+from aidge_build.errors import AidgeError
+from aidge_build.probe.measure import WHERE, beside, observe
+from aidge_build.probe.server import Probe, probe_of
+from aidge_build.probe.session import on_board
+from aidge_build.terminal import print_notes
+
+_SECONDS = 10.0
+_LEAST_SECONDS, _MOST_SECONDS = 0.01, 3600.0
+_INFERENCES = 3
+_MOST_EMULATED = 1_000_000_000  # instructions: firmware may wait for ever for what the emulator lacks of its chip
+_NAMES_SHOWN = 4
+
+
+def add_probe_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the server of the debug probe is."""
+    parser.add_argument(
+        "--probe",
+        metavar="HOST:PORT",
+        help="on the board, over the gdb server of its debug probe (OpenOCD, pyOCD, J-Link, ...); or a runner of the board, e.g. "
+        "pyocd, whose server is started",
+    )
+    parser.add_argument(
+        "--probe-seconds",
+        type=_seconds,
+        default=_SECONDS,
+        metavar="S",
+        help=f"how long an answer of the probe may take, or the program to the model (default: {_SECONDS:g})",
+    )
+
+
+def _seconds(word: str) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        number = 0.0
+    if not _LEAST_SECONDS <= number <= _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"'{word}' is no number from {_LEAST_SECONDS:g} to {_MOST_SECONDS:g}")
+    return number
+
+
+def probe_from(arguments: argparse.Namespace) -> Probe | None:
+    """The probe that was named; AidgeError (USAGE) for what is none."""
+    return None if arguments.probe is None else probe_of(arguments.probe, arguments.probe_seconds)
+
+
+def observed(
+    elf: Path,
+    board: Board,
+    probe: Probe,
+    claims: tuple[Claim, ...],
+    given: tuple[Path, list[str]],
+    stops: Stops,
+    emulate: Callable[[str, Stops], RunResult],
+) -> RunResult:
+    """What a linked program does on the board, inference by inference, beside what `emulate` counts of as many. `given` are the
+    folder and the arguments that the program finds."""
+    if len(claims) != 1:
+        raise AidgeError(
+            f"holds {len(claims) or 'no'} models; over a probe one is followed",
+            where=str(elf),
+            hint="link a program with one model" if claims else "its linker script must keep .note.aidge",
+            code="RUN",
+        )
+    if stops.until or stops.instructions or stops.seconds:
+        raise AidgeError("over a probe inferences are what ends a run", where="--probe", hint="--inferences N", code="USAGE")
+    claim, (folder, words) = claims[0], given
+    program = Program(
+        image=read_image(elf),
+        board=board,
+        work_folder=folder.resolve(),
+        arguments=(elf.stem, *words),
+        count=True,
+        run_symbol=f"{claim.model}_run",
+        layer_symbols=claim.layers,
+        instruction_limit=INSTRUCTION_LIMIT,
+    )
+    with on_board(program, probe, claim.buffers) as session:
+        found = observe(session, stops.inferences or _INFERENCES)
+    return beside(
+        found, _emulated(board, lambda: emulate(program.run_symbol, Stops(found.runs or 1, instructions=_MOST_EMULATED)))
+    )
+
+
+def _emulated(board: Board, emulate: Callable[[], RunResult]) -> RunResult | None:
+    """What the emulator counts; None where there is none, or where it lacks what the firmware uses of the chip."""
+    if board.emulator is None:
+        return None
+    try:
+        return emulate()
+    except AidgeError as reason:
+        print_notes([f"instructions are not counted: {reason.what}"])
+        return None
+
+
+def is_measured(result: RunResult) -> bool:
+    """Whether it ran on a board."""
+    return result.emulator == WHERE
+
+
+def measured_lines(result: RunResult, board: Board) -> list[str]:
+    """The cycles of an inference and of its layers, and what they were counted with; [] for an emulated run."""
+    measured = result.measured
+    if measured is None:
+        return []
+    if not measured.counter:
+        return [f"{result.runs or 0} inferences on {board.title} (over the probe); cycles {measured.why_not}"]
+    lines = [f"{_cycles(measured)} on {board.title} ({_how(measured)})"]
+    known = [layer for layer in result.layers if layer.cycles_measured is not None]
+    width = max((len(layer.symbol) for layer in known), default=0)
+    lines += [f"  {layer.symbol:{width}}  {layer.cycles_measured:,} cycles" for layer in known]
+    if measured.unseen:
+        shown = ", ".join(measured.unseen[:_NAMES_SHOWN])
+        more = len(measured.unseen) - _NAMES_SHOWN
+        lines.append(f"layers not seen (inlined, or not called): {shown}{f' and {more} more' if more > 0 else ''}")
+    return lines
+
+
+def _cycles(measured: MeasuredCycles) -> str:
+    known = [cycles for cycles in measured.per_run if cycles is not None]
+    if not known:
+        return f"more cycles per inference than {measured.counter} counts"
+    mean, count = measured.per_inference, len(known)
+    spread = f", {min(known):,} to {max(known):,}" if min(known) != max(known) else ""
+    return f"{mean:,} cycles per inference{spread} ({count} measured)"
+
+
+def _how(measured: MeasuredCycles) -> str:
+    halts = (
+        f"{measured.overhead:,} of each halt subtracted"
+        if measured.overhead is not None
+        else "what a halt adds is not known, and not subtracted"
+    )
+    return f"over the probe, by {measured.counter}, {halts}"
+
+
+def measured_json(result: RunResult) -> dict:
+    """The same for programs; {} for an emulated run."""
+    measured = result.measured
+    if measured is None:
+        return {}
+    return {
+        "cycles_measured": {
+            "counter": measured.counter,
+            "why_not": measured.why_not,
+            "per_inference": measured.per_inference,
+            "per_run": list(measured.per_run),
+            "halt_cycles": measured.overhead,
+            "layers_not_seen": list(measured.unseen),
+        }
+    }

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Programs on QEMU's boards, through its own gdb server: outputs, layers and stack are those of numpy and of the emulator.
+
+Two boards; AIDGE_STRESS=1 takes all.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.compile import build_program
+from aidge_build.elf import read_image
+from aidge_build.emulate import run_program
+from aidge_build.emulate.program import Program
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.probe.measure import observe
+from aidge_build.probe.server import probe_of
+from aidge_build.probe.session import on_board
+from aidge_build.reference.sequence import run_in_order
+from aidge_build.verify.firmware import execute
+from aidge_build.verify.layers import meanings
+from aidge_build.verify.vectors import random_vectors
+from tests.programs import build, model, needs_cross_compiler, needs_qemu
+from tests.qemu_server import qemu_server
+from tests.small_model import small_model
+
+pytestmark = [needs_cross_compiler, needs_qemu]
+ALL = ("mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547")
+BOARDS = ALL if os.environ.get("AIDGE_STRESS") else ("mps2-an386", "mps3-an547")
+
+
+def compiled(path, *words):
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    return build_program(load(parser.parse_args([str(path), *words]), "small"))
+
+
+@pytest.mark.parametrize("board_name", BOARDS)
+def test_outputs_and_layers_are_those_of_numpy(board_name, tmp_path):
+    (tmp_path / "small.onnx").write_bytes(small_model())
+    program = compiled(tmp_path / "small.onnx", "--board", board_name)
+    vectors = random_vectors(program.view, 3, seed=5)
+    with qemu_server(board_name) as where:
+        executed = execute(program, load_board(board_name), vectors, tmp_path, trace=True, probe=probe_of(where, 10))
+    wanted = run_in_order(program.view, vectors)
+    assert all(numpy.array_equal(executed.outputs[name], wanted[name]) for name in program.view.handed_out)
+    meant = meanings(program.view, vectors, executed.trace)
+    layers = [tensor.name for layer in program.layers for tensor in layer.outputs]
+    assert len(layers) == 2 and all(numpy.array_equal(executed.trace[name], meant[name]) for name in layers)
+
+
+@pytest.mark.parametrize("board_name", BOARDS)
+def test_the_stack_mark_is_that_of_the_emulator(board_name, tmp_path):
+    board = load_board(board_name)
+    elf = build(board_name, model(), tmp_path)
+    program = Program(read_image(elf), board, tmp_path, ("app",), True, "kws_run", ("kws_conv", "kws_fc"), 1 << 40)
+    with qemu_server(board_name) as where:
+        with on_board(program, probe_of(where, 10), ("kws_arena",)) as session:
+            result = observe(session, 2)
+    emulated = run_program(elf, board, work_folder=tmp_path)
+    assert result.stack_high_water_bytes == emulated.stack_high_water_bytes > 0
+    assert (result.runs, result.measured.why_not) == (2, "not measured: QEMU has no cycles")

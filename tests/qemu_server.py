@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""QEMU's own gdb server, in front of a board that is halted at its reset, and empty."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+
+from aidge_build.boards import load_board
+
+_SECONDS = 20.0
+
+
+@contextlib.contextmanager
+def qemu_server(board_name: str) -> Iterator[str]:
+    """The address of the server."""
+    board = load_board(board_name)
+    port = _free_port()
+    command = [board.core.qemu, "-M", board.emulator.machine, "-nographic", "-monitor", "none", "-serial", "null", "-semihosting"]
+    process = subprocess.Popen([*command, "-S", "-gdb", f"tcp:127.0.0.1:{port}"], stdin=subprocess.DEVNULL)
+    try:
+        _wait(port)
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return listening.getsockname()[1]
+
+
+def _wait(port: int) -> None:
+    """QEMU serves one connection after the other: one that is closed again does no harm."""
+    end = time.monotonic() + _SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)

@@ -15,8 +15,9 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TextIO, TypeVar
 
 from aidge_build.errors import MissingTool, printable
@@ -161,8 +162,14 @@ def _write(stream: TextIO | None, lines: Iterable[str]) -> None:
     stream.flush()
 
 
-def table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), numbers: Collection[int] = ()) -> list[str]:
-    """Rows in columns as wide as their cells; those in `numbers` are aligned to the right.
+def table(
+    rows: Sequence[Sequence[str]],
+    titles: Sequence[str] = (),
+    numbers: Collection[int] = (),
+    styles: Mapping[tuple[int, int], str] = MappingProxyType({}),
+) -> list[str]:
+    """Rows in columns as wide as their cells; those in `numbers` are aligned to the right. `styles` are the colours of some
+    cells (row, column), where a terminal shows them.
 
     On a terminal that is too narrow, cells of other columns are broken at words.
     """
@@ -177,8 +184,8 @@ def table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), numbers: Co
             overflow="fold",
             no_wrap=index in numbers,
         )
-    for row in rows:
-        drawn.add_row(*(Text(printable(cell)) for cell in row))
+    for number, row in enumerate(rows):
+        drawn.add_row(*(Text(printable(cell), styles.get((number, column), "")) for column, cell in enumerate(row)))
     return _rendered(drawn)
 
 

@@ -18,6 +18,8 @@ from tests.called_programs import COMPILERS, complaint
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
+os.environ["AIDGE_CACHE"] = ""  # no test is answered by what an earlier run kept
+
 ROOT = Path(__file__).resolve().parents[1]
 # Programs that were made a moment ago lie here, those of the machine elsewhere.
 MADE_HERE = (tempfile.gettempdir(), str(ROOT))

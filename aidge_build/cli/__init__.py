@@ -22,6 +22,7 @@ from aidge_build.terminal import print_error, print_lines, print_notes, saying, 
 VERBS = (
     "compile",
     "plan",
+    "fit",
     "explain",
     "export",
     "package",

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError("says where an imported board goes", where="--out", code="USAGE", hint="add --import FILE")
     names = arguments.names or list_boards(arguments.board_path)
     boards = [load_board(name, arguments.board_path) for name in names]
-    return Outcome(table([_row(board) for board in boards]), {"boards": [_as_json(board) for board in boards]})
+    return Outcome(table([board_row(board) for board in boards]), {"boards": [_as_json(board) for board in boards]})
 
 
 def _import(arguments: argparse.Namespace) -> Outcome:
@@ -68,11 +68,12 @@ def _import(arguments: argparse.Namespace) -> Outcome:
         )
     write_files({target: text.encode()})
     board = load_board(name, [arguments.out])
-    lines = [f"{target}: {'  '.join(_row(board))}", f"Use it: --board {name} --board-path {arguments.out}"]
+    lines = [f"{target}: {'  '.join(board_row(board))}", f"Use it: --board {name} --board-path {arguments.out}"]
     return Outcome(lines, {"board": name, "file": str(target)})
 
 
-def _row(board: Board) -> tuple[str, ...]:
+def board_row(board: Board) -> tuple[str, ...]:
+    """A board in a table: name, title, core, memories."""
     memories = "  ".join(f"{region.name} {region.length_bytes // 1024}K" for region in board.regions)
     return board.name, board.title, board.cpu, memories
 

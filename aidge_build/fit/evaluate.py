@@ -9,6 +9,7 @@ computed row by row.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,11 +17,21 @@ from pathlib import Path
 
 from aidge_build.arena_regions import NoRoom, room_in, single_region
 from aidge_build.boards import Board, load_board
-from aidge_build.compile import build_program
+from aidge_build.compile import Compilation, build_program
 from aidge_build.emit.arrays import arrays_of
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.fit.count import Count, count_instructions
-from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
+from aidge_build.fit.evaluation import (
+    FITS,
+    IMAGE,
+    INSTRUCTIONS,
+    MILLISECONDS,
+    REFUSED,
+    STACK,
+    TOO_SMALL,
+    Evaluation,
+    MemoryUse,
+)
 from aidge_build.fit.firmware import Firmware
 from aidge_build.fit.question import Question, opened, temporary_folder, without_folder
 from aidge_build.fit.sharing import board_of, equivalence_key, is_bound_to_board
@@ -30,8 +41,8 @@ from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.toolchain.failed_link import TooLarge
 
-IMAGE, STACK, INSTRUCTIONS, MILLISECONDS = "image", "stack", "instructions", "milliseconds"  # what may not be known
 _MORE = "a smaller model, a board with more memory, --memory-model cascade, or --optimize size"
+_NO_FLASH = "PLAN04"
 _NOT_BUILT = "the bound is read from the board's own program: --build"
 _NOT_COUNTED = "they are counted in the emulator: --measure"
 _NO_TIME = "cycles of this core are not estimated with a known error"
@@ -51,6 +62,28 @@ class _Compiled:
         return count_instructions(self.program, self.board, self.folder / "counted")
 
 
+class _Core:
+    """The model compiled for a core, and the programs of those of its boards that need one of their own."""
+
+    def __init__(self, request: CompileRequest, folder: Path):
+        if request.board is None:
+            raise ValueError("a question names a board")
+        self._folder, self._board = folder, replace(request.board, name=request.cpu)
+        self._request = replace(request, board=None, target_name=request.cpu)
+        self._compilation = Compilation(self._request)
+        self._own: dict[tuple, _Compiled] = {}
+        self.shared = _Compiled(self._compilation.program(self._request), self._board, folder / "core")
+
+    def for_board(self, board: Board) -> _Compiled:
+        """Compiled for the memories of the board; AidgeError where they hold no plan."""
+        key = board.regions, board.arena_regions, board.reserved_bytes
+        if key not in self._own:
+            program = self._compilation.program(replace(self._request, board=board, target_name=board.name))
+            here = replace(board, sources=self._board.sources, link_script=self._board.link_script)
+            self._own[key] = _Compiled(program, here, self._folder / f"board{len(self._own)}")
+        return self._own[key]
+
+
 def evaluate(question: Question) -> Evaluation:
     """The answer to one question. Refusals are answers, too; AidgeError for a board that does not exist."""
     return evaluate_together([question])[0]
@@ -64,49 +97,52 @@ def evaluate_together(questions: Sequence[Question]) -> tuple[Evaluation, ...]:
     if len({equivalence_key(question) for question in questions}) > 1:
         raise ValueError("these questions share no compilation")
     if not questions or is_bound_to_board(questions[0]):
-        return tuple(map(_for_board, questions))
+        return tuple(map(_for_board_alone, questions))
     with opened(questions[0]) as arguments, temporary_folder() as folder:
         try:
-            request = load(arguments, NAME_TO_LOOK_AT)
-            program = build_program(replace(request, board=None, target_name=request.cpu))
+            core = _Core(load(arguments, NAME_TO_LOOK_AT), folder)
         except AidgeError as error:
-            return tuple(_refused(question, _board(question), without_folder(arguments, error)) for question in questions)
-        shared = _Compiled(program, _of_core(request), folder)
-        return tuple(_shared_or_own(question, shared) for question in questions)
+            return tuple(_refused(question, without_folder(arguments, error)) for question in questions)
+        return tuple(_of_core(question, core, arguments) for question in questions)
 
 
-def _of_core(request: CompileRequest) -> Board:
-    """The board whose flags and start-up code all boards of the compilation share, by the name of the core."""
-    if request.board is None:
-        raise ValueError("a question names a board")
-    return replace(request.board, name=request.cpu)
+def _of_core(question: Question, core: _Core, arguments: argparse.Namespace) -> Evaluation:
+    """From the core's program where one memory of the board holds its arena, else from one for the board."""
+    board, shared = _board(question), core.shared
+    region = _region(shared.program, board)
+    if region is not None and not question.build:
+        arena_in = ((region, shared.program.arena.peak_bytes),) if region else ()
+        return _answer(question, board, shared, arena_in, is_own=False, counted=shared)
+    try:
+        own = core.for_board(board)
+    except AidgeError as error:
+        return _refused(question, without_folder(arguments, error), shared)
+    return _from_own(question, board, own, own if region is None else shared)  # the same layers run, wherever the arena lies
 
 
-def _shared_or_own(question: Question, shared: _Compiled) -> Evaluation:
-    board, program = _board(question), shared.program
-    region: str | None = ""
-    if program.options.arena == "static":
-        kept_bytes = kept_beside(program.view, program.states, program.cascades, program.options)
-        region = single_region(program.arena, board, kept_bytes)
-    if region is None:
-        return _for_board(question)
-    if question.build:  # the same layers run, wherever the arena lies
-        return _for_board(question, shared)
-    arena_in = ((region, program.arena.peak_bytes),) if region else ()
-    return _answer(question, board, shared, arena_in, is_own=False, counted=shared)
+def _region(program: Program, board: Board) -> str | None:
+    """The memory that holds a program's arena in one piece; "" where no memory is chosen for it, None where none holds it."""
+    if program.options.arena != "static":
+        return ""
+    kept_bytes = kept_beside(program.view, program.states, program.cascades, program.options)
+    return single_region(program.arena, board, kept_bytes)
 
 
-def _for_board(question: Question, counted: _Compiled | None = None) -> Evaluation:
-    """The answer from a compilation for the board alone; its instructions are those of `counted`, where there is one."""
+def _for_board_alone(question: Question) -> Evaluation:
+    """The answer from a compilation for the board alone, by options that speak of its memories."""
     with opened(question) as arguments, temporary_folder() as folder:
-        board = load_board(arguments.board, arguments.board_path)
         try:
-            program = build_program(load(arguments, NAME_TO_LOOK_AT))
+            request = load(arguments, NAME_TO_LOOK_AT)
+            program = build_program(request)
         except AidgeError as error:
-            return _refused(question, board, without_folder(arguments, error))
-        arena_in = tuple((part.region, part.size_bytes) for part in program.parts if part.region)
-        own = _Compiled(program, board, folder)
-        return _answer(question, board, own, arena_in, is_own=True, counted=counted or own)
+            return _refused(question, without_folder(arguments, error))
+        own = _Compiled(program, load_board(arguments.board, arguments.board_path), folder)
+        return _from_own(question, own.board, own, own)
+
+
+def _from_own(question: Question, board: Board, own: _Compiled, counted: _Compiled) -> Evaluation:
+    arena_in = tuple((part.region, part.size_bytes) for part in own.program.parts if part.region)
+    return _answer(question, board, own, arena_in, is_own=True, counted=counted)
 
 
 def _answer(
@@ -126,6 +162,7 @@ def _answer(
         arena_in=arena_in,
         io_bytes=program.io_bytes,
         constants_bytes=compiled.constants_bytes,
+        by_rows=bool(program.cascades),
         notices=program.notices if is_own else (),
     )
     found = _counted(found, counted.count) if question.measure else found
@@ -135,7 +172,7 @@ def _answer(
         return _built(found, compiled, board) if is_own else _estimated(found, compiled, board)
     except AidgeError as error:
         if isinstance(error, MissingTool) or not question.build:
-            return _unknown(_by_constants(found, board), IMAGE, f"{error.what}: {error.hint}")
+            return _unknown(_with_missing_flash(found, board), IMAGE, f"{error.what}: {error.hint}")
         return replace(found, verdict=REFUSED, reason=str(error), hint=error.hint, code=error.code)
 
 
@@ -179,30 +216,42 @@ def _with_memories(found: Evaluation, memories: Sequence[MemoryUse]) -> Evaluati
     return replace(found, verdict=TOO_SMALL, missing=missing, reason=facts, hint=_MORE, code="LINK_OVERFLOW")
 
 
-def _by_constants(found: Evaluation, board: Board) -> Evaluation:
-    """What is known of flash without a compiler: the constants have to lie there."""
-    flash = [region for region in board.regions if region.kind == "flash"]
-    missing = (found.constants_bytes or 0) - sum(region.length_bytes for region in flash)
-    if missing <= 0 or not flash:
-        return found
-    reason = f"the constants need {found.constants_bytes:,} B, and flash is too small for them by {missing:,} B"
-    return replace(found, verdict=TOO_SMALL, missing=((flash[0].name, missing),), reason=reason, hint=_MORE, code="PLAN04")
-
-
 def _counted(found: Evaluation, count: Count) -> Evaluation:
     if count.instructions is None:
         return _unknown(found, INSTRUCTIONS, count.reason)
     return _without_unknown(replace(found, instructions=count.instructions, instructions_error=0.0), INSTRUCTIONS)
 
 
-def _refused(question: Question, board: Board, error: AidgeError) -> Evaluation:
-    """An answer without figures: memories that are too small, or what is not supported at all."""
+def _refused(question: Question, error: AidgeError, shared: _Compiled | None = None) -> Evaluation:
+    """An answer without figures of a program: memories that are too small, or what is not supported at all. Where the core has a
+    program, its constants are those of any other."""
+    board = _board(question)
     found = replace(_empty(question, board), reason=_line_of(error), hint=error.hint, code=error.code)
-    if isinstance(error, NoRoom):
-        largest = max(board.arena_regions, key=lambda region: (room_in(region.name, board, 0), region.name))
-        missing = max(1, error.least_bytes - error.room_bytes)
-        return replace(found, verdict=TOO_SMALL, missing=((largest.name, missing),), arena_bytes=error.least_bytes)
-    return replace(found, verdict=TOO_SMALL if error.code == "PLAN04" else REFUSED)
+    if shared is not None:
+        io_bytes = shared.program.io_bytes
+        found = replace(found, constants_bytes=shared.constants_bytes, io_bytes=io_bytes)
+    if error.code == _NO_FLASH:
+        return _with_missing_flash(replace(found, verdict=TOO_SMALL), board)
+    if not isinstance(error, NoRoom):
+        return replace(found, verdict=REFUSED)
+    largest = max(board.arena_regions, key=lambda region: (room_in(region.name, board, 0), region.name))
+    missing = ((largest.name, max(1, error.least_bytes - error.room_bytes)),)
+    found = replace(found, verdict=TOO_SMALL, missing=missing, arena_bytes=error.least_bytes)
+    return _with_missing_flash(found, board) if shared is not None else found
+
+
+def _with_missing_flash(found: Evaluation, board: Board) -> Evaluation:
+    """What constants alone, which have to lie in flash, miss there."""
+    flash = max((region for region in board.regions if region.kind == "flash"), key=lambda one: one.length_bytes, default=None)
+    length = sum(region.length_bytes for region in board.regions if region.kind == "flash")
+    missing = (found.constants_bytes or 0) - length
+    if flash is None or missing <= 0:
+        return found
+    found = replace(found, verdict=TOO_SMALL, missing=(*found.missing, (flash.name, missing)))
+    if found.reason:
+        return found
+    reason = f"the constants need {found.constants_bytes:,} B, and flash is too small for them by {missing:,} B"
+    return replace(found, reason=reason, hint=_MORE, code=_NO_FLASH)
 
 
 def _line_of(error: AidgeError) -> str:

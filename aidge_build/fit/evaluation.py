@@ -12,6 +12,7 @@ FITS: Verdict = "fits"
 TOO_SMALL: Verdict = "too small"
 REFUSED: Verdict = "refused"
 VERDICTS = (FITS, TOO_SMALL, REFUSED)
+IMAGE, STACK, INSTRUCTIONS, MILLISECONDS = "image", "stack", "instructions", "milliseconds"  # what may not be known
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Evaluation:
     fit. `arena_in` are the memories that hold the arena and the bytes in each. `constants_bytes` are known from the plan alone.
     `image_bytes` are all of flash, with start-up code and the smallest `main`; `is_built`: of the program of this board, not of
     its core. `instructions_error` is the stated error of a prediction in percent, 0.0 for an exact count. `reason` is one line:
-    why it does not fit, or is refused.
+    why it does not fit, or is refused. `by_rows`: some layers are computed row by row, because the arena fits no other way.
     """
 
     model: str
@@ -61,6 +62,7 @@ class Evaluation:
     instructions_error: float | None = None
     milliseconds: float | None = None
     milliseconds_error: float | None = None
+    by_rows: bool = False
     notices: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
 
@@ -102,6 +104,7 @@ _SINGLE: dict[str, tuple[type, ...]] = {
     },
     **{name: (int, float, _NONE) for name in ("instructions_error", "milliseconds", "milliseconds_error")},
     "is_built": (bool,),
+    "by_rows": (bool,),
 }
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import LARGEST_MODEL_BYTES, read_folder, read_model_file
+from aidge_build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, load, read_folder, read_model_file
 from aidge_build.installed import board_folder
-from aidge_build.options import MODEL
+from aidge_build.options import MODEL, QUANTIZATION
 from aidge_build.options.arguments import from_words, words_of
 from aidge_build.options.table import Option
 from aidge_build.reading import read_regular
@@ -62,30 +62,41 @@ class Question:
 
 def read_question(arguments: argparse.Namespace, *, build: bool = False, measure: bool = False) -> Question:
     """Reads what the options of a model's command name; `arguments.board` is the board. AidgeError for what cannot be read."""
-    model, external = read_model_file(Path(arguments.model))
-    return Question(
-        ((Path(arguments.model).name, model), *sorted(external.items())),
-        tuple(word for word in words_of(arguments, MODEL.options) if not word.startswith(tuple(f"--{one}=" for one in _TARGET))),
-        arguments.board,
-        tuple(_attachments(arguments)),
-        build,
-        measure,
-    )
+    return read_questions(arguments, [arguments.board], build=build, measure=measure)[0]
+
+
+def read_questions(
+    arguments: argparse.Namespace, boards: Sequence[str], *, build: bool = False, measure: bool = False
+) -> list[Question]:
+    """The same about several boards. A model that is quantized first is quantized once, and asked about as it is then."""
+    arguments, files = _with_model(arguments)
+    words = [word for word in words_of(arguments, MODEL.options) if not word.startswith(tuple(f"--{one}=" for one in _TARGET))]
+    attached = tuple(_attachments(arguments))
+    own = {board: own_files_of(board, arguments.board_path) for board in boards}
+    return [
+        Question(files, tuple(words), board, attached + ((found,) if found else ()), build, measure)
+        for board, found in own.items()
+    ]
+
+
+def _with_model(arguments: argparse.Namespace) -> tuple[argparse.Namespace, Files]:
+    """The model with its external data, and the options that still say something of it."""
+    path = Path(arguments.model)
+    if arguments.quantize is None:
+        model, external = read_model_file(path)
+        return arguments, ((path.name, model), *sorted(external.items()))
+    request = load(argparse.Namespace(**{**vars(arguments), **dict.fromkeys(_TARGET)}), NAME_TO_LOOK_AT)
+    said: dict[str, object] = {option.argument: [] if option.repeated else option.default or None for option in QUANTIZATION}
+    return argparse.Namespace(**{**vars(arguments), **said, "bind": []}), ((path.name, request.model),)
 
 
 def _attachments(arguments: argparse.Namespace) -> Iterator[Attached]:
     for option in MODEL.options:
         value = getattr(arguments, option.argument)
-        if option.argument == _OF_BOARDS:
-            found = own_files_of(arguments.board, value)
-        elif option.kind == "file" and value:
-            found = Attached(option.argument, (Path(value).name,), ((Path(value).name, _content(Path(value))),))
-        elif option.kind in ("folders", "checkouts") and value:
-            found = _folders(option, value)
-        else:
-            continue
-        if found is not None:
-            yield found
+        if option.kind == "file" and value:
+            yield Attached(option.argument, (Path(value).name,), ((Path(value).name, _content(Path(value))),))
+        elif option.kind in ("folders", "checkouts") and value and option.argument != _OF_BOARDS:
+            yield _folders(option, value)
 
 
 def _content(path: Path) -> bytes:

@@ -134,7 +134,7 @@ QUANTIZATION = (
 )
 MODEL = Group(
     "A model",
-    "compile, plan, explain, export, package, verify",
+    "compile, plan, fit, explain, export, package, verify",
     'env.AidgeModel("kws", "kws.onnx", ...)',
     "aidge_add_model(kws MODEL kws.onnx ...)",
     (
@@ -459,6 +459,11 @@ VARIABLES = (
         "process",
         "a file to which commands, their graphs and schedules (or what AIDGE_DEBUG says) and their errors are appended; "
         "SCons hands it to the generator",
+    ),
+    Variable(
+        "AIDGE_CACHE",
+        "process",
+        "the folder in which `aidge-build fit` keeps its answers (`aidge-build` in the user's cache); empty: nothing is kept",
     ),
     Variable(
         "AIDGE_FRONT_END", "process", "set by SCons and CMake (`SCons`, `CMake`): hints name options as they are typed there"

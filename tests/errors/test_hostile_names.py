@@ -102,6 +102,11 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("nan.onnx", "--name", "m", "--out", "out2"),
         ("bad.onnx", "--out", "o"),
     ],
+    "fit": [
+        ("m.onnx", "--boards", "stm32f4"),
+        ("bad.onnx", "nan.onnx", "--boards", "stm32f4", "--html", "fit.html"),
+        ("--board-path", "boards"),
+    ],
     "plan": [
         ("m.onnx",),
         ("m.onnx", "--why"),

@@ -3,7 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy
 import pytest
@@ -90,3 +97,44 @@ def test_the_instructions_of_a_board_that_nobody_emulates_are_those_of_its_core(
     assert replace(emulated, board="", memories=(), image_bytes=0, arena_in=()) == replace(
         other, board="", memories=(), image_bytes=0, arena_in=()
     )
+
+
+def test_processes_side_by_side_give_the_answers_of_one_after_the_other(asked, monkeypatch):
+    words = ("fit", asked.folder / "small.onnx", "--boards", "stm32f4,rp2040,nrf52832", "--json")
+    monkeypatch.setattr("aidge_build.fit.many.cores", lambda: 1)
+    alone = aidge_build(*words)
+    monkeypatch.setattr("aidge_build.fit.many.cores", lambda: 2)
+    together = aidge_build(*words)
+    assert together.exit_code == 0 and together.json == alone.json
+    assert [board["board"] for board in together.json["models"][0]["boards"]] == ["nrf52832", "stm32f4", "rp2040"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the processes of a session in /proc")
+def test_an_interrupt_ends_the_command_its_processes_and_its_files(asked, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    words = [sys.executable, "-m", "aidge_build", "fit", str(asked.folder / "small.onnx"), "--measure"]
+    with subprocess.Popen(
+        words, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as started:
+        until = time.monotonic() + 60
+        while not list((tmp_path / "temporary").glob("*/*/model/small.onnx")) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(started.pid, signal.SIGINT)
+        out, err = started.communicate(timeout=60)
+    assert started.returncode == 130 and out == b"" and b"Traceback" not in err
+    assert list((tmp_path / "temporary").iterdir()) == []
+    until = time.monotonic() + 10
+    while running_in(started.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert running_in(started.pid) == []
+
+
+def running_in(session: int) -> list[str]:
+    """The processes of a session that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, *_, own = path.read_text().rpartition(")")[2].split()[:4]
+            found += [path.parent.name] if int(own) == session and state != "Z" else []
+    return found

@@ -15,6 +15,7 @@ from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, Mem
 from aidge_build.fit.question import Question, opened, read_question
 from aidge_build.fit.sharing import content_key, equivalence_key
 from tests.models import model
+from tests.row_networks import chain
 from tests.small_model import small_model
 
 BOARD = """
@@ -214,3 +215,17 @@ def test_json_that_is_no_answer_is_refused(change):
 def test_other_values_are_no_answer(data):
     with pytest.raises(ValueError):
         evaluation_of(data)
+
+
+def test_boards_that_need_layers_row_by_row_get_the_plans_that_each_gets_alone(asked):
+    (asked.folder / "rows.onnx").write_bytes(chain(2))
+    whole = evaluate(asked("stm32f4", file="rows.onnx")).arena_bytes
+    sizes = {"enough": whole, "short": whole - 16, "shorter": whole * 3 // 4, "tiny": whole // 8}
+    questions = [asked(asked.own_board(name, ram=str(8192 + size)), file="rows.onnx") for name, size in sizes.items()]
+    enough, short, shorter, tiny = evaluate_together(questions)
+    assert not enough.by_rows and enough.arena_bytes == whole
+    assert short.by_rows and shorter.by_rows and short.verdict == shorter.verdict == FITS
+    assert short.arena_bytes <= whole - 16 and shorter.arena_bytes <= whole * 3 // 4
+    assert tiny.verdict == TOO_SMALL and tiny.missing == (("SRAM", tiny.arena_bytes - whole // 8),)
+    assert tiny.arena_bytes < whole and tiny.constants_bytes == enough.constants_bytes
+    assert (short, tiny) == (evaluate(questions[1]), evaluate(questions[3]))

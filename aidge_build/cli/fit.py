@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""The verb `fit`: on which boards a model fits, what is missing on the others, and how fast it is."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from aidge_build.boards import Board, list_boards, load_board
+from aidge_build.cli.boards import board_row
+from aidge_build.cli.groups import UNDERSTAND
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
+from aidge_build.fit.cache import Cache, cache_folder
+from aidge_build.fit.evaluation import TOO_SMALL, Evaluation
+from aidge_build.fit.many import answers_of
+from aidge_build.fit.question import Question, read_questions
+from aidge_build.fit.words import UNVERIFIED, lines_of, unverified_line
+from aidge_build.options import MODEL, add_options
+from aidge_build.output import write_files
+from aidge_build.report.fit_page import fit_page
+from aidge_build.terminal import counting, table
+
+SUMMARY = "on which boards a model fits, what is missing on the others, how fast it is"
+GROUP = UNDERSTAND
+EXAMPLES = (
+    ("fit kws.onnx", "on all boards"),
+    ("fit kws.onnx person.tflite --boards stm32f4,rp2040 --build", "two models, linked for two boards"),
+    ("fit kws.onnx --budget ram=32K,flash=128K --html fit.html", "within a budget, as a page"),
+    ("fit", "the boards"),
+)
+_TARGET = ("board", "cpu", "fpu")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="ONNX or TensorFlow Lite files; none: list the boards")
+    parser.add_argument("--boards", metavar="A,B", help="only these (default: all that state their memories)")
+    parser.add_argument(
+        "--budget",
+        default="",
+        metavar="LIMITS",
+        help="ram=64K,flash=256K,ms=50: what the whole firmware may take and an inference may last; what is not known is over it",
+    )
+    parser.add_argument("--build", action="store_true", help="link the program for each board: image and stack as they are then")
+    parser.add_argument("--measure", action="store_true", help="count the instructions of an inference on the emulated core")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with a picture, too")
+    add_options(parser, [option for option in MODEL.options if option.argument not in _TARGET])
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    names = arguments.boards.split(",") if arguments.boards else list_boards(arguments.board_path)
+    boards = {name: load_board(name, arguments.board_path) for name in dict.fromkeys(names)}
+    if not arguments.boards:
+        boards = {name: board for name, board in boards.items() if board.regions}
+    budget = budget_of(arguments.budget)
+    if not arguments.models:
+        return _listed(list(boards.values()))
+    models = list(dict.fromkeys(arguments.models))
+    questions = [question for model in models for question in _questions(arguments, model, list(boards))]
+    cache = Cache(cache_folder())
+    answers = iter(answers_of(questions, cache, lambda: counting("FIT")))
+    cache.tidy()
+    found = {model: _rows(budget, [(next(answers), board) for board in boards.values()]) for model in models}
+    if arguments.html:
+        write_files({arguments.html: fit_page(found).encode()})
+    return Outcome(
+        _lines(found, arguments.build and arguments.measure),
+        {"models": _data(found)},
+        0 if all(map(_has_one, found.values())) else EXIT_CHECK_FAILED,
+    )
+
+
+def _questions(arguments: argparse.Namespace, model: str, boards: Sequence[str]) -> list[Question]:
+    own = argparse.Namespace(**{**vars(arguments), "model": model, **{name: None for name in _TARGET}})
+    return read_questions(own, boards, build=arguments.build, measure=arguments.measure)
+
+
+def _rows(budget: Budget, found: Sequence[tuple[Evaluation, Board]]) -> list[Row]:
+    """The answers with their boards; options that are wrong are so for every board, and refused as such."""
+    for evaluation, _ in found:
+        if evaluation.code == "USAGE":
+            raise AidgeError(evaluation.reason, hint=evaluation.hint, code=evaluation.code)
+    return sorted_rows([Row(evaluation, board, budget.excess(evaluation)) for evaluation, board in found])
+
+
+def _has_one(rows: Sequence[Row]) -> bool:
+    return any(row.is_kept for row in rows)
+
+
+def _lines(found: dict[str, list[Row]], is_proved: bool) -> list[str]:
+    lines: list[str] = []
+    for model, rows in found.items():
+        lines += [*([""] if lines else []), *lines_of(model, rows), *_next(model, rows, is_proved)]
+    return lines
+
+
+def _next(model: str, rows: Sequence[Row], is_proved: bool) -> list[str]:
+    """What to type next."""
+    first = rows[0]
+    if not first.is_kept:
+        return [f"Next: {first.found.hint}"] if first.found.hint and first.found.verdict == TOO_SMALL else []
+    if not is_proved:
+        return [f"Next: aidge-build fit {model} --boards {first.board.name} --build --measure"]
+    return [f"Next: aidge-build new DIR --board {first.board.name} --model {model}"]
+
+
+def _listed(boards: Sequence[Board]) -> Outcome:
+    rows = [(*board_row(board), "" if board.is_verified else UNVERIFIED) for board in boards]
+    lines = [*table(rows), unverified_line(), "Next: aidge-build fit MODEL says on which of them a model fits"]
+    return Outcome(lines, {"boards": [{"name": board.name, "cpu": board.cpu, "verified": board.is_verified} for board in boards]})
+
+
+def _data(found: dict[str, list[Row]]) -> list[dict]:
+    return [
+        {
+            "model": model,
+            "fits": sum(row.is_kept for row in rows),
+            "boards": [
+                {
+                    **row.found.as_json(),
+                    "ram_bytes": row.found.ram_bytes,
+                    "fits": row.is_kept,
+                    "over_budget": list(row.excess),
+                    "verified": row.board.is_verified,
+                    "clock_hz": row.board.clock_hz,
+                }
+                for row in rows
+            ],
+        }
+        for model, rows in found.items()
+    ]

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build fit`: rows, their order, budgets and exit codes, all without a compiler."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.errors import AidgeError
+from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
+from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
+from aidge_build.fit.words import cells_of, lines_of, size
+from aidge_build.report.fit_page import fit_page
+from tests.command import aidge_build
+from tests.small_model import small_model
+
+KNOWN = Evaluation(
+    "m.onnx",
+    "stm32f401",
+    FITS,
+    "cortex-m4",
+    arena_bytes=100,
+    arena_in=(("SRAM", 100),),
+    memories=(MemoryUse("FLASH", "flash", 40_000, 512 << 10), MemoryUse("SRAM", "ram", 5_000, 96 << 10)),
+    image_bytes=40_000,
+    instructions=1_234_567,
+    instructions_error=0.0,
+)
+
+
+def row(board: str = "stm32f401", excess: tuple[str, ...] = (), **changes) -> Row:
+    return Row(
+        Evaluation(**{**{name: getattr(KNOWN, name) for name in vars(KNOWN)}, "board": board, **changes}),
+        load_board(board),
+        excess,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))  # where no compiler is
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.onnx").write_bytes(small_model())
+    (tmp_path / "other.onnx").write_bytes(small_model(seed=1))
+    return tmp_path
+
+
+def test_every_model_gets_a_row_for_each_board_and_what_is_unknown_a_reason(folder):
+    result = aidge_build("fit", "small.onnx", "other.onnx", "--boards", "stm32f4,mps2-an386")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if "fits 2 of 2 boards" in line] == [
+        "small.onnx: fits 2 of 2 boards",
+        "other.onnx: fits 2 of 2 boards",
+    ]
+    first = lines[1:4]
+    assert first[0].split() == ["board", "core", "verdict", "RAM", "flash", "arena"]
+    assert first[1].split()[0] == "stm32f4" and first[2].split()[:2] == ["mps2-an386", "*"]
+    assert "22 B" in first[1] and "? of 192K" in first[1]
+    assert any(line.startswith("not known: flash: ") and "arm-none-eabi-gcc" in line for line in lines)
+    assert any(line.startswith("* ") and "verified = false" in line for line in lines)
+    assert "Next: aidge-build fit small.onnx --boards stm32f4 --build --measure" in lines
+
+
+def test_a_model_that_fits_no_board_fails_the_command_and_names_what_is_missing(folder):
+    (folder / "none.toml").write_text('extends = "stm32f401"\nreserved = "96K"\n')
+    result = aidge_build("fit", "small.onnx", "--boards", "none", "--board-path", folder, "--json")
+    assert result.exit_code == 1 and not result.json["ok"]
+    (model,) = result.json["models"]
+    (board,) = model["boards"]
+    assert model["fits"] == 0 and board["verdict"] == "too small" and board["missing"] == [["SRAM", 22]]
+    text = aidge_build("fit", "small.onnx", "--boards", "none", "--board-path", folder).stdout
+    assert "small.onnx: fits 0 of 1 boards" in text and "too small: SRAM +22 B" in text and "Next: " in text
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [
+        (("small.onnx", "--budget", "ram=many"), "--budget"),
+        (("small.onnx", "--boards", "stm32f5"), "stm32f5"),
+        (("small.onnx", "--boards", "stm32f4", "--ram-budget", "x"), "ram-budget"),
+        (("small.onnx", "--boards", "stm32f4", "--ranges", "mse"), "--ranges"),
+        (("absent.onnx", "--boards", "stm32f4"), "absent.onnx"),
+    ],
+)
+def test_wrong_words_are_refused_in_one_line_as_in_every_verb(folder, words, named):
+    result = aidge_build("fit", *words)
+    assert result.exit_code == 2 and named in result.stderr and len(result.stderr.splitlines()) == 1, result.stderr
+
+
+def test_without_a_model_the_boards_are_listed_and_those_that_nobody_compared_marked(folder):
+    result = aidge_build("fit")
+    assert result.exit_code == 0
+    rows = {line.split()[0]: line for line in result.stdout.splitlines()}
+    assert rows["mps2-an386"].endswith("*") and not rows["stm32f4"].endswith("*") and "host" not in rows
+    listed = aidge_build("fit", "--json").json["boards"]
+    assert {board["name"] for board in listed} <= set(rows) and not all(board["verified"] for board in listed)
+
+
+def test_the_second_time_is_answered_from_what_the_first_one_kept(folder, monkeypatch):
+    monkeypatch.setenv("AIDGE_CACHE", str(folder / "cache"))
+    monkeypatch.setattr("aidge_build.fit.many.is_lasting", lambda question, evaluation: True)
+    words = ("fit", "small.onnx", "--boards", "stm32f4,nrf52832", "--json")
+    first = aidge_build(*words)
+    assert len(list((folder / "cache").rglob("*.json"))) == 2
+    monkeypatch.setattr("aidge_build.fit.many.evaluate_together", lambda questions: 1 / 0)
+    assert aidge_build(*words).json == first.json
+    (folder / "small.onnx").write_bytes(small_model(seed=2))
+    assert aidge_build(*words).exit_code == 70
+
+
+def test_the_smallest_board_that_does_is_first_and_the_others_follow_by_what_they_miss():
+    rows = [
+        row("stm32f4"),
+        row("stm32l053", verdict=TOO_SMALL, missing=(("SRAM", 9),)),
+        row("nrf52832", verdict=REFUSED, code="KERNEL"),
+        row("stm32f401", excess=("RAM +1 B",)),
+        row("stm32f446", verdict=TOO_SMALL, missing=(("SRAM", 3), ("FLASH", 5))),
+        row("stm32f411"),
+    ]
+    assert [each.board.name for each in sorted_rows(rows)] == [
+        "stm32f411",
+        "stm32f4",
+        "stm32f401",
+        "stm32f446",
+        "stm32l053",
+        "nrf52832",
+    ]
+
+
+def test_a_verdict_says_how_it_fits_or_what_is_missing():
+    assert row().verdict == "fits"
+    assert row(by_rows=True, arena_in=(("A", 1), ("B", 2))).verdict == "fits, by rows, in 2 memories"
+    assert row(verdict=TOO_SMALL, missing=(("SRAM", 1_234), ("FLASH", 5))).verdict == "too small: SRAM +1,234 B, FLASH +5 B"
+    assert row(verdict=REFUSED, code="KERNEL").verdict == "refused: KERNEL"
+    assert row(excess=("RAM +1 B", "time not known")).verdict == "over budget: RAM +1 B, time not known"
+    assert row().is_kept and not row(excess=("x",)).is_kept and not row(verdict=TOO_SMALL).is_kept
+
+
+def test_a_budget_holds_to_the_byte_and_what_is_unknown_is_over_it():
+    assert budget_of("") == Budget() and budget_of("ram=64K,flash=256K,ms=50") == Budget(65536, 262144, 50.0)
+    assert Budget().excess(KNOWN) == ()
+    assert Budget(ram_bytes=5_000, flash_bytes=40_000).excess(KNOWN) == ()
+    assert Budget(ram_bytes=4_999).excess(KNOWN) == ("RAM +1 B",)
+    assert Budget(flash_bytes=39_000).excess(KNOWN) == ("flash +1,000 B",)
+    assert Budget(milliseconds=50).excess(KNOWN) == ("time not known",)
+    timed = row(milliseconds=50.0, milliseconds_error=10.0).found
+    assert Budget(milliseconds=50).excess(timed) == () and Budget(milliseconds=49.5).excess(timed) == ("+0.5 ms",)
+    assert Budget(1, 1).excess(row(memories=(), image_bytes=None).found) == ("RAM not known", "flash not known")
+
+
+@pytest.mark.parametrize(
+    "text", ["ram", "ram=", "ram=x", "rom=4K", "ram=1K,ram=2K", "ms=-1", "ms=0", "ms=nan", "ms=inf", "ms=x", "flash=1.5"]
+)
+def test_words_that_are_no_budget_are_refused(text):
+    with pytest.raises(AidgeError, match="wants ram=BYTES"):
+        budget_of(text)
+
+
+def test_cells_say_what_is_predicted_and_with_which_error():
+    assert cells_of(row())[3:] == ("5,000 of 96K", "40,000 of 512K", "100 B", "1,234,567", "not known", "not known")
+    predicted = cells_of(row(instructions_error=4.5, milliseconds=12.34, milliseconds_error=8.0, stack_bytes=312))
+    assert predicted[6:] == ("~1,234,567 ±4.5 %", "~12.3 ms ±8 %", "312 B")
+    assert [size(count) for count in (1 << 20, 96 << 10, 1_000, 1_025 << 10)] == ["1M", "96K", "1,000 B", "1,025K"]
+
+
+def test_columns_of_which_nothing_is_known_are_left_out_and_a_model_that_no_board_takes_is_one_line():
+    assert "stack" not in lines_of("m", [row()])[1] and "instructions" in lines_of("m", [row()])[1]
+    refused = lines_of("m", [row(verdict=REFUSED, reason="no kernel for Det", hint="write one", code="KERNEL")])
+    assert refused == ["FAILED: no kernel for Det", "Hint: write one"]
+    mixed = lines_of("m", [row(), row("nrf52832", verdict=REFUSED, reason="no", hint="h", code="KERNEL")])
+    assert mixed[0] == "m: fits 1 of 2 boards" and mixed[-1] == "Refused: no. Hint: h"
+
+
+def test_the_page_draws_each_board_and_escapes_names():
+    page = fit_page({"<m>.onnx": [row(), row("nrf52832", verdict=TOO_SMALL, missing=(("RAM", 7),), memories=())]})
+    assert "&lt;m&gt;.onnx: fits 1 of 2 boards" in page and "<m>" not in page
+    assert page.count("too small: RAM +7 B") == 2  # in the picture and in the table
+    assert "stm32f401: SRAM 5,000 of 98,304 B" in page and "stm32f401: FLASH 40,000 of 524,288 B" in page
+    assert "http" not in page
+
+
+def test_a_page_is_written_where_it_is_asked_for(folder):
+    result = aidge_build("fit", "small.onnx", "--boards", "stm32f4", "--html", "page.html", "--json")
+    assert result.exit_code == 0 and json.loads(result.stdout)["models"][0]["boards"][0]["arena_bytes"] == 22
+    assert "small.onnx: fits 1 of 1 boards" in (folder / "page.html").read_text()

@@ -72,7 +72,7 @@ NEEDS = {"c++": [needs_cross_cplusplus], "clang": [pytest.mark.skipif(not shutil
 
 
 @pytest.mark.parametrize(
-    "build", [pytest.param(name, marks=NEEDS.get(name, [])) for name in (BUILDS if STRESS else ("one-section", "lto"))]
+    "build", [pytest.param(name, marks=NEEDS.get(name, [])) for name in (BUILDS if STRESS else ("one-section",))]
 )
 def test_kernels_of_two_models_are_linked_once(build, generated, tmp_path, monkeypatch):
     if build == "clang":

@@ -7,13 +7,16 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from aidge_build.emulate.program import MeasuredCycles
+
 ANY = "any"  # the type of data of models whose names do not say it
 
 
 @dataclass(frozen=True)
 class LayerFigures:
     """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line
-    of flash; `shape` is its class of shapes (adaptation/cost.py), `facts` are what its kernel says of itself."""
+    of flash; `shape` is its class of shapes (adaptation/cost.py), `facts` are what its kernel says of itself; `cycles_measured`
+    are those of a board, where there was one."""
 
     name: str
     operator: str
@@ -26,6 +29,7 @@ class LayerFigures:
     cycles: int | None
     flash_lines: int | None
     facts: Mapping[str, str] = field(default_factory=dict)
+    cycles_measured: int | None = None
 
     @property
     def per_mac(self) -> float | None:
@@ -64,6 +68,12 @@ class Figures:
     start_up_instructions: int | None
     layers: tuple[LayerFigures, ...]
     has_fpu: bool = True  # or is a core that is never built with one
+    measured: MeasuredCycles | None = None  # on a board
+
+    @property
+    def cycles_measured(self) -> int | None:
+        """What a board's counter said."""
+        return self.measured.per_inference if self.measured else None
 
     @property
     def core(self) -> str:

@@ -16,6 +16,7 @@ from aidge_build.cores import THUMB, Core
 from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
 from aidge_build.emulate import LayerCount
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.probe.server import Probe
 from aidge_build.program import Layer, Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
@@ -54,15 +55,23 @@ def _vectors_of(path: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def measure(case: Case, request: CompileRequest, board: Board, reference: str, most_vectors: int | None = None) -> Figures:
-    """All figures of a case; AidgeError where it cannot be built, run or counted."""
+def measure(
+    case: Case,
+    request: CompileRequest,
+    board: Board,
+    reference: str,
+    most_vectors: int | None = None,
+    probe: Probe | None = None,
+) -> Figures:
+    """All figures of a case; AidgeError where it cannot be built, run or counted. With a probe the values, and
+    the measured cycles, are those of the board behind it."""
     program = build_program(request)
     arrays = read_npz(case.vectors) if case.vectors else {}
     found = model_inputs(arrays, program.view) if case.vectors else random_vectors(program.view, 1, seed=0)
     vectors = {name: values[:most_vectors] for name, values in found.items()}
     count = len(next(iter(vectors.values())))
     with tempfile.TemporaryDirectory() as temporary:
-        execution = execute(program, board, vectors, Path(temporary), estimates=True)
+        execution = execute(program, board, vectors, Path(temporary), estimates=True, probe=probe)
         stack, flash = _stack_bytes(execution.elf, f"{program.name}_run", board.core), _flash_bytes(execution.elf, board)
     result = execution.result
     if result.run_instructions is None:
@@ -96,6 +105,7 @@ def measure(case: Case, request: CompileRequest, board: Board, reference: str, m
         flash_bytes=flash,
         start_up_instructions=result.start_up_instructions,
         layers=tuple(_layer(program, layer, counts, count) for layer, counts in zip(program.layers, result.layers, strict=True)),
+        measured=result.measured,
         has_fpu="fpu" in board.features or "dsp" not in board.features,
     )
 
@@ -114,6 +124,7 @@ def _layer(program: Program, layer: Layer, counts: LayerCount, runs: int) -> Lay
         _mean(counts.cycles, runs),
         _mean(counts.flash_lines, runs),
         dict(layer.call.facts),
+        counts.cycles_measured,
     )
 
 

@@ -20,11 +20,13 @@ from aidge_build.bench.table import page_with, tables
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, probe_from
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
 from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.output import write_files
+from aidge_build.probe.server import Probe
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import with_progress
 
@@ -49,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     boards.add_argument(
         "--rows", metavar="F.toml", type=Path, help="boards with data and vectors for each, as in docs/benchmarks.toml"
     )
+    add_probe_arguments(parser)
     parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
     parser.add_argument("--data", default=",".join((*ENDINGS, ANY)), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
     add_options(parser, options_named(MODEL, "lib", "optimize", "cost-table"))
@@ -87,6 +90,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     rows = read_rows(arguments.rows, (*ENDINGS, ANY)) if arguments.rows else (Row(tuple(arguments.boards.split(","))),)
     boards = {name: load_board(name, []) for row in rows for name in row.boards}
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
+    probe = probe_from(arguments)
+    _require_one_of_boards(arguments, rows, probe)
     if arguments.costs:
         return _costs(arguments, cases, list(boards.values()), compiler)
     if arguments.other_weights is not None:
@@ -97,18 +102,30 @@ def run(arguments: argparse.Namespace) -> Outcome:
     peers = read_peers(arguments.peers)
     work = [(case, boards[name], row) for case, name, row in _work(cases, rows)]
     figures = [
-        measure(case, _request(arguments, case, board), board, arguments.reference, row.most_vectors(arguments.vectors))
+        measure(case, _request(arguments, case, board), board, arguments.reference, row.most_vectors(arguments.vectors), probe)
         for case, board, row in with_progress("BENCH", work, _title)
     ]
     data = {"compiler": compiler, "results": [entry.as_json() for entry in figures]}
     _write(arguments, figures, peers, compiler, data)
     wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
     found = compare_with(record, figures) if record else Comparison((), (), ())
-    lines = [*tables(figures, peers).split("\n"), "", *_verdict(found, bool(record)), *wrong]
+    lines = [*tables(figures, peers).split("\n"), "", *not_measured_lines(figures), *_verdict(found, bool(record)), *wrong]
     data |= {"worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)}
     while not lines[-1]:
         del lines[-1]
     return Outcome(lines, data, EXIT_CHECK_FAILED if found.worse or wrong else 0)
+
+
+def _require_one_of_boards(arguments: argparse.Namespace, rows: Sequence[Row], probe: Probe | None) -> None:
+    """A probe has one board; AidgeError (USAGE) for more, and for what is measured in the emulator alone."""
+    if probe is None:
+        return
+    names = sorted({name for row in rows for name in row.boards})
+    if len(names) != 1:
+        raise AidgeError(f"one board is behind it, not {', '.join(names)}", where="--probe", hint="--boards A", code="USAGE")
+    for option in ("costs", "other_weights", "update"):
+        if getattr(arguments, option) is not None:
+            raise AidgeError("is of the emulator", where=f"--{option.replace('_', '-')}", hint="leave out --probe", code="USAGE")
 
 
 def _work(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[Case, str, Row]]:

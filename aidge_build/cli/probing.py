@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from aidge_build.bench.figures import Figures
 from aidge_build.boards import Board
 from aidge_build.elf import Claim, read_image
 from aidge_build.emulate import RunResult, Stops
@@ -161,3 +162,9 @@ def measured_json(result: RunResult) -> dict:
             "layers_not_seen": list(measured.unseen),
         }
     }
+
+
+def not_measured_lines(figures: Sequence[Figures]) -> list[str]:
+    """Why models that ran on a board have no cycles."""
+    reasons = {entry.title: entry.measured.why_not for entry in figures if entry.measured and not entry.measured.counter}
+    return [f"{title}: cycles {reason}" for title, reason in reasons.items()]

@@ -127,6 +127,20 @@ def test_layers_that_have_no_function_are_named(tmp_path):
     assert "layers not seen (inlined, or not called): kws_fc" in done.stdout, done.stdout + done.stderr
 
 
+def test_bench_has_the_cycles_of_the_board_beside_the_estimate(project, tmp_path):
+    (tmp_path / "small.onnx").write_bytes((project / "small.onnx").read_bytes())
+    with probed(project / "app.elf", BOARD) as (where, _):
+        done = aidge_build("bench", tmp_path, "--probe", where, "--out", tmp_path / "bench.json")
+    assert done.exit_code == 0, done.stderr
+    (entry,) = json.loads((tmp_path / "bench.json").read_text())["results"]
+    (whole,) = entry["measured"]["per_run"]
+    assert entry["differing_values"] == 0 and 0 < whole <= entry["instructions"] < entry["cycles"]
+    assert sum(layer["cycles_measured"] for layer in entry["layers"]) < whole
+    assert f"| {entry['cycles']:,} | {whole:,} | 0 |" in done.stdout
+    refused = aidge_build("bench", tmp_path, "--boards", "mps2-an385,mps2-an386", "--probe", where)
+    assert refused.exit_code == 2 and "one board is behind it" in refused.stderr
+
+
 @pytest.mark.parametrize(
     "words, says",
     [

@@ -26,6 +26,7 @@ HINTS = {
     "BIND": "--bind NAME=NUMBER says how large a symbolic dimension is, or which value an input always has",
     "BOARD": "the files in boards/ are examples of every key",
     "CALIBRATION": "docs/quantization.md says what calibration data is",
+    "CALIBRATIONS": "aidge-build calibrate writes such a file; docs/probes.md says what it holds",
     "COMPILE": "the compiler's own words say what it lacks; aidge-build doctor lists the tools that were found",
     "COST": "aidge-build bench --costs FILE measures and writes such a table",
     "DIMS": "the shapes must fit as ONNX says; export the model with static shapes",

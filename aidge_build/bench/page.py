@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from aidge_build.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.bench.peers import Peers
+from aidge_build.calibrations import validation_of
 from aidge_build.cores import find_core
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.render import escaped, render
@@ -35,7 +36,9 @@ def _core(figures: Sequence[Figures], peers: Peers, colours: dict[str, int]) -> 
     return {
         "cpu": escaped(figures[0].core.replace("cortex-m", "Cortex-M")),
         "board": escaped(figures[0].board),
-        "cycles": escaped(model.validation) if model else "not estimated (two issue slots, caches or vectors)",
+        "cycles": escaped(validation_of(model, figures[0].cpu))
+        if model
+        else "not estimated (two issue slots, caches or vectors)",
         "groups": [
             {
                 "title": title,

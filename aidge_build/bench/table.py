@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from aidge_build.bench.figures import ANY, Figures
 from aidge_build.bench.peers import Peers
+from aidge_build.calibrations import validation_of
 from aidge_build.cores import find_core
 from aidge_build.elf.cycles import cycle_model
 from aidge_build.errors import AidgeError
@@ -67,7 +68,7 @@ def tables(figures: Sequence[Figures], peers: Peers) -> str:
             ]
     labels = sorted(
         {
-            f"{entry.cpu}: {model.validation}"
+            f"{entry.cpu}: {validation_of(model, entry.cpu)}"
             for entry in figures
             for model in [cycle_model(find_core(entry.cpu.partition("+")[0]))]
             if model

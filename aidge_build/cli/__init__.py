@@ -36,6 +36,7 @@ VERBS = (
     "check",
     "run",
     "bench",
+    "calibrate",
     "report",
     "flash",
     "boards",

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from aidge_build.boards import Board, load_board
+from aidge_build.calibrations import validation_of
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
@@ -139,7 +140,7 @@ def _outcome(
     model = cycle_model(board.core)
     if result.run_cycles is not None and result.runs:
         cycles = round(result.run_cycles / result.runs)
-        lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({model.validation})")
+        lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({validation_of(model, board.cpu)})")
     lines += [*measured_lines(result, board), *_memory_used(result, claims)]
     if result.exit_code:
         lines.append(f"exit code {result.exit_code}")
@@ -160,7 +161,7 @@ def _outcome(
         "instructions": result.instructions,
         "models": [claim.model for claim in claims],
         "run_cycles_estimated": result.run_cycles,
-        "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
+        "cycles_validation": validation_of(model, board.cpu) if model else "not estimated: two issue slots or caches",
         "run_instructions": result.run_instructions,
         "runs": result.runs,
         "run_pieces": list(result.pieces),  # the functions whose calls are a run, where that is not one call of N_run

@@ -146,6 +146,10 @@ LOOKED_AT: dict[str, list[tuple]] = {
     "check": [("app.elf",), ("app.elf", "--plan", "out/m.plan.json"), ("app.elf", "--quiet", EVIL)],
     "run": [("app.elf", "--board", "host"), ("app.elf", "--board", EVIL)],
     "bench": [(".", "--models", EVIL), (".", "--boards", EVIL)],
+    "calibrate": [
+        ("m.onnx", "--board", "evil", "--board-path", "boards", "--probe", ":1"),
+        ("m.onnx", "--board", EVIL, "--probe", EVIL),
+    ],
     "report": [
         ("app.elf", *MEMORIES, "--plan", "out/m.plan.json", "--html", "page.html"),
         ("app.elf", *MEMORIES, "--diff", "old.json"),

@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.calibrations import read_calibration
 from aidge_build.elf import read_image
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
@@ -139,6 +140,31 @@ def test_bench_has_the_cycles_of_the_board_beside_the_estimate(project, tmp_path
     assert f"| {entry['cycles']:,} | {whole:,} | 0 |" in done.stdout
     refused = aidge_build("bench", tmp_path, "--boards", "mps2-an385,mps2-an386", "--probe", where)
     assert refused.exit_code == 2 and "one board is behind it" in refused.stderr
+
+
+def calibrate(project, behaviour: Behaviour):
+    with probed(project / "app.elf", BOARD, behaviour) as (where, _):
+        out = project / "calibration.json"
+        return aidge_build("calibrate", project / "small.onnx", "--board", BOARD, "--probe", where, "--out", out)
+
+
+def test_a_calibration_says_what_the_board_counted_and_nothing_of_the_model(project):
+    done = calibrate(project, Behaviour(latency=5))
+    assert done.exit_code == 0, done.stderr
+    text = (project / "calibration.json").read_text()
+    (entry,) = json.loads(text)["models"]
+    assert json.loads(text)["halt_cycles"] == [5] and "small" not in text
+    found = read_calibration(project / "calibration.json")
+    assert found.layers == tuple((layer["cycles_estimated"], layer["cycles_measured"]) for layer in entry["layers"])
+    errors = sorted(100 * (measured / estimated - 1) for estimated, measured in found.layers)
+    assert f"measured on {BOARD}: {errors[0]:+.1f} to {errors[-1]:+.1f} % of the estimate in 2 layers" in done.stdout
+
+
+def test_a_board_that_does_not_count_makes_no_calibration(project):
+    (project / "calibration.json").unlink(missing_ok=True)
+    done = calibrate(project, Behaviour(has_dwt=False))
+    assert done.exit_code == 1 and "CYCCNT does not count" in done.stdout
+    assert not (project / "calibration.json").exists()
 
 
 @pytest.mark.parametrize(

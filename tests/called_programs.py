@@ -43,6 +43,7 @@ INSTALLED = {
 
 # Tests that need one of these skip where it is missing; the reason says why it is not installed.
 OPTIONAL = {
+    "strace": "shows in stress which files a command touches",
     "chromium": "looks at one page; a browser is larger than all the rest",
     "chromium-browser": "another name of chromium",
     "google-chrome": "another name of chromium",

@@ -174,7 +174,7 @@ def _value(name: str, described: onnx.TypeProto) -> ValueInfo:
         return ValueInfo(name, dtype, None, holds)
     dims = tuple(_dim(dim) for dim in tensor.shape.dim)
     if any(isinstance(dim, int) and dim < 0 for dim in dims):
-        raise AidgeError(f"its dims {list(dims)} hold a negative number", code="TYPE")
+        raise AidgeError(f"its dims {list(dims)} hold a negative number", code="DIMS")
     return ValueInfo(name, dtype, dims, holds)
 
 

@@ -121,7 +121,7 @@ def _tensor(index: int, table: Table, buffers: _Buffers) -> TfliteTensor:
     name = table.text(_TENSOR["name"]) or f"tensor_{index}"
     dims, signature, kind = table.value(_DIMS), table.value(_SIGNATURE_DIMS), table.value(_TYPE)
     if any(size < 0 for size in dims):
-        raise AidgeError(f"tensor '{name}': its dims {list(dims)} hold a negative number", code="TYPE")
+        raise AidgeError(f"tensor '{name}': its dims {list(dims)} hold a negative number", code="DIMS")
     if len(dims) > MOST_AXES or math.prod(size for size in dims if size) > MOST_ELEMENTS:
         shown = f"{list(dims[:MOST_AXES])}{' and more' if len(dims) > MOST_AXES else ''}"
         raise AidgeError(f"tensor '{name}' has the dims {shown}, more than any model for firmware", code="TYPE")

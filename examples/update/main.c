@@ -73,6 +73,8 @@ static void receive(void)
         } else {
             semihosting_write0("new weights refused: the old ones go on\n");
         }
+    } else {
+        /* no new weights */
     }
     for (;;) {
         task_yield();

@@ -32,7 +32,7 @@ void task_yield(void)
 {
     const uint32_t last = running;
 
-    running = (running + 1) % started;
+    running = (running + 1u) % started;
     if (running != last) {
         change(&stacks[last], stacks[running]);
     }

@@ -19,7 +19,7 @@ enum {
     AIDGE_CORTEXM_EXTRA,       /* what is added to every bias */
     AIDGE_CORTEXM_STATED,      /* 1 where the tail begins with 2 * first column + form */
     AIDGE_CORTEXM_PATTERN_HEAD,
-    AIDGE_CORTEXM_PATTERN_TAIL = AIDGE_CORTEXM_PATTERN_HEAD + AIDGE_CORTEXM_HEAD_WORDS
+    AIDGE_CORTEXM_PATTERN_TAIL = (int)AIDGE_CORTEXM_PATTERN_HEAD + (int)AIDGE_CORTEXM_HEAD_WORDS
 };
 
 /* x - y in both halves: SSUB16. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
+#include <stddef.h>
 #include "target.h"
 
 #if !AIDGE_CORTEXM_FPU
@@ -15,7 +16,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t
         value = (int32_t)(level > 65536.0f ? 65536.0f : level) + zero_point;
         value = value < lowest ? lowest : value;
         value = value > highest ? highest : value;
-        if (wide != 0) {
+        if (wide != NULL) {
             wide[i] = (int16_t)value;
         } else {
             output[i] = (uint8_t)value;

@@ -27,7 +27,7 @@ enum {
     AIDGE_HELIUM_MEAN_OTHER,
     AIDGE_HELIUM_MEAN_COUNT,
     AIDGE_HELIUM_MEAN_EXACT,
-    AIDGE_HELIUM_MEAN_KIND = AIDGE_HELIUM_MEAN_EXACT + AIDGE_KIT_MEAN_NUMBERS
+    AIDGE_HELIUM_MEAN_KIND = (int)AIDGE_HELIUM_MEAN_EXACT + (int)AIDGE_KIT_MEAN_NUMBERS
 };
 
 /* A row of outputs: where its windows begin in the image, and how many rows of it they see. */

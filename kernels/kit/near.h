@@ -3,7 +3,7 @@
 #include "requantize.h"
 
 /* Of arithmetic/near_halves.py. */
-#define AIDGE_KIT_NEAR_START 0x80400000u
+#define AIDGE_KIT_NEAR_START ((int64_t)0x80400000u)
 #define AIDGE_KIT_NEAR_BAND 0x800000u
 
 /* As aidge_kit_scale, beside the middle of two levels; there it must be asked. */

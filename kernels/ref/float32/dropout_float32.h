@@ -51,7 +51,7 @@ static void aidge_ref_dropout_float32(const float *input, const float *ratio, co
         output[i] = input[i];
         if (*training != 0u) {
             const uint64_t high = aidge_ref_twister_next(state) >> 5;
-            stays = (high << 26 | aidge_ref_twister_next(state) >> 6) >= least;
+            stays = (high << 26 | aidge_ref_twister_next(state) >> 6) >= least ? 1 : 0;
             output[i] = stays != 0u ? input[i] / (1.0f - *ratio) : 0.0f;
         }
         if (mask != NULL) {

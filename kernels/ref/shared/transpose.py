@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, Struct
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.terms import plus_product, times
 
 TOGETHER = (4, 2, 1)  # rows at a time
 LARGEST = 4  # bytes of an element, to which all tensors are aligned
@@ -43,16 +44,14 @@ def _text(name: str, kind: str) -> str:
             f"        {whole if count == TOGETHER[0] else f'if ((rows & {count}) != 0)'} {{",
             f"            {kind} *place = first;",
         ]
-        lines += [
-            f"            const {kind} *row_{index} = from{f' + {index} * columns' if index else ''};" for index in range(count)
-        ]
+        lines += [f"            const {kind} *row_{index} = {plus_product('from', index, 'columns')};" for index in range(count)]
         lines += [
             "            for (column = columns; column > 0; column--) {",
             *(f"                place[{index}] = *row_{index}++;" for index in range(count)),
             "                place += rows;",
             "            }",
             f"            first += {count};",
-            f"            from += {count} * columns;",
+            f"            from += {times('columns', count)};",
             "        }",
         ]
     return "\n".join([*lines, "        to += rows * columns;", "    }", "}"])

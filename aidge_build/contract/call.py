@@ -82,6 +82,7 @@ class Call:
     `files` are sources that are no files of the library's folder, by path.
     `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer"); `facts` say it as
     data for `explain` and the plan: "block" is what is computed together, "epilogue" how sums become outputs (`computed`).
+    `work` are numbers that its instructions grow with, for predictions: how often a loop turns, say.
     """
 
     function: str
@@ -91,6 +92,7 @@ class Call:
     texts: tuple[str, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
+    work: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def constants(self) -> tuple[Constant, ...]:

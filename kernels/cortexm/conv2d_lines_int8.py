@@ -53,4 +53,5 @@ class Conv2dLinesInt8(LinearNode):
             note=stream.note,
             texts=texts,
             facts=stream.facts(),
+            work=buffer.work,
         )

@@ -61,4 +61,5 @@ class Conv2dPlanesInt8(LinearNode):
             note=stream.note,
             texts=texts,
             facts=stream.facts(),
+            work=buffer.work,
         )

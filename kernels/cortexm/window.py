@@ -122,6 +122,14 @@ class Buffer:
         step = self.plane.strides[1] * self.plane.in_channels
         return replace(self, rows=self.plane.extent(0, 1), lines=1, second_input=step, input_step=2 * step)
 
+    @property
+    def work(self) -> dict[str, int]:
+        """Calls of the row function, and pairs of pixels (`aidge_cortexm_run_of`)."""
+        (height, width), lines = self.plane.out_size, self.beside.lines
+        tiles = [min(self.tile, width - first) for first in range(0, width, self.tile)]
+        rows = self.plane.batches * -(-height // lines)
+        return {"rows": rows * len(tiles), "pairs": rows * sum(tile if lines > 1 else (tile + 1) // 2 for tile in tiles)}
+
     def demands(self, output: Tensor, column_bytes: int = 0) -> Demands:
         """The scratch; one tile reads rows into the buffer before it writes the rows that see them."""
         plane, steps = self.plane, ()

@@ -14,6 +14,7 @@ from aidge_build.kernel_kit.terms import plus, times
 from .assembly import c_function, loop
 from .geometry import Geometry
 from .plan import PIXELS, Plan, is_stationary, parts_of
+from .plan_cost import instructions_of_call
 from .product import LANES, Product
 from .product_text import text_of
 from .rounding import way_of
@@ -58,7 +59,8 @@ class Driver:
         if self.plan.scratch_bytes:
             arguments.append(Scratch())
         arguments += [argument for _, argument in self._of_band()]
-        return Call(self.name, self.sources, tuple(arguments), self.note, tuple(self.texts()), facts=self.facts)
+        work = {"planned": self.image.times * instructions_of_call(self.plan, self.image.out_height)}
+        return Call(self.name, self.sources, tuple(arguments), self.note, tuple(self.texts()), facts=self.facts, work=work)
 
     @property
     def sources(self) -> tuple[str, ...]:

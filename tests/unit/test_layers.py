@@ -18,7 +18,7 @@ ROWS = (
     ("arithmetic", "elf", "longest", "output"),
     ("operators", "onnx_format", "tflite_format"),
     ("contract", "reference"),
-    ("importers", "recipes", "adaptation", "kernel_kit"),
+    ("importers", "recipes", "adaptation", "kernel_kit", "prediction"),
     ("schedule", "memory", "cascade"),
     (
         "program",
@@ -31,6 +31,7 @@ ROWS = (
         "placement",
         "planning",
         "emit",
+        "prediction.predict",
     ),
     ("request", "compile", "option_values", "inputs", "quantization"),
     (

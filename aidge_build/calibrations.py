@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from aidge_build.cores import CycleModel
+from aidge_build.cores import Core
+from aidge_build.elf.deviation import stated
 from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
 from aidge_build.reading import read_json
@@ -57,9 +58,11 @@ def known_calibrations(folder: Path | None = None) -> tuple[Calibration, ...]:
     return tuple(map(read_calibration, sorted((folder or board_folder() / FOLDER).glob("*.json"))))
 
 
-def validation_of(model: CycleModel, cpu: str, known: Sequence[Calibration] | None = None) -> str:
-    """How far an estimate for this core can be trusted: what its numbers were compared with, and what boards said."""
-    return f"{model.validation}; {stated_error(cpu, known_calibrations() if known is None else known)}"
+def validation_of(core: Core | None, known: Sequence[Calibration] | None = None) -> str:
+    """How far an estimate for this core can be trusted: what its numbers were compared with, and what boards said; "" where
+    there is none."""
+    said = stated(core)
+    return f"{said}; {stated_error(core.name, known_calibrations() if known is None else known)}" if core and said else ""
 
 
 def stated_error(cpu: str, known: Sequence[Calibration]) -> str:

@@ -96,7 +96,7 @@ class LeftOut:
 @dataclass(frozen=True)
 class CycleModel:
     """What `elf/cycles.py` estimates with, for a core with one issue slot: `taken_cycles` is what a taken branch adds, `slow` are
-    instructions that take more than one cycle; `validation` says how far the numbers can be trusted."""
+    instructions that take more than one cycle; `validation` says how far the numbers can be trusted where no counts do."""
 
     taken_cycles: int
     validation: str
@@ -303,14 +303,14 @@ def _cycles(settings: dict, where: str) -> CycleModel:
     table, where = settings["cycles"], f"{where}: cycles"
     check_keys(table, _CYCLE_KEYS, where)
     for key in _CYCLE_KEYS:
-        if key not in table:
+        if key not in table and key != "validation":
             raise AidgeError(f"key '{key}' is missing", where=where, code=CODE, hint="cores/cortex-m4.toml has all of them")
     numbers = {**{key: table[key] for key, kind in _CYCLE_KEYS.items() if kind is int}, **table["slow"]}
     check_keys(table["slow"], dict.fromkeys(table["slow"], int), f"{where}.slow")
     for key, number in numbers.items():
         if number < 1:
             raise AidgeError(f"key '{key}': {number} is no number of cycles", where=where, code=CODE, hint="1 or more")
-    own = {key: value for key, value in table.items() if key not in ("taken", "slow")}
+    own = {"validation": "", **{key: value for key, value in table.items() if key not in ("taken", "slow")}}
     return CycleModel(taken_cycles=table["taken"], slow=MappingProxyType(table["slow"]), **own)
 
 

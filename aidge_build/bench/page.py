@@ -10,7 +10,6 @@ from aidge_build.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.bench.peers import Peers
 from aidge_build.calibrations import validation_of
 from aidge_build.cores import find_core
-from aidge_build.elf.cycles import cycle_model
 from aidge_build.render import escaped, render
 
 _TITLES = {"int8": "int8", "float": "float32", ANY: "models"}
@@ -31,14 +30,12 @@ def render_page(figures: Sequence[Figures], peers: Peers, compiler: str) -> str:
 
 
 def _core(figures: Sequence[Figures], peers: Peers, colours: dict[str, int]) -> dict:
-    model = cycle_model(find_core(figures[0].cpu.partition("+")[0]))
+    said = validation_of(find_core(figures[0].cpu.partition("+")[0]))
     groups = [(title, [entry for entry in figures if entry.data == data]) for data, title in _TITLES.items()]
     return {
         "cpu": escaped(figures[0].core.replace("cortex-m", "Cortex-M")),
         "board": escaped(figures[0].board),
-        "cycles": escaped(validation_of(model, figures[0].cpu))
-        if model
-        else "not estimated (two issue slots, caches or vectors)",
+        "cycles": escaped(said or "not estimated: no numbers for this core"),
         "groups": [
             {
                 "title": title,

@@ -9,7 +9,6 @@ from aidge_build.bench.figures import ANY, Figures
 from aidge_build.bench.peers import Peers
 from aidge_build.calibrations import validation_of
 from aidge_build.cores import find_core
-from aidge_build.elf.cycles import cycle_model
 from aidge_build.errors import AidgeError
 
 BEGIN, END = "<!-- figures: begin (written by `./sconsw bench --update`) -->", "<!-- figures: end -->"
@@ -68,14 +67,14 @@ def tables(figures: Sequence[Figures], peers: Peers) -> str:
             ]
     labels = sorted(
         {
-            f"{entry.cpu}: {validation_of(model, entry.cpu)}"
-            for entry in figures
-            for model in [cycle_model(find_core(entry.cpu.partition("+")[0]))]
-            if model
+            f"{name}: {said}"
+            for name in {entry.cpu.partition("+")[0] for entry in figures}
+            for said in [validation_of(find_core(name))]
+            if said
         }
     )
     if labels:
-        parts.append(f"Estimated cycles: {'; '.join(labels)}. Other cores have no estimate (two issue slots, caches, vectors).")
+        parts.append(f"Estimated cycles: {'; '.join(labels)}. Other cores have no estimate.")
     return "\n\n".join(parts)
 
 

@@ -20,7 +20,6 @@ from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
 from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, refuse_end, spread, stops_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.elf.cycles import cycle_model
 from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.emulate import RunResult, Stops, run_program
 from aidge_build.emulate.estimate import cycles_of
@@ -137,10 +136,9 @@ def _outcome(
         within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
         per_run = f", {round(mean):,} per inference{spread(result)}{within}" if mean is not None else ""
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
-    model = cycle_model(board.core)
     if result.run_cycles is not None and result.runs:
         cycles = round(result.run_cycles / result.runs)
-        lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({validation_of(model, board.cpu)})")
+        lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({validation_of(board.core)})")
     lines += [*measured_lines(result, board), *_memory_used(result, claims)]
     if result.exit_code:
         lines.append(f"exit code {result.exit_code}")
@@ -161,7 +159,7 @@ def _outcome(
         "instructions": result.instructions,
         "models": [claim.model for claim in claims],
         "run_cycles_estimated": result.run_cycles,
-        "cycles_validation": validation_of(model, board.cpu) if model else "not estimated: two issue slots or caches",
+        "cycles_validation": validation_of(board.core) or "not estimated: no numbers for this core",
         "run_instructions": result.run_instructions,
         "runs": result.runs,
         "run_pieces": list(result.pieces),  # the functions whose calls are a run, where that is not one call of N_run

@@ -114,7 +114,7 @@ def cycles() -> Iterator[str]:
         if model is None:
             yield f"{core}: no table"
             continue
-        yield f"{core}: a taken branch {model.taken_cycles}; {model.validation}"
+        yield f"{core}: a taken branch {model.taken_cycles}"
         for address, count in instruction_cycles(model, code).items():
             yield f"  {code[address].mnemonic} {', '.join(code[address].operands)}: {count}"
         yield f"  slow {sorted(model.slow.items())}"

@@ -14,7 +14,7 @@ from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
-TWO_ISSUE_SLOTS = ("cortex-m7", "cortex-m55")
+WITHOUT_NUMBERS = ("cortex-m7", "cortex-m33", "cortex-m55")
 FUNCTION = """
 static int word[8];
 __attribute__((naked, noinline)) int kws_run(int *p) {{ __asm__("{}"); }}
@@ -86,8 +86,8 @@ def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
     printed = aidge_build("run", elf, "--board", "stm32f4").stdout
     assert re.search(
         r" cycles per inference, plus flash stalls: ~\d+ for constants with 5 wait states, and those of fetching code "
-        r"\(estimated without wait states; 0\.8 to 3\.3 % below 18 published STM32L4R5 counts of ML-KEM, 3 to "
-        r"13 % below those of BIKE; no board was measured\)",
+        r"\(estimated without wait states; \d+\.\d % below to \d\.\d % above what was measured for \d+ programs, "
+        r"\d\.\d % on average; no board was measured\)",
         printed,
     )
     found = aidge_build("run", elf, "--board", "stm32f4", "--json").json
@@ -96,8 +96,8 @@ def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
     assert 0 < found["run_cycles_estimated"] - layers < 100
 
 
-@pytest.mark.parametrize("name", [name for name in TRIED if load_board(name).cpu in TWO_ISSUE_SLOTS])
-def test_cores_with_two_issue_slots_get_no_number(tmp_path, name):
+@pytest.mark.parametrize("name", [name for name in TRIED if load_board(name).cpu in WITHOUT_NUMBERS])
+def test_cores_without_numbers_get_no_estimate(tmp_path, name):
     board = load_board(name)
     assert cycle_model(board.core) is None
     result = aidge_build("run", build(name, model(board.arena_regions[0].name), tmp_path), "--board", name, "--json")

@@ -9,6 +9,7 @@ import pytest
 
 from aidge_build.calibrations import FOLDER, Calibration, known_calibrations, read_calibration, stated_error, validation_of
 from aidge_build.cores import find_core
+from aidge_build.elf.deviation import stated
 from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
 
@@ -46,11 +47,12 @@ def test_boards_of_other_cores_say_nothing_and_those_without_an_extension_do(tmp
 def test_files_of_a_folder_are_read_and_what_comes_with_the_tool_is_what_is_said(tmp_path):
     stored(tmp_path)
     assert [found.board for found in known_calibrations(tmp_path)] == ["b"]
-    model = find_core("cortex-m4").cycles
+    core = find_core("cortex-m4")
     own = known_calibrations()
     assert len(own) == len(list((board_folder() / FOLDER).glob("*.json")))
-    assert validation_of(model, "cortex-m4") == f"{model.validation}; {stated_error('cortex-m4', own)}"
-    assert validation_of(model, "cortex-m4", ()) == f"{model.validation}; no board was measured"
+    assert validation_of(core) == f"{stated(core)}; {stated_error('cortex-m4', own)}"
+    assert validation_of(core, ()) == f"{stated(core)}; no board was measured"
+    assert validation_of(find_core("cortex-m7")) == validation_of(None) == ""
 
 
 @pytest.mark.parametrize(

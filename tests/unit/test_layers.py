@@ -14,9 +14,9 @@ PACKAGE = ROOT / "aidge_build"
 # A module imports only from its own row or a row above it (docs/architecture.md).
 ROWS = (
     ("version", "errors", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
-    ("graph", "boards", "cores", "calibrations", "settings", "naming", "shortening", "sources"),
+    ("graph", "boards", "cores", "settings", "naming", "shortening", "sources"),
     ("arithmetic", "elf", "longest", "output"),
-    ("operators", "onnx_format", "tflite_format"),
+    ("calibrations", "operators", "onnx_format", "tflite_format"),
     ("contract", "reference"),
     ("importers", "recipes", "adaptation", "kernel_kit", "prediction"),
     ("schedule", "memory", "cascade"),

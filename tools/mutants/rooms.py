@@ -69,6 +69,7 @@ ROOMS = (
             "tests/unit/test_elf_*.py",
             "tests/unit/test_finding_codes.py",
             "tests/target/test_cycles.py",
+            "tests/unit/test_estimate_errors.py",
             "tests/target/test_flash.py",
             "tests/target/test_input_rows.py",
             "tests/target/test_dma_cache.py",

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""How far estimates of cycles are from what chips were measured to take.
+
+`boards/cores/counts/CORE.*.toml` hold counts of public programs: what somebody published or measured, and what the numbers of the
+core's file say for the same program. From these pairs, and nothing else, the stated error of an estimate follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from aidge_build.cores import Core, CycleModel
+from aidge_build.errors import AidgeError
+from aidge_build.settings import CODE, read_settings
+
+FOLDER = "counts"
+UNKNOWN = "estimated without wait states; compared with no measured count, its error is unknown"
+_KEYS = {"source": str, "chip": str, "compiler": str, "numbers": str, "counts": dict}
+_SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Count:
+    """The cycles of one program: measured on a chip, and estimated."""
+
+    program: str
+    source: str
+    measured: float
+    estimated: float
+
+    @property
+    def error(self) -> float:
+        """Of the estimate, as a share of what was measured; below zero: it is too low."""
+        return self.estimated / self.measured - 1
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Errors of estimates of `counts` programs, as shares of what was measured: lowest, highest, and the mean of their sizes."""
+
+    counts: int
+    lowest: float
+    highest: float
+    mean: float
+
+    def range_of(self, cycles: float) -> tuple[float, float]:
+        """Between which numbers of cycles a program lies that is estimated at `cycles`, if it errs no further than those."""
+        return cycles / (1 + max(self.highest, 0.0)), cycles / (1 + min(self.lowest, 0.0))
+
+
+def deviation_of(core: Core | None) -> Deviation | None:
+    """The errors of what is estimated for `core`; None without an estimate, and where nothing was measured.
+
+    Raises AidgeError (BOARD) for a wrong file of counts.
+    """
+    if core is None or core.cycles is None:
+        return None
+    errors = [count.error for count in counts_of(core)]
+    if not errors:
+        return None
+    return Deviation(len(errors), min(errors), max(errors), sum(map(abs, errors)) / len(errors))
+
+
+def stated(core: Core | None) -> str:
+    """What is said beside an estimate for `core`; "" where there is none."""
+    if core is None or core.cycles is None:
+        return ""
+    found = deviation_of(core)
+    if found is None:
+        return core.cycles.validation or UNKNOWN
+    compared = f"{_range(found)} what was measured for {found.counts} programs"
+    return f"estimated without wait states; {compared}, {_percent(found.mean)} on average"
+
+
+def _range(found: Deviation) -> str:
+    ends = [(found.lowest, "below"), (found.highest, "above")]
+    if found.highest <= 0:
+        ends = [(found.lowest, ""), (found.highest, "below")]
+    elif found.lowest >= 0:
+        ends = [(found.lowest, ""), (found.highest, "above")]
+    return " to ".join(f"{_percent(abs(share))} {word}".strip() for share, word in ends)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def counts_of(core: Core) -> tuple[Count, ...]:
+    """All counts of the core, in the folder beside its file, in the order of the files' names."""
+    own = next((Path(path) for path in core.files if Path(path).stem == core.name), None)
+    if own is None:
+        return ()
+    return tuple(count for path in sorted((own.parent / FOLDER).glob(f"{core.name}.*.toml")) for count in _read(path, core))
+
+
+def _read(path: Path, core: Core) -> list[Count]:
+    assert core.cycles is not None
+    return _counts(path, numbers_digest(core.cycles))
+
+
+@cache
+def _counts(path: Path, numbers: str) -> list[Count]:
+    settings = read_settings(path, _KEYS, {})
+    for key in _KEYS:
+        if key not in settings:
+            raise AidgeError(
+                f"key '{key}' is missing", where=str(path), code=CODE, hint="the files of other cores have all of them"
+            )
+    if settings["numbers"] != numbers:
+        raise AidgeError(
+            f"was estimated with other numbers than the core's file has now ({settings['numbers']}, and not {numbers})",
+            where=str(path),
+            code=CODE,
+            hint="estimate its programs again",
+        )
+    return [_count(program, pair, settings["source"], str(path)) for program, pair in sorted(settings["counts"].items())]
+
+
+def _count(program: str, pair: object, source: str, where: str) -> Count:
+    numbers = pair if isinstance(pair, list) else []
+    if len(numbers) != 2 or not all(isinstance(number, (int, float)) and number > 0 for number in numbers):
+        raise AidgeError(
+            f"'{program}' has no two numbers of cycles", where=where, code=CODE, hint="[measured, estimated], both above 0"
+        )
+    return Count(program, source, numbers[0], numbers[1])
+
+
+def numbers_digest(model: CycleModel) -> str:
+    """12 hexadecimal digits of what estimates with these numbers depend on."""
+    numbers = {field.name: getattr(model, field.name) for field in fields(model) if field.name != "validation"}
+    text = json.dumps(
+        {name: dict(value) if isinstance(value, Mapping) else value for name, value in numbers.items()}, sort_keys=True
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN_DIGITS]

@@ -18,6 +18,7 @@ from aidge_build.settings import check_keys, find, guess, names_in, read_chain, 
 LARGEST_LINE_BYTES = 256
 _KINDS = ("flash", "ram")
 _RUNNERS = ("openocd", "pyocd", "probe-rs", "uf2")
+_BOOT_BLOCKS = ("second-stage", "image-definition")
 _EMULATORS = ("unicorn", "qemu", "native")
 _SIZE = re.compile(r"(\d+)([KM]?)")
 _UNIT = {"": 1, "K": 1024, "M": 1024 * 1024}
@@ -55,6 +56,7 @@ _KEYS = {
     "emulator": str,
     "qemu_machine": str,
     "runners": dict,
+    "boot_block": str,
 }
 _REGION_KEYS = {"origin": int, "length": (int, str), "kind": str, "access_cost": int, "dma": bool, "cached": bool, "clock": dict}
 _REQUIRED_REGION_KEYS = ("origin", "length", "kind")
@@ -109,8 +111,8 @@ class Board:
     `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
     data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `clock_hz` is what the core usually
     runs at, 0 where nobody said; `source` are (collection, device) of machine-readable data that the memories were compared
-    with; `runners` are (program, target) to flash with; `files` holds everything that was read (path -> bytes): these are
-    build dependencies.
+    with; `runners` are (program, target) to flash with; `boot_block` is what the boot ROM wants beside the program; `files`
+    holds everything that was read (path -> bytes): these are build dependencies.
     """
 
     name: str
@@ -133,6 +135,7 @@ class Board:
     sources: tuple[str, ...]
     link_script: str
     runners: tuple[tuple[str, str], ...]
+    boot_block: str
     dma_line: int
     clock_hz: int
     source: tuple[tuple[str, str], ...]
@@ -276,6 +279,9 @@ class _Reader:
             sources=tuple(self._get("sources", [])),
             link_script=self._get("link_script", ""),
             runners=self._runners(),
+            boot_block=self._choice("boot_block", self._get("boot_block", ""), _BOOT_BLOCKS)
+            if self._get("boot_block", "")
+            else "",
             dma_line=self._dma_line(),
             clock_hz=self._clock_hz(),
             source=self._source(),

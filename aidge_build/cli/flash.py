@@ -7,25 +7,36 @@ import argparse
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
-from aidge_build.boards import load_board
+from aidge_build.boards import Board, load_board
 from aidge_build.cli import check
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.linked import add_agreed_arguments, add_objects_argument
 from aidge_build.cli.outcome import Outcome
-from aidge_build.cores import Core
 from aidge_build.elf import read_image
+from aidge_build.elf.boot_block import lacks_boot_block
 from aidge_build.elf.uf2 import uf2_of
 from aidge_build.errors import CheckFailed
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
 from aidge_build.terminal import print_lines
-from aidge_build.toolchain.runners import Runner, choose_runner, debug_commands, flash_command, uf2_drive
+from aidge_build.toolchain.runners import (
+    Runner,
+    all_runners,
+    choose_runner,
+    debug_commands,
+    flash_command,
+    how_to_install,
+    is_installed,
+    uf2_drive,
+)
 
 SUMMARY = "put a checked program on the board, or debug it there"
 GROUP = PROJECT
-EXAMPLES = (("flash app.elf --board stm32f4 --dry-run", "only the commands"),)
+EXAMPLES = (("flash app.elf --board stm32f4 --dry-run", "only the commands, of every runner of the board"),)
+_BOOT_HINT = "the firmware's own build brings it, with its linker script (the chip maker's SDK); aidge-build makes none"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,24 +50,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_objects_argument(parser)
     add_agreed_arguments(parser)
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only print the commands")
+    parser.add_argument(
+        "-n",
+        "--dry-run",
+        action="store_true",
+        help="only print the commands of all runners, also of those that are not installed",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     board = load_board(arguments.board, arguments.board_path)
     _require_check(arguments)
+    missing = "" if arguments.debug else _boot_block_missing(arguments.elf, board)
+    if arguments.dry_run:
+        return _all_commands(arguments, board, missing)
+    if missing:
+        raise CheckFailed(f"is not flashed: {missing}", where=str(arguments.elf), hint=_BOOT_HINT, code="FLASH")
     runner = choose_runner(board, arguments.runner)
     if arguments.debug:
-        return _debug(arguments, runner, board.core)
+        return _debug(arguments, runner, board)
     if runner.copies:
-        return _copy_uf2(arguments, runner)
+        return _copy_uf2(arguments, runner, board)
     command = flash_command(runner, arguments.elf)
-    text = shlex.join(command)
-    if arguments.dry_run:
-        return Outcome([text], {"commands": [command]})
-    print_lines([text])
-    _require_success(arguments, command)
+    print_lines([shlex.join(command)])
+    _require_success(arguments, command, board)
     return Outcome((), {"commands": [command]})
+
+
+def _boot_block_missing(elf: Path, board: Board) -> str:
+    what = lacks_boot_block(read_image(elf), board.boot_block, board.region("code").origin)
+    return f"the boot ROM of {board.title} starts no such program, as it has {what}" if what else ""
+
+
+def _all_commands(arguments: argparse.Namespace, board: Board, missing: str) -> Outcome:
+    """The commands of every runner, those that this machine lacks marked as a shell's comments."""
+    lines: list[str] = []
+    found: list[dict[str, Any]] = []
+    runners = all_runners(board, arguments.runner)
+    for runner in [runner for runner in runners if not (arguments.debug and runner.copies)] or runners:
+        commands = _commands(arguments, runner, board)
+        installed = is_installed(runner)
+        mark = "" if installed else f"  # not on this machine: {how_to_install([runner])}"
+        lines += [f"{text}{mark}" for text in _texts(arguments, runner, commands)]
+        found.append({"name": runner.name, "installed": installed, "commands": commands})
+    if missing:
+        lines.append(f"warning: {missing}; {_BOOT_HINT}")
+    first = next((each for each in found if each["installed"]), found[0])
+    return Outcome(lines, {"commands": first["commands"], "runners": found, "warning": missing})
+
+
+def _commands(arguments: argparse.Namespace, runner: Runner, board: Board) -> list[list[str]]:
+    if arguments.debug:
+        return list(debug_commands(runner, arguments.elf, board.core, must_exist=False))
+    return [] if runner.copies else [flash_command(runner, arguments.elf)]
+
+
+def _texts(arguments: argparse.Namespace, runner: Runner, commands: list[list[str]]) -> list[str]:
+    if runner.copies:
+        blocks = len(uf2_of(read_image(arguments.elf), int(runner.target, 0))) // 512
+        return [f"copy {arguments.elf.stem}.uf2, {blocks} blocks, to the boot loader's drive"]
+    texts = [shlex.join(command) for command in commands]
+    return [f"{text} &" for text in texts[:1]] + texts[1:] if arguments.debug else texts
 
 
 def _require_check(arguments: argparse.Namespace) -> None:
@@ -84,35 +138,40 @@ def _require_check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _copy_uf2(arguments: argparse.Namespace, runner: Runner) -> Outcome:
+def _copy_uf2(arguments: argparse.Namespace, runner: Runner, board: Board) -> Outcome:
     content = uf2_of(read_image(arguments.elf), int(runner.target, 0))
-    if arguments.dry_run:
-        text = f"copy {arguments.elf.stem}.uf2, {len(content) // 512} blocks, to the boot loader's drive"
-        return Outcome([text], {"commands": []})
-    drive = uf2_drive()
+    drive = uf2_drive(_others(board, runner))
     write_sources(Sources({f"{arguments.elf.stem}.uf2": content}, {}), drive)
     copied = f"{arguments.elf} -> {drive / arguments.elf.stem}.uf2, {len(content) // 512} blocks"
     return Outcome([copied], {"drive": str(drive)})
 
 
-def _debug(arguments: argparse.Namespace, runner: Runner, core: Core) -> Outcome:
-    server, gdb = debug_commands(runner, arguments.elf, core)
-    lines = [f"{shlex.join(server)} &", shlex.join(gdb)]
-    if arguments.dry_run:
-        return Outcome(lines, {"commands": [server, gdb]})
-    print_lines(lines)
+def _others(board: Board, runner: Runner) -> str:
+    """What else this board can be flashed with, for a hint."""
+    names = [other.name for other in all_runners(board) if other != runner]
+    return f", or a probe and --runner {' or '.join(names)}" if names else ""
+
+
+def _debug(arguments: argparse.Namespace, runner: Runner, board: Board) -> Outcome:
+    server, gdb = debug_commands(runner, arguments.elf, board.core)
+    print_lines([f"{shlex.join(server)} &", shlex.join(gdb)])
     process = subprocess.Popen(server)
     try:
-        _require_success(arguments, gdb)
+        _require_success(arguments, gdb, board)
     finally:
         process.terminate()
         process.wait()
     return Outcome((), {"commands": [server, gdb]})
 
 
-def _require_success(arguments: argparse.Namespace, command: list[str]) -> None:
+def _require_success(arguments: argparse.Namespace, command: list[str], board: Board) -> None:
     status = subprocess.call(command)
     if status != 0:
+        others = [runner.name for runner in all_runners(board) if runner.name != command[0]]
+        more = f" this board can use --runner {' or '.join(others)}, too" if others and not arguments.debug else ""
         raise CheckFailed(
-            f"{command[0]} ended with exit code {status}", where=str(arguments.elf), code="FLASH", hint="is the board connected?"
+            f"{command[0]} ended with exit code {status}",
+            where=str(arguments.elf),
+            code="FLASH",
+            hint=f"is the board connected?{more}",
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ GDB_PORT = 3333
 UF2 = "uf2"
 _UF2_NOTE = "INFO_UF2.TXT"
 
+_INSTALL = {"openocd": "apt install openocd", "pyocd": "pip install pyocd", "probe-rs": "cargo install probe-rs-tools"}
 # Runner -> (executable, command that flashes, command that serves gdb); `target` is what the board's file says for the runner.
 _RUNNERS: dict[str, tuple[str, Callable[[str, str], list[str]], Callable[[str], list[str]]]] = {
     "openocd": (
@@ -49,6 +50,33 @@ class Runner:
         return self.name == UF2
 
 
+def all_runners(board: Board, wanted: str = "") -> tuple[Runner, ...]:
+    """Every runner of the board, the preferred one first, or the one asked for; AidgeError where it has none (so called)."""
+    runners = dict(board.runners)
+    if not runners:
+        raise AidgeError(
+            "names no runner to flash or debug with",
+            where=f"board {board.name}",
+            hint="key 'runners' of the board file: the chip's name for pyocd or probe-rs, a configuration file of openocd",
+            code="FLASH",
+        )
+    if wanted and wanted not in runners:
+        raise AidgeError(
+            f"has no runner '{wanted}'", where=f"board {board.name}", hint=f"runners: {', '.join(runners)}", code="FLASH"
+        )
+    return tuple(Runner(name, target) for name, target in runners.items() if not wanted or name == wanted)
+
+
+def is_installed(runner: Runner) -> bool:
+    """Whether this machine has its program; a copy needs none."""
+    return runner.copies or shutil.which(_RUNNERS[runner.name][0]) is not None
+
+
+def how_to_install(runners: Sequence[Runner]) -> str:
+    """What brings the programs of these runners."""
+    return ", or ".join(_INSTALL[runner.name] for runner in runners if not runner.copies)
+
+
 def flash_command(runner: Runner, elf: Path) -> list[str]:
     """The command that puts `elf` on the board."""
     return _RUNNERS[runner.name][1](runner.target, str(elf))
@@ -63,11 +91,13 @@ def serve_command(runner: Runner) -> list[str]:
     return _RUNNERS[runner.name][2](runner.target)
 
 
-def debug_commands(runner: Runner, elf: Path, core: Core) -> tuple[list[str], list[str]]:
-    """The command that serves gdb, and the one of gdb itself, which stops in main."""
+def debug_commands(runner: Runner, elf: Path, core: Core, must_exist: bool = True) -> tuple[list[str], list[str]]:
+    """The command that serves gdb, and the one of gdb itself, which stops in main; MissingTool without one that `must_exist`."""
     server = serve_command(runner)
     names = (f"{core.prefix}gdb", "gdb-multiarch")
     gdb = next(filter(None, map(shutil.which, names)), None)
+    if gdb is None and not must_exist:
+        gdb = names[-1]
     if gdb is None:
         raise MissingTool(
             f"there is no gdb for {core.name} on this machine",
@@ -86,32 +116,21 @@ def debug_commands(runner: Runner, elf: Path, core: Core) -> tuple[list[str], li
 def choose_runner(board: Board, wanted: str = "") -> Runner:
     """The first runner of the board that this machine has, or the one asked for; AidgeError where the board has none of that
     name, MissingTool where none is installed."""
-    runners = dict(board.runners)
-    if not runners:
-        raise AidgeError(
-            "names no runner to flash or debug with",
-            where=f"board {board.name}",
-            hint="key 'runners' of the board file, e.g. runners = { openocd = \"board/stm32f4discovery.cfg\" }",
-            code="FLASH",
-        )
-    if wanted and wanted not in runners:
-        raise AidgeError(
-            f"has no runner '{wanted}'", where=f"board {board.name}", hint=f"runners: {', '.join(runners)}", code="FLASH"
-        )
-    for name in [wanted] if wanted else runners:
-        if name == UF2 or shutil.which(_RUNNERS[name][0]):
-            return Runner(name, runners[name])
+    runners = all_runners(board, wanted)
+    for runner in runners:
+        if is_installed(runner):
+            return runner
     raise MissingTool(
-        "none of its runners is installed",
+        "none of its runners is installed" if len(runners) > 1 else f"{runners[0].name} is not installed",
         where=f"board {board.name}",
-        tried=tuple([wanted] if wanted else runners),
-        hint="apt install openocd, or pip install pyocd",
+        tried=tuple(runner.name for runner in runners),
+        hint=f"{how_to_install(runners)}; flash -n prints the commands",
         code="FLASH",
     )
 
 
-def uf2_drive(folders: tuple[Path, ...] = (Path("/media"), Path("/run/media"), Path("/Volumes"))) -> Path:
-    """The drive of a board whose boot loader waits for a UF2 file."""
+def uf2_drive(otherwise: str = "", folders: tuple[Path, ...] = (Path("/media"), Path("/run/media"), Path("/Volumes"))) -> Path:
+    """The drive of a board whose boot loader waits for a UF2 file; MissingTool without one, whose hint ends with `otherwise`."""
     found = sorted(
         note.parent
         for folder in folders
@@ -121,5 +140,9 @@ def uf2_drive(folders: tuple[Path, ...] = (Path("/media"), Path("/run/media"), P
     )
     if len(found) != 1:
         what = "no drive of a UF2 boot loader is mounted" if not found else f"several are mounted: {', '.join(map(str, found))}"
-        raise MissingTool(what, hint="reset the board into its boot loader (often a double click on reset)", code="FLASH")
+        raise MissingTool(
+            what,
+            hint=f"start its boot loader (a double click on reset, or BOOTSEL held while it gets power){otherwise}",
+            code="FLASH",
+        )
     return found[0]

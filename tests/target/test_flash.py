@@ -9,11 +9,13 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.elf import read_image
+from aidge_build.elf.boot_block import crc32_of, lacks_boot_block
 from aidge_build.elf.uf2 import uf2_of
 from aidge_build.errors import AidgeError
 from aidge_build.toolchain import runners
@@ -51,7 +53,9 @@ def installed(tmp_path, monkeypatch):
 def test_the_first_runner_that_is_installed_is_taken(installed):
     board = load_board("stm32h743")
     with pytest.raises(
-        AidgeError, match="none of its runners is installed. Tried: openocd; pyocd; probe-rs. Hint: apt install openocd"
+        AidgeError,
+        match="none of its runners is installed. Tried: openocd; pyocd; probe-rs. "
+        "Hint: apt install openocd, or pip install pyocd, or cargo install probe-rs-tools",
     ) as caught:
         runners.choose_runner(board)
     assert caught.value.exit_code == 3
@@ -90,7 +94,10 @@ def test_flashing_runs_what_a_dry_run_prints(tmp_path, installed):
     called = installed("openocd")
     printed = aidge_build("flash", elf, "--board", "stm32f7", "-n")
     assert printed.exit_code == 0 and not called.exists()
-    assert printed.stdout == f"openocd -f board/stm32f746g-disco.cfg -c 'program {{{elf}}} verify reset exit'\n"
+    assert printed.stdout.splitlines() == [
+        f"openocd -f board/stm32f746g-disco.cfg -c 'program {{{elf}}} verify reset exit'",
+        f"probe-rs download --chip STM32F746NG --verify {elf}  # not on this machine: cargo install probe-rs-tools",
+    ]
     assert aidge_build("flash", elf, "--board", "stm32f7").exit_code == 0
     assert called.read_text() == f"openocd|-f|board/stm32f746g-disco.cfg|-c|program {{{elf}}} verify reset exit|"
     installed("openocd", exit_code=1)
@@ -134,7 +141,8 @@ def test_a_program_whose_code_was_changed_is_not_flashed(tmp_path, installed):
 def test_debugging_serves_gdb_and_stops_in_main(tmp_path, installed):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     installed("openocd", "gdb-multiarch")
-    server, gdb = aidge_build("flash", elf, "--board", "stm32f7", "--debug", "-n").stdout.splitlines()
+    server, gdb, other, _ = aidge_build("flash", elf, "--board", "stm32f7", "--debug", "-n").stdout.splitlines()
+    assert other.startswith("probe-rs gdb --chip STM32F746NG") and "#" in other and "#" not in server + gdb
     assert server == "openocd -f board/stm32f746g-disco.cfg -c 'gdb_port 3333' &"
     assert "-ex 'target extended-remote 127.0.0.1:3333' -ex 'monitor reset halt' -ex load -ex 'break main' -ex continue" in gdb
 
@@ -195,3 +203,79 @@ def test_scons_shows_the_command_without_running_it(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("openocd -f board/stm32f746g-disco.cfg -c ")
+
+
+@needs_cross_compiler
+def test_a_dry_run_needs_no_runner_and_names_those_of_the_board(tmp_path, installed):
+    elf = build("stm32h563", "int main(void) { return 0; }", tmp_path)
+    printed = aidge_build("flash", elf, "--board", "stm32h563", "-n", "--json")
+    (runner,) = printed.json["runners"]
+    assert runner == {"name": "probe-rs", "installed": False, "commands": printed.json["commands"]}
+    assert printed.json["commands"] == [["probe-rs", "download", "--chip", "STM32H563ZI", "--verify", str(elf)]]
+    refused = aidge_build("flash", elf, "--board", "stm32h563")
+    assert refused.exit_code == 3 and "Hint: cargo install probe-rs-tools; flash -n prints the commands" in refused.stderr
+    assert "openocd" not in refused.stderr and "pyocd" not in refused.stderr
+    installed("openocd")
+    elf = build("stm32f4", "int main(void) { return 0; }", tmp_path)
+    one = aidge_build("flash", elf, "--board", "stm32f4", "-n", "--runner", "openocd")
+    assert one.stdout.count("\n") == 1 and one.stdout.startswith("openocd ")
+
+
+def image(origin: int, content: bytes):
+    section = SimpleNamespace(load_address=origin, content=content)
+    return SimpleNamespace(sections=[SimpleNamespace(load_address=None, content=b""), section])
+
+
+def test_the_crc_is_that_of_the_boot_rom():
+    """The check value of CRC-32/MPEG-2, as the catalogue of parametrised CRC algorithms has it."""
+    assert crc32_of(b"123456789") == 0x0376E6E7 and crc32_of(b"") == 0xFFFFFFFF
+
+
+def test_a_second_stage_is_256_bytes_that_end_with_their_crc():
+    good = bytes(range(252)) + crc32_of(bytes(range(252))).to_bytes(4, "little")
+    assert lacks_boot_block(image(0x10000000, good + b"program"), "second-stage", 0x10000000) == ""
+    for content in (good[:-1], b"\0" + good, good[:100] + b"\xff" + good[101:], b""):
+        assert "no second-stage boot code" in lacks_boot_block(image(0x10000000, content), "second-stage", 0x10000000)
+    assert "no second-stage" in lacks_boot_block(image(0x10000004, good), "second-stage", 0x10000000)
+    halves = SimpleNamespace(sections=[*image(0x10000000, good[:8]).sections, *image(0x10000008, good[8:]).sections])
+    assert lacks_boot_block(halves, "second-stage", 0x10000000) == ""
+
+
+def test_an_image_definition_lies_between_its_markers_in_the_first_4_kilobytes():
+    block = struct.pack("<5I", 0xFFFFDED3, 0x10210142, 0x000001FF, 0, 0xAB123579)
+    for offset, found in ((0, True), (276, True), (4096 - 20, True), (4096 - 16, False), (4096, False), (274, False)):
+        lacks = lacks_boot_block(image(0x10000000, bytes(offset) + block), "image-definition", 0x10000000)
+        assert (lacks == "") == found, offset
+    backwards = struct.pack("<2I", 0xAB123579, 0xFFFFDED3)
+    assert "no image definition block" in lacks_boot_block(image(0x10000000, backwards), "image-definition", 0x10000000)
+    assert lacks_boot_block(image(0x10000000, backwards), "", 0x10000000) == ""
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("board, what", [("rp2040", "no second-stage boot code"), ("rp2350", "no image definition block")])
+def test_a_program_that_its_boot_rom_would_not_start_is_not_flashed(tmp_path, installed, board, what):
+    elf = build(board, "int main(void) { return 0; }", tmp_path)
+    called = installed("openocd", "probe-rs", "gdb-multiarch")
+    refused = aidge_build("flash", elf, "--board", board)
+    assert refused.exit_code == 1 and what in refused.stderr and "the firmware's own build brings it" in refused.stderr
+    assert not called.exists()
+    dry = aidge_build("flash", elf, "--board", board, "-n")
+    assert dry.exit_code == 0 and f"it has {what}" in dry.stdout and "probe-rs download" in dry.stdout
+    assert "copy app.uf2, " in dry.stdout and aidge_build("flash", elf, "--board", board, "-n", "--debug").exit_code == 0
+
+
+@needs_cross_compiler
+def test_a_program_with_its_image_definition_is_flashed(tmp_path, installed):
+    called = installed("probe-rs")
+    words = "0xFFFFDED3u, 0x10210142u, 0x1FFu, 0u, 0xAB123579u"
+    block = f'__attribute__((section(".vectors"), used)) const unsigned block[] = {{{words}}};\n'
+    elf = build("rp2350", block + "int main(void) { return 0; }", tmp_path)
+    assert aidge_build("flash", elf, "--board", "rp2350", "-n", "--json").json["warning"] == ""
+    flashed = aidge_build("flash", elf, "--board", "rp2350")
+    assert flashed.exit_code == 0 and called.exists(), flashed.stderr
+
+
+def test_a_boot_block_that_no_chip_wants_is_refused(tmp_path):
+    (tmp_path / "mine.toml").write_text('extends = "stm32f4"\nboot_block = "grub"\n')
+    with pytest.raises(AidgeError, match="key 'boot_block': 'grub' is not valid. Hint: valid: second-stage, image-definition"):
+        load_board("mine", [tmp_path])

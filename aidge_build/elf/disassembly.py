@@ -57,6 +57,8 @@ def _instructions(text: str) -> Iterator[Instruction]:
         name = mnemonic.split(".")[0].strip()
         if mnemonic.startswith((";", "@", "<")):
             name, operands = _unknown_to_objdump(match[2]) or ("<undefined>", operands)
+        elif "{}" in operands:  # a list of no registers: objdump prints it, and no manual says what a core does
+            name = "<undefined>"
         yield Instruction(int(match[1], 16), len(match[2].replace(" ", "")) // 2, name, operands)
 
 

@@ -12,6 +12,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.onnx_format.model import Function, ModelNode, graphs_of
 from aidge_build.onnx_format.nodes import read_function
+from aidge_build.onnx_format.standard import find_schema
 from aidge_build.onnx_format.types import number_of
 from aidge_build.onnx_format.writer import node_bytes
 
@@ -62,11 +63,8 @@ def onnx_value(attribute: onnx.AttributeProto):
 
 def _schema(full_type: str, opset: int):
     domain, _, name = full_type.rpartition("::")
-    try:
-        schema = onnx.defs.get_schema(name, opset, domain)
-    except onnx.defs.SchemaError:
-        return None
-    return None if schema.deprecated else schema
+    schema = find_schema(name, opset, domain)
+    return None if schema is None or schema.deprecated else schema
 
 
 def _version(versions: Sequence[int], opset: int) -> int:

@@ -13,6 +13,7 @@ import onnx
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.model import ML, ModelNode
+from aidge_build.onnx_format.standard import find_schema
 from aidge_build.onnx_format.types import ONNX_TYPE_NAMES
 
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
@@ -35,10 +36,9 @@ def check_node(node: ModelNode, opset: int, types: Sequence[DType | None]) -> No
     """
     if node.domain not in ("", ML):
         return
-    try:
-        schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
-    except onnx.defs.SchemaError:
-        raise _refusal(f"opset {opset}{' of ' * bool(node.domain)}{node.domain} has no operator {node.op_type}") from None
+    schema = find_schema(node.op_type, opset, node.domain)
+    if schema is None:
+        raise _refusal(f"opset {opset}{' of ' * bool(node.domain)}{node.domain} has no operator {node.op_type}")
     if schema.deprecated and not node.domain:  # trees in the words of ai.onnx.ml 3 are still written
         raise _refusal(f"operator {node.op_type} is withdrawn in opset {opset}")
     _check_attributes(node, schema)
@@ -65,10 +65,8 @@ def has_schema(full_type: str, opset: int) -> bool:
 
 def means_the_same(operator: str, opset: int, other: int) -> bool:
     """Whether the operator of the default domain has one definition in both opsets."""
-    try:
-        return onnx.defs.get_schema(operator, opset).since_version == onnx.defs.get_schema(operator, other).since_version
-    except onnx.defs.SchemaError:
-        return False
+    first, second = find_schema(operator, opset), find_schema(operator, other)
+    return first is not None and second is not None and first.since_version == second.since_version
 
 
 def _check_attributes(node: ModelNode, schema) -> None:

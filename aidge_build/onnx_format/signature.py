@@ -9,6 +9,7 @@ import onnx
 
 from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.model import ML
+from aidge_build.onnx_format.standard import find_schema
 from aidge_build.onnx_format.types import ONNX_TYPE_NAMES
 
 _KINDS = {
@@ -64,10 +65,7 @@ def signature_of(full_type: str, opset: int) -> NodeSignature | None:
 
 def _schema(full_type: str, opset: int):
     domain, _, operator = full_type.rpartition("::")
-    try:
-        return onnx.defs.get_schema(operator, opset, domain)
-    except onnx.defs.SchemaError:
-        return None
+    return find_schema(operator, opset, domain)
 
 
 def _parameter(formal) -> Parameter:

@@ -416,6 +416,13 @@ def test_a_program_of_this_machine_has_no_bound(tmp_path, capsys):
     assert main(["check", str(elf), "--max-stack", "100"]) == 2
 
 
+@pytest.mark.parametrize("text", ["push\t{}", "pop\t{}", "vpush\t{}", "ldmia.w\tr0!, {}", "stmdb\tsp!, {}"])
+def test_a_list_of_no_registers_is_code_that_nobody_knows(text):
+    """objdump prints such lists of damaged code; they once ended in a fault of ours."""
+    (instruction,) = read_disassembly(f" 8000000:\tb400      \t{text}").values()
+    assert instruction.mnemonic == "<undefined>"
+
+
 @pytest.mark.parametrize(
     "code, name, operands",
     [

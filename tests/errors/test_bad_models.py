@@ -170,6 +170,13 @@ def test_versions_that_are_not_known_are_refused_with_the_range():
     assert refusal(foreign) == "m.onnx: node 0 with output 'y' (Relu): the model imports no opset of the domain 'ai.onnx'"
 
 
+@pytest.mark.parametrize("opset", [-(1 << 40), -1, 0, 1 << 31, 1 << 40])
+def test_an_opset_of_another_domain_that_no_int_holds_is_refused_in_one_line(opset):
+    imports = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx.ml", opset)]
+    node = helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml")
+    assert refusal(model([node], opset_imports=imports)).startswith("m.onnx: ")
+
+
 def test_all_unknown_operators_are_reported_at_once():
     nodes = [
         helper.make_node("Covn", ["x"], ["a"], name="first"),

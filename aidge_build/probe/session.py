@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from aidge_build.elf.vectors import VectorTable, find_tables
+from aidge_build.elf.vectors import VectorTable, find_tables, table_at
 from aidge_build.emulate.program import NO_ADDRESS, Program
 from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.errors import AidgeError, CheckFailed
@@ -166,17 +166,15 @@ def on_board(program: Program, probe: Probe, kept: Sequence[str]) -> Iterator[Se
     AidgeError (PROBE) for a server that is not there or does not do what it should; CheckFailed for a program that does not.
     """
     require_program(program)
-    tables = find_tables(program.image)
-    if not tables:
-        raise AidgeError("holds no table of vectors to start with", where=program.image.path, code="RUN")
+    table = _vectors(program)
     printed = bytearray()
     with opened(probe, program.board, printed.extend) as remote:
         target = Target(remote)
-        was_halted = target.register(COUNTER) & ~1 in _first_instructions(target, tables[0])
+        was_halted = target.register(COUNTER) & ~1 in _first_instructions(target, table)
         session = Session(target, program, kept)
         session.printed = printed
         try:
-            session.start(tables[0])
+            session.start(table)
             yield session
         except Ended as end:
             raise CheckFailed(
@@ -187,6 +185,17 @@ def on_board(program: Program, probe: Probe, kept: Sequence[str]) -> Iterator[Se
         finally:
             session.close()
             target.leave(running=not was_halted)
+
+
+def _vectors(program: Program) -> VectorTable:
+    """What the core starts with: a constant table, or one where the board's core looks for it, which some linker scripts make of
+    data."""
+    image = program.image
+    at_reset = [table_at(image, region.origin) for region in program.board.regions if "vectors" in region.roles]
+    found = next((table for table in (*find_tables(image), *at_reset) if table is not None), None)
+    if found is None:
+        raise AidgeError("holds no table of vectors to start with", where=image.path, code="RUN")
+    return found
 
 
 def require_program(program: Program) -> None:

@@ -38,6 +38,8 @@ class Target:
         self._writes_binary = True
         self._reads_one = self._writes_one = True
         self._continues = b"vCont;c" if self._offers_continue() else b"c"
+        if remote.features.get("qXfer:features:read") == "+":  # QEMU knows single registers for those alone who read of them
+            self._ask(b"qXfer:features:read:target.xml:0,%x" % (remote.packet_bytes - _OVERHEAD_BYTES))
         self.stop_reply = self._ask(b"?")
         if self.stop_reply[:1] not in (b"S", b"T"):
             raise self.failure(

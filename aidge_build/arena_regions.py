@@ -79,12 +79,16 @@ def room_in(name: str, board: Board | None, state_bytes: int, constants_in: Sequ
 
 
 def _room(region: Region, board: Board, state_bytes: int, constant_bytes: int) -> Room:
-    """What of the region an arena may take: not what the board keeps free, nor the state, which lies with the program's data, nor
-    what constants may take."""
-    kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
-    kept_free += constant_bytes
-    kept_free += state_bytes if "data" in region.roles else 0
+    """What of the region an arena may take."""
+    kept_free = kept_in(region, board, state_bytes) + constant_bytes
     return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
+
+
+def kept_in(region: Region, board: Board, state_bytes: int) -> int:
+    """The bytes of the region that no arena may take: what the board keeps free, and the state, which lies with the program's
+    data."""
+    kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
+    return kept_free + (state_bytes if "data" in region.roles else 0)
 
 
 def _accesses(schedule: Schedule) -> dict[str, int]:

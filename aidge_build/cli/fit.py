@@ -14,7 +14,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.fit.cache import Cache, cache_folder
-from aidge_build.fit.evaluation import TOO_SMALL, Evaluation
+from aidge_build.fit.evaluation import Evaluation
 from aidge_build.fit.many import answers_of
 from aidge_build.fit.question import Question, read_questions
 from aidge_build.fit.words import UNVERIFIED, lines_of, unverified_line
@@ -31,6 +31,11 @@ EXAMPLES = (
     ("fit kws.onnx --budget ram=32K,flash=128K --html fit.html", "within a budget, as a page"),
     ("fit", "the boards"),
 )
+# What to try where a memory is too small: docs/howto-shrink.md says what each costs.
+_LESS = {
+    "ram": "Less RAM: --io arena, --memory-model cascade or --input rows",
+    "flash": "Less flash: --optimize size, or int8 instead of float32",
+}
 _TARGET = ("board", "cpu", "fpu")
 
 
@@ -98,12 +103,14 @@ def _lines(found: dict[str, list[Row]], is_proved: bool) -> list[str]:
 
 def _next(model: str, rows: Sequence[Row], is_proved: bool) -> list[str]:
     """What to type next."""
+    short = {region.kind for row in rows for region in row.board.regions if region.name in dict(row.found.missing)}
+    lines = [line for kind, line in _LESS.items() if kind in short]
     first = rows[0]
     if not first.is_kept:
-        return [f"Next: {first.found.hint}"] if first.found.hint and first.found.verdict == TOO_SMALL else []
+        return lines
     if not is_proved:
-        return [f"Next: aidge-build fit {model} --boards {first.board.name} --build --measure"]
-    return [f"Next: aidge-build new DIR --board {first.board.name} --model {model}"]
+        return [*lines, f"Next: aidge-build fit {model} --boards {first.board.name} --build --measure"]
+    return [*lines, f"Next: aidge-build new DIR --board {first.board.name} --model {model}"]
 
 
 def _listed(boards: Sequence[Board]) -> Outcome:

@@ -15,8 +15,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from aidge_build.arena_regions import NoRoom, room_in, single_region
-from aidge_build.boards import Board, load_board
+from aidge_build.arena_regions import NoRoom, kept_in, single_region
+from aidge_build.boards import Board, Region, load_board
 from aidge_build.compile import Compilation, build_program
 from aidge_build.emit.arrays import arrays_of
 from aidge_build.errors import AidgeError, MissingTool
@@ -179,12 +179,15 @@ def _answer(
 def _estimated(found: Evaluation, compiled: _Compiled, board: Board) -> Evaluation:
     """What the firmware of the core takes of this board's memories, the arena where this board has it."""
     inside = dict(found.arena_in)
-    uses = compiled.firmware.used_with_room(board)
-    memories = []
-    for region, used_bytes in zip(board.regions, uses, strict=True):
-        if inside and "data" in region.roles:
-            used_bytes -= compiled.program.arena.peak_bytes
-        memories.append(MemoryUse(region.name, region.kind, used_bytes + inside.get(region.name, 0), region.length_bytes))
+    used = (
+        _beside_arena(compiled, board)
+        if inside
+        else dict(zip(board.regions, compiled.firmware.used_with_room(board), strict=True))
+    )
+    memories = [
+        MemoryUse(region.name, region.kind, used_bytes + inside.get(region.name, 0), region.length_bytes)
+        for region, used_bytes in used.items()
+    ]
     return _with_memories(found, memories)
 
 
@@ -234,10 +237,34 @@ def _refused(question: Question, error: AidgeError, shared: _Compiled | None = N
         return _with_missing_flash(replace(found, verdict=TOO_SMALL), board)
     if not isinstance(error, NoRoom):
         return replace(found, verdict=REFUSED)
-    largest = max(board.arena_regions, key=lambda region: (room_in(region.name, board, 0), region.name))
-    missing = ((largest.name, max(1, error.least_bytes - error.room_bytes)),)
-    found = replace(found, verdict=TOO_SMALL, missing=missing, arena_bytes=error.least_bytes)
-    return _with_missing_flash(found, board) if shared is not None else found
+    found = replace(found, verdict=TOO_SMALL, arena_bytes=error.least_bytes)
+    try:
+        beside = _beside_arena(shared, board) if shared is not None else {}
+    except AidgeError as unlinked:
+        found, beside = _unknown(found, IMAGE, f"{unlinked.what}: {unlinked.hint}"), {}
+    short = {
+        region: error.least_bytes + max(kept_in(region, board, 0), beside.get(region, 0)) - region.length_bytes
+        for region in board.arena_regions
+    }
+    least = min(short, key=lambda region: (short[region], region.name))
+    missing = max(1, short[least])
+    if not beside:
+        return _with_missing_flash(replace(found, missing=((least.name, missing),)), board)
+    memories = [
+        MemoryUse(region.name, region.kind, region.length_bytes + missing if region == least else used_bytes, region.length_bytes)
+        for region, used_bytes in beside.items()
+    ]
+    return replace(_with_memories(found, memories), reason=found.reason, hint=found.hint, code=found.code)
+
+
+def _beside_arena(shared: _Compiled, board: Board) -> dict[Region, int]:
+    """What the firmware of the core takes of the board's memories, its arena aside: no program is linked for a board without a
+    plan, and this is the nearest."""
+    arena_bytes = shared.program.arena.peak_bytes if shared.program.options.arena == "static" else 0
+    return {
+        region: used_bytes - (arena_bytes if "data" in region.roles else 0)
+        for region, used_bytes in zip(board.regions, shared.firmware.used_with_room(board), strict=True)
+    }
 
 
 def _with_missing_flash(found: Evaluation, board: Board) -> Evaluation:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from aidge_build.boards import Board, Region
 from aidge_build.cores import THUMB
-from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
+from aidge_build.elf import Image, read_disassembly, read_image, region_use, stack_use
 from aidge_build.emit import emit
 from aidge_build.fit.evaluation import MemoryUse
+from aidge_build.fit.loop import loop_of
 from aidge_build.output import write_sources
 from aidge_build.program import Program
 from aidge_build.render import render
@@ -31,7 +32,8 @@ class Firmware:
         write_sources(emit(program), folder)
         main = folder / "main.c"
         template = files(__package__).joinpath("main.c.j2").read_text()
-        main.write_text(render(template, name=program.name, call=calling_of(program)))
+        buffers, calls = loop_of(program)
+        main.write_text(render(template, name=program.name, call=calling_of(program), buffers=buffers, calls=calls))
         self._sources = [folder / program.code_file, folder / f"{program.name}_weights.c", main]
         self._objects: list[Path] = []
         self._with_room: dict[tuple, tuple[int, ...]] = {}
@@ -63,9 +65,18 @@ class Firmware:
         """The proved bound of an inference in the program of the board; None where there is none."""
         if board.core.stack != THUMB:
             return None
-        elf, run = self._folder / f"{board.name}.elf", f"{self.program.name}_run"
-        use = stack_use(read_image(elf), read_disassembly(disassemble(elf, board.core)), (run,))
-        return use.runs[run].bytes if run in use.runs else None
+        image = read_image(self._folder / f"{board.name}.elf")
+        entries = _entries(image, self.program.name)
+        use = stack_use(image, read_disassembly(disassemble(Path(image.path), board.core)), entries)
+        bounds = [use.runs[entry].bytes if entry in use.runs else None for entry in entries]
+        return max((bound for bound in bounds if bound is not None), default=None) if None not in bounds else None
+
+
+def _entries(image: Image, name: str) -> tuple[str, ...]:
+    """The functions of an inference that the loop calls: N_run, or those that go on row by row."""
+    wanted = (f"{name}_run", f"{name}_begin", f"{name}_end", f"{name}_push_", f"{name}_pull_")
+    found = {symbol.name for symbol in image.symbols if symbol.kind == "function"}
+    return tuple(sorted(each for each in found if each in wanted[:3] or each.startswith(wanted[3:])))
 
 
 def roomy(board: Board, name: str) -> Board:

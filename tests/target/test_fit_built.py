@@ -24,6 +24,8 @@ from aidge_build.inputs import load
 from aidge_build.verify.vectors import random_vectors
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
+from tests.row_models import image_filter
+from tests.row_networks import SIDE, chain
 from tests.small_model import small_model
 
 pytestmark = needs_cross_compiler
@@ -51,7 +53,7 @@ def asked(tmp_path):
 
 
 def test_the_image_and_all_ram_are_known_to_the_byte_before_the_program_is_linked_for_the_board(asked):
-    for name in ("stm32f4", "rp2040"):
+    for name in ("stm32f4", "rp2040") if "AIDGE_STRESS" in os.environ else ("stm32f4",):
         before, after = evaluate(asked(name)), evaluate(asked(name, build=True))
         assert before.verdict == after.verdict == FITS
         assert before.memories == after.memories and before.image_bytes == after.image_bytes > before.constants_bytes
@@ -71,9 +73,10 @@ def test_a_memory_that_is_too_small_is_named_with_the_bytes_that_the_linker_miss
             text.replace("[", 'code = "FLASH"\ndata = "SRAM"\narena = ["SRAM"]\n[', 1) + other
         )
     short, exact = evaluate_together([asked("flash_short"), asked("flash_exact")])
-    assert exact.verdict == FITS and evaluate(asked("flash_exact", build=True)).verdict == FITS
+    assert exact.verdict == FITS
     assert short.verdict == TOO_SMALL and short.missing == (("FLASH", 1),)
-    built = evaluate(asked("flash_short", build=True))
+    built, links = evaluate_together([asked("flash_short", build=True), asked("flash_exact", build=True)])
+    assert links.verdict == FITS
     assert built.verdict == TOO_SMALL and built.missing == short.missing and built.is_built
     assert built.memories == short.memories
     assert "FLASH" in built.reason and "too small by 1 B" in built.reason
@@ -100,20 +103,20 @@ def test_the_instructions_of_a_board_that_nobody_emulates_are_those_of_its_core(
 
 
 def test_processes_side_by_side_give_the_answers_of_one_after_the_other(asked, monkeypatch):
-    words = ("fit", asked.folder / "small.onnx", "--boards", "stm32f4,rp2040,nrf52832", "--json")
+    words = ("fit", asked.folder / "small.onnx", "--boards", "stm32f4,mps2-an385,nrf52832", "--json")
     monkeypatch.setattr("aidge_build.fit.many.cores", lambda: 1)
     alone = aidge_build(*words)
     monkeypatch.setattr("aidge_build.fit.many.cores", lambda: 2)
     together = aidge_build(*words)
     assert together.exit_code == 0 and together.json == alone.json
-    assert [board["board"] for board in together.json["models"][0]["boards"]] == ["nrf52832", "stm32f4", "rp2040"]
+    assert [board["board"] for board in together.json["models"][0]["boards"]] == ["nrf52832", "stm32f4", "mps2-an385"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at the processes of a session in /proc")
 def test_an_interrupt_ends_the_command_its_processes_and_its_files(asked, tmp_path):
     (tmp_path / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
-    words = [sys.executable, "-m", "aidge_build", "fit", str(asked.folder / "small.onnx"), "--measure"]
+    words = [sys.executable, "-m", "aidge_build", "fit", str(asked.folder / "small.onnx"), "--boards", "stm32f4,rp2040"]
     with subprocess.Popen(
         words, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     ) as started:
@@ -138,3 +141,29 @@ def running_in(session: int) -> list[str]:
             state, *_, own = path.read_text().rpartition(")")[2].split()[:4]
             found += [path.parent.name] if int(own) == session and state != "Z" else []
     return found
+
+
+ROWS = ("--input", "rows")
+
+
+WAYS = [("--io", "arena"), (*ROWS, "--arena", "caller"), (), ROWS, (*ROWS, "--io", "arena"), ("--arena", "caller")]
+
+
+@pytest.mark.parametrize("words", WAYS if "AIDGE_STRESS" in os.environ else WAYS[:2], ids=str)
+def test_the_smallest_firmware_owns_what_the_options_leave_to_it_and_no_more(words, tmp_path):
+    (tmp_path / "rows.onnx").write_bytes(chain(2))
+    line = [str(tmp_path / "rows.onnx"), "--board", "stm32f401", *words]
+    found = evaluate(read_question(verb_parser("plan").parse_args(line), build=True))
+    row_bytes = SIDE if ROWS[0] in words else 0
+    io_bytes = 0 if "arena" in words and "caller" not in words else found.io_bytes
+    beside = found.ram_bytes - 4096 - found.arena_bytes - io_bytes - row_bytes
+    assert found.verdict == FITS and 0 <= beside < 128, (found, beside)
+    assert found.stack_bytes is not None
+
+
+def test_the_smallest_firmware_takes_rows_in_and_out_by_turns(tmp_path):
+    (tmp_path / "rows.onnx").write_bytes(image_filter())
+    line = [str(tmp_path / "rows.onnx"), "--board", "stm32f401", *ROWS, "--output", "rows"]
+    found = evaluate(read_question(verb_parser("plan").parse_args(line), build=True))
+    assert found.verdict == FITS and found.by_rows and found.io_bytes == 0
+    assert found.ram_bytes - 4096 - found.arena_bytes < 256 and found.stack_bytes

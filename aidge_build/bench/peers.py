@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aidge_build.bench.figures import Figures
+from aidge_build.cores import all_cores, find_core, list_cores
 from aidge_build.reading import read_json
 
-# Code for these cores is that for the Cortex-M4, on which the others were counted.
-_SAME_CODE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4", "cortex-m33+nodsp": "cortex-m3"}
+_PUBLISHED, _FLOAT = "published_cycles_", "onnx2c_float32_instructions_per_mac_"  # of a core, whose name follows
 
 
 @dataclass(frozen=True)
@@ -24,30 +24,32 @@ class Peers:
         """`figure` of the interpreter on this model ("instructions", "arena_bytes", ...); it was counted for int8 only."""
         if entry.data != "int8":
             return None
-        core = _SAME_CODE.get(entry.cpu, entry.cpu)
-        found = self.data.get("tflm_cmsis_nn", {}).get(figure, {}).get(core, {}).get(entry.model)
-        return self._plain_c(entry.model, core) if found is None and figure == "instructions" else found
+        cores = self.data.get("tflm_cmsis_nn", {}).get(figure, {})
+        found = cores.get(_with_the_same_code(entry.cpu, cores), {}).get(entry.model)
+        return self._plain_c(entry.model, entry.cpu) if found is None and figure == "instructions" else found
 
-    def _plain_c(self, model: str, core: str) -> int | None:
+    def _plain_c(self, model: str, cpu: str) -> int | None:
         """Instructions of CMSIS-NN's kernels without an interpreter, where those were counted: `cmsis_nn_plain_c_<model>_...`."""
         for name, cores in sorted(self.data.items()):
             group = name.removeprefix("cmsis_nn_plain_c_").removesuffix("_instructions")
             if group != name and model.startswith(group):
-                return cores.get(core)
+                return cores.get(_with_the_same_code(cpu, cores))
         return None
 
     def published_cycles(self, entry: Figures) -> int | None:
-        """The fewest that anybody has published for a Cortex-M4 with this int8 model."""
-        if entry.data != "int8" or entry.cpu != "cortex-m4":
+        """The fewest that anybody has published for this core with this int8 model."""
+        if entry.data != "int8":
             return None
-        published = self.data.get("published_cycles_cortex_m4", {}).values()
+        published = self.data.get(_PUBLISHED + _word(entry.cpu), {}).values()
         return min((found[entry.model] for found in published if entry.model in found), default=None)
 
     def float_per_mac(self, entry: Figures) -> float | None:
         """Another generator's float32 C, in instructions per multiply-accumulate on a model of this kind."""
-        if entry.data != "float" or _SAME_CODE.get(entry.cpu, entry.cpu) != "cortex-m4":
+        if entry.data != "float":
             return None
-        found = self.data.get("onnx2c_float32_instructions_per_mac_cortex_m4", {})
+        cores = {name.removeprefix(_FLOAT) for name in self.data if name.startswith(_FLOAT)}
+        cores = {name for name in list_cores() if _word(name) in cores}
+        found = self.data.get(_FLOAT + _word(_with_the_same_code(entry.cpu, cores)), {})
         return next(
             (number for name, number in sorted(found.items()) if entry.model.startswith(name.removesuffix("_like"))), None
         )
@@ -59,6 +61,21 @@ class Peers:
             return other / entry.instructions
         per_mac = self.float_per_mac(entry)
         return per_mac / entry.per_mac if per_mac is not None else None
+
+
+def _word(cpu: str) -> str:
+    """As the keys of the file have the name of a core."""
+    return cpu.replace("-", "_")
+
+
+def _with_the_same_code(cpu: str, counted: Container[str]) -> str:
+    """The core, or one of those on which the others were counted that runs the same code: with the same instructions but for an
+    FPU, which is said apart."""
+    core = find_core(cpu)
+    if cpu in counted or core is None:
+        return cpu
+    same = (other.name for other in all_cores() if other.features_with() == core.features_with() and other.name in counted)
+    return next(same, cpu)
 
 
 def read_peers(path: Path | None) -> Peers:

@@ -93,6 +93,24 @@ def test_cores_without_an_interpreter_are_compared_with_the_kernels_alone():
     assert peers.instruction_ratio(figures("cortex-m3")) == 4
 
 
+def test_a_core_is_compared_with_one_that_runs_the_same_code():
+    peers = Peers(
+        {
+            "tflm_cmsis_nn": {"instructions": {"cortex-m4": {"kws_dscnn": 40}, "cortex-m7": {"other": 1}}},
+            "published_cycles_cortex_m4": {"a": {"kws_dscnn": 70}, "b": {"kws_dscnn": 60}, "c": {"other": 5}},
+            "onnx2c_float32_instructions_per_mac_cortex_m4": {"kws_dscnn_like": 9.5},
+        }
+    )
+    cores = ("cortex-m4", "cortex-m33", "cortex-m3", "cortex-m33+nodsp", "cortex-m55", "host")
+    assert [peers.counted("instructions", figures(cpu)) for cpu in cores] == [40, 40, None, None, None, None]
+    assert peers.counted("instructions", figures("cortex-m7")) is None  # it was counted itself, on another model
+    assert [peers.published_cycles(figures(cpu)) for cpu in ("cortex-m4", "cortex-m7")] == [60, None]
+    assert [peers.float_per_mac(figures(cpu, data="float")) for cpu in cores] == [9.5, 9.5, None, None, None, None]
+    assert (
+        peers.float_per_mac(figures("cortex-m4")) is None and peers.published_cycles(figures("cortex-m4", data="float")) is None
+    )
+
+
 def test_a_core_without_its_fpu_says_so():
     assert [figures("cortex-m4", has_fpu=has).core for has in (True, False)] == ["cortex-m4", "cortex-m4 without FPU"]
 

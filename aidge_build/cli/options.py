@@ -10,7 +10,7 @@ from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.options import TABLE, Option
-from aidge_build.options.table import CMAKE, SCONS
+from aidge_build.options.option import CMAKE, SCONS
 from aidge_build.options.texts import CMAKE_OPTIONS, PAGE, SCONS_TOOL, cmake_options, page, with_scons_region
 from aidge_build.output import write_files
 

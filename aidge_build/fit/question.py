@@ -17,7 +17,7 @@ from aidge_build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, load, read_
 from aidge_build.installed import board_folder
 from aidge_build.options import MODEL, QUANTIZATION
 from aidge_build.options.arguments import from_words, words_of
-from aidge_build.options.table import Option
+from aidge_build.options.option import Option
 from aidge_build.reading import read_regular
 
 _MODEL_FOLDER = "model"

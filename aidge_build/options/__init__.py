@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The one table of options, and what is written from it: arguments of the verbs, names in SCons and CMake, the page."""
 
+from aidge_build.options.accuracy import ACCURACY, LIMITS
 from aidge_build.options.arguments import add_options, from_words, with_given, words_of
-from aidge_build.options.table import (
-    ACCURACY,
-    BOARD_PATH,
-    BUDGET,
-    CHECK,
-    FILES,
-    LIMITS,
-    MODEL,
-    QUANTIZATION,
-    TABLE,
-    Group,
-    Option,
-    options_named,
-)
+from aidge_build.options.option import Group, Option, options_named
+from aidge_build.options.table import BOARD_PATH, BUDGET, CHECK, FILES, MODEL, QUANTIZATION, TABLE
 
 __all__ = [
     "ACCURACY",

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from aidge_build.options.table import Option
+from aidge_build.options.option import Option
 
 _TYPES = {"folders": Path, "number": int, "decimal": float}
 

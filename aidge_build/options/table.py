@@ -7,70 +7,10 @@ rewrites the texts that other languages read. What it does is a matter of `input
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
-SCONS, CMAKE = "SCons", "CMake"
-
-# What a front end does with a value before `aidge-build` gets it:
-#   word       handed on as it is
-#   list       several words, joined by commas
-#   pairs      several NAME=VALUE (a dict in SCons), each an option of its own
-#   file       a path, from the folder of the user's SConscript or CMakeLists.txt
-#   folders    several paths, each an option of its own
-#   checkouts  several LIB=FOLDER (a dict in SCons), each an option of its own
-#   number     a whole number
-#   decimal    a number that need not be whole
-#   target     the core: where nobody names one, the front end reads it from the compiler's flags
-#   place      name and folder of what is made: each front end has its own way to say it
-Kind = Literal["word", "list", "pairs", "file", "folders", "checkouts", "number", "decimal", "target", "place"]
-SEVERAL = ("list", "pairs", "folders", "checkouts")
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option. `name` is that of the command line without its dashes."""
-
-    name: str
-    meaning: str
-    kind: Kind = "word"
-    values: tuple[str, ...] = ()  # the only ones that are valid; () means any
-    default: str = ""  # as the command line has it; "" where the meaning says what happens
-    metavar: str = ""
-    scons: str = ""  # where it is not `name` with underscores
-    cmake: str = ""  # where it is not `name` in capitals with underscores
-    instead: dict[str, str] = field(default_factory=dict)  # a front end without this option: what to do there
-    required: bool = False  # on the command line
-    alternatives: str = ""  # of the options with the same word here only one may be given
-
-    @property
-    def argument(self) -> str:
-        """Where argparse keeps the value."""
-        return self.name.replace("-", "_")
-
-    def name_in(self, front_end: str) -> str:
-        """What a call in SCons or CMake calls it; "" where it has none."""
-        if front_end in self.instead:
-            return ""
-        own = self.scons if front_end == SCONS else self.cmake
-        return own or (self.argument if front_end == SCONS else self.argument.upper())
-
-    @property
-    def repeated(self) -> bool:
-        """Whether the command line takes it several times."""
-        return self.kind in ("pairs", "folders", "checkouts")
-
-
-@dataclass(frozen=True)
-class Group:
-    """Options of one call."""
-
-    title: str
-    verbs: str  # for the page
-    scons: str
-    cmake: str
-    options: tuple[Option, ...]
-
+from aidge_build.options.accuracy import ACCURACY
+from aidge_build.options.option import CMAKE, SCONS, Group, Option
 
 BOARD_PATH = Option("board-path", "a folder with boards of your own, whose data and C you trust", "folders", metavar="DIR")
 
@@ -366,56 +306,6 @@ BUDGET = Group(
         ),
     ),
 )
-ACCURACY = Group(
-    "Accuracy",
-    "accuracy",
-    'env.AidgeAccuracy(app_or_model, "test.npz", ...)',
-    "aidge_accuracy(kws LABELS test.npz ...)",
-    (
-        Option(
-            "labels",
-            "samples with class numbers (`labels`) or real values (`targets`), as docs/accuracy.md says",
-            "file",
-            metavar="F.npz",
-            instead={SCONS: "the second argument"},
-            required=True,
-        ),
-        Option(
-            "float",
-            "the model before quantization: measured, too, and compared with (with --quantize: the model itself)",
-            "file",
-            metavar="F.onnx",
-        ),
-        Option(
-            "calibration",
-            "the samples that quantization saw: those that are measured, too, are counted (with --quantize: its own)",
-            "file",
-            metavar="F.npz",
-        ),
-        Option(
-            "task",
-            "what the outputs are for; auto: docs/accuracy.md says how that is seen",
-            values=("auto", "classes", "scores", "anomaly", "regression"),
-            default="auto",
-        ),
-        Option("labelled-output", "the output that labels are about (default: the first)", metavar="NAME"),
-        Option(
-            "elf",
-            "a linked program with the model: its own code is called, on boards that Unicorn emulates",
-            "file",
-            metavar="ELF",
-            instead={CMAKE: "a target of your own that calls `aidge-build accuracy --elf`"},
-        ),
-        Option("samples", "only the first N samples", "number", metavar="N"),
-        Option("min-top1", "fail when a smaller part of the answers is right, e.g. 0.97", "decimal", metavar="SHARE"),
-        Option("max-loss", "fail when top-1 is further below that of --float, e.g. 0.005", "decimal", metavar="SHARE"),
-        Option("min-auc", "fail when the area under the ROC curve is smaller", "decimal", metavar="AREA"),
-        Option("max-mae", "fail when the mean absolute error of an output is larger", "decimal", metavar="ERROR"),
-        Option("max-rmse", "fail when the root of an output's mean squared error is larger", "decimal", metavar="ERROR"),
-        Option("min-r2", "fail when less of an output's variance is explained", "decimal", metavar="SHARE"),
-    ),
-)
-LIMITS = ("min-top1", "max-loss", "min-auc", "max-mae", "max-rmse", "min-r2")
 TABLE = (MODEL, CHECK, BUDGET, ACCURACY)
 
 
@@ -476,9 +366,3 @@ VARIABLES = (
         "the cross compiler has the C library, and links ([builds.md](builds.md#other-compilers))",
     ),
 )
-
-
-def options_named(group: Group, *names: str) -> tuple[Option, ...]:
-    """These options of a group; KeyError for one that it lacks."""
-    by_name = {option.name: option for option in group.options}
-    return tuple(by_name[name] for name in names)

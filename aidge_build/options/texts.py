@@ -4,20 +4,9 @@
 from __future__ import annotations
 
 from aidge_build.errors import AidgeError
-from aidge_build.options.table import (
-    ACCURACY,
-    BUDGET,
-    CHECK,
-    CMAKE,
-    FILES,
-    MODEL,
-    SCONS,
-    SEVERAL,
-    TABLE,
-    VARIABLES,
-    Group,
-    Option,
-)
+from aidge_build.options.accuracy import ACCURACY
+from aidge_build.options.option import CMAKE, SCONS, SEVERAL, Group, Option
+from aidge_build.options.table import BUDGET, CHECK, FILES, MODEL, TABLE, VARIABLES
 
 COMMAND = "aidge-build options --update ."
 SCONS_TOOL, CMAKE_OPTIONS, PAGE = (

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import re
 
-from aidge_build.options.table import CMAKE, SCONS, TABLE, Option
+from aidge_build.options.option import CMAKE, SCONS, Option
+from aidge_build.options.table import TABLE
 
 FRONT_END = "AIDGE_FRONT_END"  # set by the SCons tool and the CMake package
 _OPTIONS = {option.name: option for group in TABLE for option in group.options}

@@ -13,7 +13,7 @@ import pytest
 from aidge_build.inputs import add_model_arguments
 from aidge_build.installed import cmake_folder
 from aidge_build.options import MODEL, Option
-from aidge_build.options.table import CMAKE, SCONS
+from aidge_build.options.option import CMAKE, SCONS
 from tests.build.conftest import STUB, Project
 
 OPTIONS = tuple(option for option in MODEL.options if option.name != "board")  # the core is named instead

@@ -17,7 +17,8 @@ from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments
 from aidge_build.option_values import scheme_of
 from aidge_build.options import FILES, MODEL, QUANTIZATION, TABLE, add_options
-from aidge_build.options.table import CMAKE, SCONS, VARIABLES, Option
+from aidge_build.options.option import CMAKE, SCONS, Option
+from aidge_build.options.table import VARIABLES
 from aidge_build.options.texts import SCONS_TOOL, with_scons_region
 from aidge_build.program import Options
 from aidge_build.quantization import Scheme

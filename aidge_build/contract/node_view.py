@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What a plug-in sees of a node, and of a band of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.base import Band
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """What a plug-in sees of a node: the node and its tensors (None for an optional input that is not given).
+
+    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named), `symbols`
+    are those of all layers by the node's name. `objective` is the build's --optimize: a kernel may unroll more for "speed", and
+    share code between layers for "size"; `features` are those of the core. `in_mem_info` says where each input lies (None:
+    outside of the arena), once that is known. `layer` is given where the node is a band: some rows of that layer (`band`).
+    `any_weights`: the weights may be replaced in the field, and the code is to be the same for all that a kernel can help.
+    """
+
+    node: Node
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    graph: GraphView | None = None
+    symbol: str = ""
+    objective: str = "balanced"
+    features: frozenset[str] = frozenset()
+    symbols: Mapping[str, str] = field(default_factory=dict, compare=False)
+    in_mem_info: tuple[MemInfo | None, ...] = ()
+    layer: BandedLayer | None = None
+    any_weights: bool = False
+
+    @classmethod
+    def of(cls, view: GraphView, node: Node) -> NodeView:
+        """The node as it stands in this graph."""
+        return cls(node, view.input_tensors(node), view.output_tensors(node), view)
+
+    @property
+    def operator(self):
+        """The node's operator with its attributes."""
+        return self.node.operator
+
+    @property
+    def multiply_accumulates(self) -> int:
+        """How many the node computes."""
+        return self.operator.multiply_accumulates(self.inputs, self.outputs)
+
+    def band(self, first: int, last: int, rows: int, fewest: int = 1) -> NodeView | None:
+        """The rows `[first, last)` of the outputs as a node of their own, where the largest band has `rows` and the smallest has
+        `fewest` or more; None where the operator cannot be computed row by row."""
+        band = self.operator.band(self.inputs, self.outputs, first, last)
+        return None if band is None else self.of_band(band, (first, last), rows, fewest)
+
+    def of_band(self, band: Band, written: tuple[int, int] | None, rows: int, fewest: int = 1) -> NodeView:
+        """The node of this band, which writes the rows `written` of the outputs (None: all of them)."""
+        return replace(
+            self,
+            node=self.node.with_(operator=band.operator),
+            inputs=tuple(some_rows(tensor, read) for tensor, read in zip(self.inputs, band.reads, strict=True)),
+            outputs=tuple(some_rows(tensor, written) for tensor in self.outputs),
+            layer=BandedLayer(self, rows, fewest),
+        )
+
+
+@dataclass(frozen=True)
+class BandedLayer:
+    """A layer that is computed band by band: the whole of it, and how many rows of the outputs the largest band and at least
+    every band has.
+
+    The calls of all its bands are one C function with other structs and literals. So functions, texts and constants follow from
+    this, and never from the rows and the vertical pads of the band itself.
+    """
+
+    whole: NodeView
+    rows: int
+    fewest: int = 1
+
+
+def some_rows(tensor: Tensor | None, rows: tuple[int, int] | None) -> Tensor | None:
+    """The rows `[first, last)` of a tensor, positions on axis 2, as a tensor; all of it with None."""
+    if tensor is None or rows is None:
+        return tensor
+    first, last = rows
+    data = None if tensor.data is None else tensor.data[:, :, first:last]
+    return tensor.with_(dims=(*tensor.dims[:2], last - first, *tensor.dims[3:]), data=data)

@@ -9,14 +9,15 @@ from pathlib import Path
 
 from aidge_build.bench.figures import Figures
 from aidge_build.boards import Board
-from aidge_build.elf import Claim, read_image
+from aidge_build.elf import Claim, read_disassembly, read_image, stack_use
 from aidge_build.emulate import RunResult, Stops
 from aidge_build.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.probe.measure import WHERE, beside, observe
 from aidge_build.probe.server import Probe, probe_of
 from aidge_build.probe.session import on_board
 from aidge_build.terminal import print_notes
+from aidge_build.toolchain import disassemble
 
 _SECONDS = 10.0
 _LEAST_SECONDS, _MOST_SECONDS = 0.01, 3600.0
@@ -87,23 +88,38 @@ def observed(
         run_symbol=f"{claim.model}_run",
         layer_symbols=claim.layers,
         instruction_limit=INSTRUCTION_LIMIT,
+        watched_symbols=tuple(part.symbol for part in claim.arenas),
     )
     with on_board(program, probe, claim.buffers) as session:
-        found = observe(session, stops.inferences or _INFERENCES)
-    return beside(
-        found, _emulated(board, lambda: emulate(program.run_symbol, Stops(found.runs or 1, instructions=_MOST_EMULATED)))
-    )
+        found = observe(session, stops.inferences or _INFERENCES, _stack_bound(program, elf))
+    same = Stops(found.runs or 1, instructions=_MOST_EMULATED)
+    return beside(found, _emulated(board, lambda: emulate(program.run_symbol, same), found.runs))
 
 
-def _emulated(board: Board, emulate: Callable[[], RunResult]) -> RunResult | None:
+def _stack_bound(program: Program, elf: Path) -> int | None:
+    """What N_run may use of the stack; None where nobody can prove it here."""
+    try:
+        use = stack_use(program.image, read_disassembly(disassemble(elf, program.board.core)), (program.run_symbol,))
+    except MissingTool:
+        return None
+    return use.runs[program.run_symbol].bytes if program.run_symbol in use.runs else None
+
+
+def _emulated(board: Board, emulate: Callable[[], RunResult], runs: int | None) -> RunResult | None:
     """What the emulator counts; None where there is none, or where it lacks what the firmware uses of the chip."""
-    if board.emulator is None:
+    if board.emulator is None or not runs:
         return None
     try:
-        return emulate()
-    except AidgeError as reason:
-        print_notes([f"instructions are not counted: {reason.what}"])
-        return None
+        found = emulate()
+    except AidgeError as error:
+        reason = error.what
+    else:
+        if found.runs == runs:
+            return found
+        at = f", it is at {found.ended_at}" if found.ended_at else ""
+        reason = f"the emulator does not come to inference {runs:,}{at}"
+    print_notes([f"instructions are not counted: {reason}"])
+    return None
 
 
 def is_measured(result: RunResult) -> bool:

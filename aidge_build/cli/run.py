@@ -176,6 +176,7 @@ def _outcome(
             for layer in result.layers
         ],
         **measured_json(result),
+        **({"inference_stack_bytes": result.inference_stack_bytes} if is_measured(result) else {}),
         "outputs_sha256": outputs,
         "stack_high_water_bytes": result.stack_high_water_bytes,
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,
@@ -197,6 +198,12 @@ def _printed(stdout: str) -> list[str]:
 def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:
     """What a run touched of what the plan and the linker reserved."""
     parts = [] if result.stack_high_water_bytes is None else [f"stack {result.stack_high_water_bytes:,} B used"]
+    if result.inference_stack_bytes is not None:
+        parts.append(
+            f"{result.inference_stack_bytes:,} B of it by an inference"
+            if parts
+            else f"stack {result.inference_stack_bytes:,} B used by an inference"
+        )
     if result.written_bytes is not None and len(claims) == 1:
         parts.append(f"arena {result.written_bytes:,} of {claims[0].arena_bytes:,} B written")
     return [", ".join(parts)] if parts else []

@@ -107,7 +107,7 @@ class RunResult:
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
     bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `flash_lines` are
     those of all runs. `pieces` are the functions whose calls together are a run, where it is not one call of the run symbol.
-    `measured` is what a board said over a debug probe.
+    `measured` is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there.
     A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
     returned: the shortest took `fewest` instructions, the longest `most`.
     """
@@ -127,6 +127,7 @@ class RunResult:
     steps: Steps | None = None
     pieces: tuple[str, ...] = ()
     measured: MeasuredCycles | None = None
+    inference_stack_bytes: int | None = None
     ended: End = End.EXIT
     ended_at: str = ""
     fewest: int | None = None

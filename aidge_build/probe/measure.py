@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from aidge_build.emulate.program import End, LayerCount, MeasuredCycles, RunResult
 from aidge_build.probe.cycles import Counter, NoCounter, counter_of
-from aidge_build.probe.session import Session
+from aidge_build.probe.session import PAINT, Session
 from aidge_build.probe.target import LINK, Ended
 
 WHERE = "probe"  # what a result says instead of an emulator
+_COLOURS = (PAINT, PAINT ^ 0xFF)
 _LONG_INSTRUCTION = 0x1D  # the first five bits of a Thumb instruction of 32 bits are this or more
 
 
@@ -115,8 +116,9 @@ class Measuring:
         return found
 
 
-def observe(session: Session, count: int) -> RunResult:
-    """Measures the next `count` inferences that the program makes by itself, fewer where it ends."""
+def observe(session: Session, count: int, stack_bound: int | None = None) -> RunResult:
+    """Measures the next `count` inferences that the program makes by itself, fewer where it ends; and, by repeating the last one,
+    its layers, the bytes of the watched variables that it writes, and what it uses of the `stack_bound` bytes that N_run may."""
     measuring, runs, exit_code = Measuring(session), 0, None
     try:
         try:
@@ -127,9 +129,50 @@ def observe(session: Session, count: int) -> RunResult:
                 runs += 1
         except Ended as end:
             exit_code = end.code
-        return run_result(session, measuring.result(), runs, exit_code)
+        mark = session.stack_used()
+        found = run_result(session, measuring.result(), runs, exit_code)
+        if not runs or session.target.is_lost:
+            return found
+        return replace(
+            found,
+            stack_high_water_bytes=mark,
+            written_bytes=_written_bytes(session),
+            inference_stack_bytes=None if stack_bound is None else _own_stack(session, stack_bound),
+        )
     finally:
         measuring.close()
+
+
+def _written_bytes(session: Session) -> int | None:
+    """How many bytes of the watched variables an inference writes: those that are not what they were painted with, in either of
+    two colours. A model writes before it reads, so that nothing of the colours comes back."""
+    symbols = session.program.watched()
+    if not symbols:
+        return None
+    written = [bytearray(symbol.size_bytes) for symbol in symbols]
+    for colour in _COLOURS:
+        session.again()
+        for symbol in symbols:
+            session.target.write(symbol.address, bytes([colour]) * symbol.size_bytes)
+        session.finish()
+        for symbol, marks in zip(symbols, written, strict=True):
+            for index, value in enumerate(session.target.read(symbol.address, symbol.size_bytes)):
+                marks[index] |= value != colour
+    return sum(map(sum, written))
+
+
+def _own_stack(session: Session, bound: int) -> int:
+    """What an inference uses of the `bound` bytes below the stack pointer: N_run's own, whatever task calls it."""
+    session.again()
+    low = session.stack_pointer - bound
+    session.target.write(low, bytes([PAINT]) * bound)
+    session.finish()
+    return bound - _painted(session.target.read(low, bound))
+
+
+def _painted(stack: bytes) -> int:
+    """The bytes from the lowest one on that nobody wrote."""
+    return len(stack) - len(stack.lstrip(bytes([PAINT])))
 
 
 def run_result(session: Session, measured: Measured, runs: int, exit_code: int | None = None) -> RunResult:
@@ -160,7 +203,6 @@ def beside(on_board: RunResult, emulated: RunResult | None) -> RunResult:
         run_instructions=emulated.run_instructions,
         run_cycles=emulated.run_cycles,
         flash_lines=emulated.flash_lines,
-        written_bytes=emulated.written_bytes,
         steps=emulated.steps,
         layers=tuple(replace(layer, cycles_measured=measured.get(layer.symbol)) for layer in emulated.layers),
     )

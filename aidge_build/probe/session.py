@@ -79,6 +79,11 @@ class Session:
         return min(_ARGUMENT_BYTES, ends[0] - stack) if ends else 4 * 4
 
     @property
+    def stack_pointer(self) -> int:
+        """That of the inference at hand, when it is entered."""
+        return self._entered().registers[STACK_POINTER]
+
+    @property
     def returns_to(self) -> int:
         """Where the inference at hand returns."""
         return self._entered().returns_to

@@ -13,7 +13,7 @@ import unicorn
 
 from aidge_build.boards import load_board
 from aidge_build.elf import read_image
-from aidge_build.emulate import RunResult
+from aidge_build.emulate import RunResult, run_program
 from aidge_build.emulate.program import Program
 from aidge_build.emulate.unicorn_machine import Machine
 from aidge_build.probe.measure import observe
@@ -170,9 +170,17 @@ def test_flash_is_written_by_whole_blocks_and_only_where_it_differs(elf):
 
 
 def test_the_stack_is_painted_and_its_mark_is_that_of_the_emulator(elf, tmp_path):
-    from aidge_build.emulate import run_program
-
-    emulated = run_program(elf, load_board(BOARD), work_folder=tmp_path)
+    emulated = run_program(elf, load_board(BOARD), work_folder=tmp_path, run_symbol="kws_run", watched_symbols=["kws_arena"])
     result, _ = observed(elf, Behaviour())
     assert result.stack_high_water_bytes == emulated.stack_high_water_bytes > 0
     assert result.stdout == emulated.stdout
+    # It adds 1 and takes 1 away again, but of each fourth byte: those that hold what they held are not seen to be written.
+    assert (result.written_bytes, emulated.written_bytes) == (16, 64)
+
+
+def test_what_an_inference_uses_of_the_stack_is_seen_wherever_the_stack_lies(elf):
+    program = Program(read_image(elf), load_board(BOARD), elf.parent, ("app",), True, "kws_run", (), 1 << 40)
+    with probed(elf, BOARD) as (where, _):
+        with on_board(program, probe_of(where, 5), ()) as session:
+            wide, narrow = (observe(session, 1, bound).inference_stack_bytes for bound in (256, 8))
+    assert 16 <= wide < 44 and narrow == 8  # main has the rest of the 44 B, and no more is looked at than is painted

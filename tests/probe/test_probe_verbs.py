@@ -102,6 +102,9 @@ def test_a_run_on_a_board_says_cycles_and_report_shows_them(project):
     whole = int(re.search(line, done.stdout)[1].replace(",", ""))
     stored = json.loads(out.read_text())
     compared("run", stored)
+    (bound,) = aidge_build("check", app, "--board", BOARD, "--json").json["models"]
+    assert 0 < stored["inference_stack_bytes"] <= bound["stack_bound_bytes"]
+    assert stored["arena_written_bytes"] == stored["arena_bytes"] > 0 and stored["run_instructions"] > 0
     assert stored["cycles_measured"]["per_run"] == [whole] * 3
     reported = aidge_build("report", app, "--board", BOARD, "--counts", out, "--json")
     assert reported.exit_code == 0, reported.stderr

@@ -17,10 +17,8 @@ _SECONDS = 20.0
 @contextlib.contextmanager
 def qemu_server(board_name: str) -> Iterator[str]:
     """The address of the server."""
-    board = load_board(board_name)
-    port = _free_port()
-    command = [board.core.qemu, "-M", board.emulator.machine, "-nographic", "-monitor", "none", "-serial", "null", "-semihosting"]
-    process = subprocess.Popen([*command, "-S", "-gdb", f"tcp:127.0.0.1:{port}"], stdin=subprocess.DEVNULL)
+    port = free_port()
+    process = subprocess.Popen(qemu_command(board_name, port), stdin=subprocess.DEVNULL)
     try:
         _wait(port)
         yield f"127.0.0.1:{port}"
@@ -29,7 +27,15 @@ def qemu_server(board_name: str) -> Iterator[str]:
         process.wait()
 
 
-def _free_port() -> int:
+def qemu_command(board_name: str, port: int) -> list[str]:
+    """What serves the board at a port."""
+    board = load_board(board_name)
+    command = [board.core.qemu, "-M", board.emulator.machine, "-nographic", "-monitor", "none", "-serial", "null", "-semihosting"]
+    return [*command, "-S", "-gdb", f"tcp:127.0.0.1:{port}"]
+
+
+def free_port() -> int:
+    """One that nobody listens at."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return listening.getsockname()[1]
 

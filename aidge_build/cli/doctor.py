@@ -16,6 +16,7 @@ from aidge_build import machine
 from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_MISSING
+from aidge_build.toolchain.runners import installed_servers
 from aidge_build.version import VERSION
 
 SUMMARY = "list the versions of everything, and what this machine lacks"
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     packages = [_package_entry(*requirement) for requirement in _requirements()]
     troubled = [entry for entry in (*tools, *packages) if entry.problem]
     line = machine.install_line(missing) if missing else ""
+    servers = installed_servers()
     data = {
         "aidge_build": VERSION,
         "python": platform.python_version(),
@@ -67,17 +69,19 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "packages": [vars(entry) for entry in packages],
         "missing": [entry.name for entry in troubled],
         "install_line": line,
+        "probe_servers": list(servers),
     }
-    return Outcome(_lines(tools, packages, line), data, EXIT_MISSING if troubled else 0)
+    return Outcome(_lines(tools, packages, line, servers), data, EXIT_MISSING if troubled else 0)
 
 
-def _lines(tools: list[Entry], packages: list[Entry], line: str) -> list[str]:
+def _lines(tools: list[Entry], packages: list[Entry], line: str, servers: tuple[str, ...]) -> list[str]:
     entries = [*tools, *packages]
     rows = [
         f"{'aidge_build':18} {VERSION:12} {Path(__file__).resolve().parent.parent}",
         f"{'python':18} {platform.python_version():12} {sys.executable}",
     ]
     rows += [f"{entry.name:18} {entry.version or '-':12} {entry.problem or entry.purpose}" for entry in entries]
+    rows.append(_servers(servers))
     unfit = [entry for entry in entries if entry.problem and entry.version is not None]
     gone = [entry for entry in entries if entry.problem and entry.version is None]
     absent = [entry for entry in entries if entry.version is None and not entry.problem and not entry.purpose.endswith(_TESTS)]
@@ -94,6 +98,13 @@ def _lines(tools: list[Entry], packages: list[Entry], line: str) -> list[str]:
     if not gone and not unfit:
         rows.append("Nothing that every command needs is missing." if absent else "Nothing is missing.")
     return rows
+
+
+def _servers(found: tuple[str, ...]) -> str:
+    """What a board on the desk is reached with."""
+    if not found:
+        return "No server of a debug probe is installed; --probe HOST:PORT takes any that runs (docs/probes.md)."
+    return f"Servers of debug probes: {', '.join(found)} (--probe {found[0]}; docs/probes.md)."
 
 
 def _names(entries: list[Entry]) -> str:

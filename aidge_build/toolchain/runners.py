@@ -77,6 +77,11 @@ def how_to_install(runners: Sequence[Runner]) -> str:
     return ", or ".join(_INSTALL[runner.name] for runner in runners if not runner.copies)
 
 
+def installed_servers() -> tuple[str, ...]:
+    """The runners of this machine that serve gdb for a debug probe."""
+    return tuple(name for name, (executable, _, _) in _RUNNERS.items() if shutil.which(executable))
+
+
 def flash_command(runner: Runner, elf: Path) -> list[str]:
     """The command that puts `elf` on the board."""
     return _RUNNERS[runner.name][1](runner.target, str(elf))

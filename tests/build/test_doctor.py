@@ -92,6 +92,15 @@ def test_a_tool_that_is_too_old_is_listed_with_the_least_version(monkeypatch, ve
     assert (f"Of a version that does not do: cmake {version} (>=3.20)." in done.stdout) == is_old
 
 
+@pytest.mark.parametrize(
+    "found, says", [((), "--probe HOST:PORT takes any that runs"), (("openocd", "pyocd"), "openocd, pyocd (--probe openocd;")]
+)
+def test_servers_of_debug_probes_are_listed(monkeypatch, found, says):
+    monkeypatch.setattr(doctor, "installed_servers", lambda: found)
+    assert says in aidge_build("doctor").stdout
+    assert aidge_build("doctor", "--json").json["probe_servers"] == list(found)
+
+
 def test_a_package_that_is_too_new_is_called_so(monkeypatch):
     with_versions(monkeypatch, scons="4.12.0")
     done = aidge_build("doctor")

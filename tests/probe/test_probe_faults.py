@@ -19,6 +19,7 @@ from aidge_build.probe.server import probe_of
 from aidge_build.probe.session import on_board
 from tests.probe_board import ERASED, Behaviour, ProbedBoard, probed
 from tests.programs import build, model, needs_cross_compiler
+from tests.qemu_server import free_port
 
 pytestmark = needs_cross_compiler
 BOARD = "mps2-an386"
@@ -175,7 +176,7 @@ def test_a_server_that_is_started_and_ends_at_once_says_its_last_words(monkeypat
     monkeypatch.setattr(server, "choose_runner", lambda board, wanted: wanted)
     command = [sys.executable, "-c", "print('probe found'); print('Error: no device found')"]
     monkeypatch.setattr(server, "serve_command", lambda runner: command)
-    monkeypatch.setattr(server, "GDB_PORT", _free_port())
+    monkeypatch.setattr(server, "GDB_PORT", free_port())
     with pytest.raises(MissingTool, match="the server ended: Error: no device found"):
         with server.opened(probe_of("pyocd", 1), load_board(BOARD), print):
             pass
@@ -189,8 +190,3 @@ def test_a_port_that_another_server_has_is_not_shared(monkeypatch):
         with pytest.raises(AidgeError, match="is taken: is a server running already"):
             with server.opened(probe_of("pyocd", 1), load_board(BOARD), print):
                 pass
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]

@@ -7,6 +7,7 @@ Two boards; AIDGE_STRESS=1 takes all.
 from __future__ import annotations
 
 import os
+import socket
 
 import numpy
 import pytest
@@ -17,6 +18,7 @@ from aidge_build.elf import read_image
 from aidge_build.emulate import run_program
 from aidge_build.emulate.program import Program
 from aidge_build.inputs import add_model_arguments, load
+from aidge_build.probe import server
 from aidge_build.probe.measure import observe
 from aidge_build.probe.server import probe_of
 from aidge_build.probe.session import on_board
@@ -25,7 +27,7 @@ from aidge_build.verify.firmware import execute
 from aidge_build.verify.layers import meanings
 from aidge_build.verify.vectors import random_vectors
 from tests.programs import build, model, needs_cross_compiler, needs_qemu
-from tests.qemu_server import qemu_server
+from tests.qemu_server import free_port, qemu_command, qemu_server
 from tests.small_model import small_model
 
 pytestmark = [needs_cross_compiler, needs_qemu]
@@ -66,3 +68,14 @@ def test_the_stack_mark_is_that_of_the_emulator(board_name, tmp_path):
     emulated = run_program(elf, board, work_folder=tmp_path)
     assert result.stack_high_water_bytes == emulated.stack_high_water_bytes > 0
     assert (result.runs, result.measured.why_not) == (2, "not measured: QEMU has no cycles")
+
+
+def test_the_server_of_a_runner_is_started_and_ended(monkeypatch):
+    port = free_port()
+    monkeypatch.setattr(server, "GDB_PORT", port)
+    monkeypatch.setattr(server, "choose_runner", lambda board, wanted: wanted)
+    monkeypatch.setattr(server, "serve_command", lambda runner: qemu_command("mps2-an386", port))
+    with server.opened(probe_of("pyocd", 10), load_board("mps2-an386"), print) as remote:
+        assert remote.ask(b"?").startswith(b"T")
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", port))

@@ -130,7 +130,7 @@ def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
 def _outcome(
     arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]
 ) -> Outcome:
-    lines = _printed(result.stdout)
+    lines = [*_printed(result.stdout), *_said(result)]
     if result.instructions is not None:
         mean = result.instructions_per_run
         within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
@@ -156,6 +156,7 @@ def _outcome(
         "ended_by": result.ended.value,
         "ended_at": result.ended_at,
         "stdout": result.stdout,
+        "channels": dict(result.channels),
         "instructions": result.instructions,
         "models": [claim.model for claim in claims],
         "run_cycles_estimated": result.run_cycles,
@@ -193,6 +194,11 @@ def _printed(stdout: str) -> list[str]:
     """The lines that the program wrote; the terminal of a board knows tabs and both ends of lines."""
     text = stdout.replace("\r\n", "\n").rstrip("\n")
     return text.expandtabs().split("\n") if text else []
+
+
+def _said(result: RunResult) -> list[str]:
+    """What the program said otherwise, each line with its channel."""
+    return [f"{channel}: {line}" for channel, text in result.channels for line in _printed(text)]
 
 
 def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:

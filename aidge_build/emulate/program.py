@@ -109,7 +109,8 @@ class RunResult:
     those of all runs. `pieces` are the functions whose calls together are a run, where it is not one call of the run symbol.
     `measured` is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there.
     A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
-    returned: the shortest took `fewest` instructions, the longest `most`.
+    returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
+    than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU.
     """
 
     exit_code: int | None
@@ -130,6 +131,7 @@ class RunResult:
     inference_stack_bytes: int | None = None
     ended: End = End.EXIT
     ended_at: str = ""
+    channels: tuple[tuple[str, str], ...] = ()
     fewest: int | None = None
     most: int | None = None
 

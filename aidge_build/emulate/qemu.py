@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.emulate.native_code import shared_library
@@ -47,6 +48,7 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
     slots = program.layer_slots()
     counts_calls = program.count and program.board.core.calls
     plugin = shared_library("qemu_plugin", program.work_folder) if counts_calls else None
+    serial = folder / "serial"
     console, counts, progress = folder / "console", folder / "counts", folder / "progress"
     progress.write_bytes(bytes(_PROGRESS.size))
     words = "".join(f",arg={_escape(word)}" for word in program.arguments)
@@ -58,7 +60,7 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         "-monitor",
         "none",
         "-serial",
-        "null",
+        f"file:{serial}",
         "-chardev",
         f"file,id=console,path={_escape(str(console))}",
         "-semihosting-config",
@@ -78,7 +80,8 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
         _raise_on_failure(program, result, stdout, measured)
     elif not program.may_be_stopped:
         raise KeyboardInterrupt
-    return _result(program, slots, measured, stdout, end, result.returncode)
+    said = serial.read_bytes().decode(errors="replace") if serial.is_file() else ""
+    return replace(_result(program, slots, measured, stdout, end, result.returncode), channels=(("uart", said),) if said else ())
 
 
 def _supervised(command: list[str], program: Program, progress: Path) -> tuple[subprocess.CompletedProcess, End]:

@@ -17,11 +17,12 @@ except ImportError as error:
 
 from aidge_build.boards import Region
 from aidge_build.emulate.block_counter import make_counter
+from aidge_build.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
 from aidge_build.emulate.program import End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.emulate.supervision import supervise
 
-_SYSTEM = Region("SYSTEM", 0xE0000000, 0x100000, "ram", ())
+_SYSTEM = Region("SYSTEM", ITM_BASE + ITM_BYTES, 0x100000 - ITM_BYTES, "ram", ())
 _NEVER = 0xFFFFFFFE
 _BREAKPOINT = 7
 _PAGE = 4096
@@ -63,10 +64,13 @@ class Machine:
         for region in board.regions:
             self.map(region)
         self.map(_SYSTEM)
+        self.channels = Channels()
+        self._map_itm()
         self.asleep: dict[Region, int] = {region: 0 for region in board.regions if region.clock}  # with the hook that guards it
         self._map_clocks()
         self._load()
         self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self.read, self.write)
+        self.rtt = Rtt(self.channels, self.read, self.write)
         self.fault = ""
         self.machine.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
@@ -84,6 +88,7 @@ class Machine:
                 self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"]
             )
         entry = self._reset()
+        self._watch_rtt()
         try:
             end = supervise(
                 lambda: self._execute(entry, _NEVER),
@@ -105,9 +110,22 @@ class Machine:
         """What was counted; of the run in which a program was stopped, nothing is."""
         program, code, stdout = self.program, self.semihosting.exit_code, self.semihosting.stdout
         stack = self._stack_high_water()
+        self._drain_rtt()
         if counter is None:
             none = program.layer_counts((), [])
-            return RunResult(code, stdout, None, None, None, none, stack, "unicorn", ended=end, ended_at=self._here(end))
+            return RunResult(
+                code,
+                stdout,
+                None,
+                None,
+                None,
+                none,
+                stack,
+                "unicorn",
+                ended=end,
+                ended_at=self._here(end),
+                channels=self.channels.texts,
+            )
         inside = bool(counter.running) and end is not End.EXIT
         runs = counter.finished_runs if inside else counter.runs
         cycles, lines = (
@@ -134,6 +152,7 @@ class Machine:
             ended_at=self._here(end),
             fewest=counter.fewest if counter.finished_runs else None,
             most=counter.most if counter.finished_runs else None,
+            channels=self.channels.texts,
         )
 
     def _here(self, end: End) -> str:
@@ -204,6 +223,36 @@ class Machine:
         self.memories[region] = memory
         if region.kind == "ram" and region is not _SYSTEM:
             memory[:] = bytes([_PAINT]) * size
+
+    def _map_itm(self) -> None:
+        itm = Itm(self.channels)
+        self.machine.mmio_map(
+            ITM_BASE,
+            ITM_BYTES,
+            lambda machine, offset, size, _: itm.read(offset),
+            None,
+            lambda machine, offset, size, value, _: itm.write(offset, size, value),
+            None,
+        )
+
+    def _watch_rtt(self) -> None:
+        block = control_block(self.program.image)
+        if block is None:
+            return
+        address, size = block
+        self.machine.hook_add(
+            unicorn.UC_HOOK_MEM_WRITE,
+            lambda machine, access, at, width, value, _: self.rtt.written(address, at, value),
+            begin=address,
+            end=address + size - 1,
+        )
+
+    def _drain_rtt(self) -> None:
+        """Where no symbol says where RTT's control block is, it is looked for when the program stopped."""
+        if control_block(self.program.image) is None:
+            memories = [(region.origin, bytes(memory)) for region, memory in self.memories.items() if region.kind == "ram"]
+            for block in control_blocks_in(memories):
+                self.rtt.drain(block)
 
     def _map_clocks(self) -> None:
         """Memories whose clock is off cannot be used before the program sets the bits of their register."""

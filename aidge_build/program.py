@@ -24,6 +24,8 @@ from aidge_build.schedule.order import Order
 from aidge_build.schedule.recording import Recording
 from aidge_build.schedule.stores import NO_STATE, StateMemory
 
+_SIDES = ("input", "output")  # kinds of places that the caller has
+
 
 @dataclass(frozen=True)
 class Options:
@@ -230,6 +232,28 @@ class Program:
         inside = {name for cascade in self.cascades for name in cascade.nodes}
         alone = sum(layer.node.name not in inside for layer in self.layers) - len(self.stores)
         return alone + sum(len(cascade.steps) for cascade in self.cascades) + bool(self.stores)
+
+    @cached_property
+    def moments(self) -> tuple[dict[int, int], dict[int, int]]:
+        """In which layer each input is read last, and each output is written first. The layers of a cascade take turns: each of
+        its inputs is read until its last one, each output is written from its first one on."""
+        numbers = {layer.node.name: number for number, layer in enumerate(self.layers)}
+        together: dict[str, tuple[int, int]] = {}
+        for cascade in self.cascades:
+            inside = [numbers[name] for name in cascade.nodes if name in numbers]
+            together |= dict.fromkeys(cascade.nodes, (min(inside), max(inside)) if inside else (0, 0))
+        given, handed = ({name: place.index for name, place in self.places.items() if place.kind == kind} for kind in _SIDES)
+        read: dict[int, int] = {}
+        written: dict[int, int] = {}
+        for number, layer in enumerate(self.layers):
+            first, last = together.get(layer.node.name, (number, number))
+            for tensor in layer.inputs:
+                if tensor is not None and tensor.name in given:
+                    read[given[tensor.name]] = max(read.get(given[tensor.name], last), last)
+            for tensor in layer.outputs:
+                if tensor.name in handed:
+                    written[handed[tensor.name]] = min(written.get(handed[tensor.name], first), first)
+        return read, written
 
     @cached_property
     def recording(self) -> Recording | None:

@@ -128,7 +128,11 @@ class Library:
 
     def preferred(self, kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
         """No kernel behind one whose spec accepts all that its own accepts; else the library's order, then the name."""
-        return tuple(most_specific_first(kernels, lambda kernel: kernel.spec, self._rank))
+        given = tuple(kernels)
+        key = tuple(map(id, given))  # what is kept holds these kernels: no other one gets such a number
+        if key not in self._ordered:
+            self._ordered[key] = tuple(most_specific_first(given, lambda kernel: kernel.spec, self._rank))
+        return self._ordered[key]
 
     def places(self, kernel: Kernel) -> bool:
         """Whether the library's order names the kernel."""
@@ -137,6 +141,11 @@ class Library:
     def _rank(self, kernel: Kernel) -> tuple:
         place = self.order.index(kernel.name) if kernel.name in self.order else len(self.order)
         return (place, kernel.name, kernel.node_class.__qualname__, str(kernel.spec))
+
+    @cached_property
+    def _ordered(self) -> dict[tuple[int, ...], tuple[Kernel, ...]]:
+        """What `preferred` has answered."""
+        return {}
 
     @cached_property
     def _known(self) -> dict[tuple[str, ...], tuple[Kernel, ...]]:

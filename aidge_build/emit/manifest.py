@@ -6,8 +6,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
+from types import NoneType
 
 from aidge_build.cascade.cascade import Cascade, Line
 from aidge_build.cascade.progress import Progress
@@ -34,17 +35,29 @@ def manifest_text(manifest: dict) -> bytes:
 
 
 def _json(value: object, margin: str = "\n") -> str:
-    """What json.dumps gives with indent=1 and sort_keys=True, in a third of its time: plans of large models are mostly this."""
-    if isinstance(value, str):
-        return encode_basestring_ascii(value)
-    if not isinstance(value, dict | list | tuple):
-        return json.dumps(value)
+    """What json.dumps gives with indent=1 and sort_keys=True, in a quarter of its time: plans of large models are mostly this."""
+    leaf = _LEAVES.get(type(value))
+    if leaf is not None:
+        return leaf(value)
     inner = f"{margin} "
     if isinstance(value, dict):
-        entries = [f"{encode_basestring_ascii(key)}: {_json(value[key], inner)}" for key in sorted(value)]
+        entries = []
+        for key in sorted(value):
+            item = value[key]
+            leaf = _LEAVES.get(type(item))
+            entries.append(f"{encode_basestring_ascii(key)}: {leaf(item) if leaf is not None else _json(item, inner)}")
         return f"{{{inner}{f',{inner}'.join(entries)}{margin}}}" if entries else "{}"
-    entries = [_json(item, inner) for item in value]
-    return f"[{inner}{f',{inner}'.join(entries)}{margin}]" if entries else "[]"
+    if isinstance(value, list | tuple):
+        return f"[{inner}{f',{inner}'.join([_json(item, inner) for item in value])}{margin}]" if value else "[]"
+    return json.dumps(value)
+
+
+_LEAVES: dict[type, Callable[..., str]] = {
+    str: encode_basestring_ascii,
+    int: int.__repr__,
+    bool: {True: "true", False: "false"}.__getitem__,
+    NoneType: {None: "null"}.__getitem__,
+}
 
 
 def manifest_of(

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import combinations
 
 from aidge_build.emit.ports import Port
-from aidge_build.graph.tensor import Tensor
 from aidge_build.program import Program
 
 MOST_PAIRS = 128  # that N_run compares: their number grows with the square of that of inputs and outputs
@@ -28,7 +26,7 @@ def apart(program: Program, ports: tuple[Port, ...]) -> tuple[tuple[Port, Port],
     """
     if not 0 < pairs_of(program, ports) <= MOST_PAIRS:
         return ()
-    read, written = _moments(program)
+    read, written = program.moments
     inputs, outputs = [port for port in ports if port.is_input], [port for port in ports if not port.is_input]
     beside = [
         (before, after)
@@ -67,28 +65,3 @@ def overlap_words(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
     after = dict.fromkeys(other.parameter for _, other in wrong)
     before = {name: [f"`{one.parameter}`" for one, other in wrong if other.parameter == name] for name in after}
     return tuple(f"`{name}` must not overlap {', '.join(others)}." for name, others in before.items())
-
-
-def _moments(program: Program) -> tuple[dict[int, int], dict[int, int]]:
-    """In which layer each input is read last, and each output is written first. The layers of a cascade take turns: each of its
-    inputs is read until its last one, each output is written from its first one on."""
-    numbers = {layer.node.name: number for number, layer in enumerate(program.layers)}
-    together: dict[str, tuple[int, int]] = {}
-    for cascade in program.cascades:
-        inside = [numbers[name] for name in cascade.nodes if name in numbers]
-        together |= dict.fromkeys(cascade.nodes, (min(inside), max(inside)) if inside else (0, 0))
-    read: dict[int, int] = {}
-    written: dict[int, int] = {}
-    for number, layer in enumerate(program.layers):
-        first, last = together.get(layer.node.name, (number, number))
-        for index in _places("input", program, layer.inputs):
-            read[index] = max(read.get(index, last), last)
-        for index in _places("output", program, layer.outputs):
-            written[index] = min(written.get(index, first), first)
-    return read, written
-
-
-def _places(kind: str, program: Program, tensors: Iterable[Tensor | None]) -> list[int]:
-    """Which inputs or outputs hold these tensors."""
-    found = [program.places.get(tensor.name) for tensor in tensors if tensor is not None]
-    return [place.index for place in found if place is not None and place.kind == kind]

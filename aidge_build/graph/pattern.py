@@ -108,11 +108,18 @@ class _Search:
 
     def from_node(self, start: Node) -> Iterator[Found]:
         """All fits whose first path begins at this node, the longest of each alternative first."""
+        if not self._may_begin(start):
+            return
         for last, state in self._path(self.paths[0], 0, None, _State(), start):
             for whole in self._further(1, state):
                 order = tuple(sorted(whole.nodes, key=self.view.position))
                 if last is not None and (not self.closed or self._is_closed(order, last)):
                     yield Found(order, last, dict(whole.anchors))
+
+    def _may_begin(self, start: Node) -> bool:
+        """False where the first node of the pattern is of another type: most nodes of a graph are."""
+        first = self.paths[0][0]
+        return bool(first.alternatives or first.predicate or not first.least) or _has_type(start, first.type)
 
     def _further(self, index: int, state: _State) -> Iterator[_State]:
         if index == len(self.paths):

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 
 from aidge_build.errors import AidgeError
+from aidge_build.sweep.tasks import Task
 
 
 def doubled(number: int) -> bytes:
@@ -47,13 +48,21 @@ def process(_: object) -> bytes:
     return b"%d" % os.getpid()
 
 
-def marks(folder: Path | str, number: int) -> int:
+def marks(folder: Path | str, number: object) -> int:
     """How often `number` was worked on."""
     return len(list(Path(folder).glob(f"{number}-*")))
 
 
-def _mark(folder: str, number: int) -> int:
+def _mark(folder: str, number: object) -> int:
     """How many marks there were before this one."""
     before = marks(folder, number)
     (Path(folder) / f"{number}-{before}-{os.getpid()}").touch()
     return before
+
+
+def killed_at(request: tuple[str, str, Task]) -> bytes:
+    """The work of a task; the process that is the first to be given the task of this key is killed."""
+    folder, key, task = request
+    if _mark(folder, task.key) == 0 and task.key == key:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task.work(task.request)

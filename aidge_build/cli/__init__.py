@@ -37,6 +37,7 @@ VERBS = (
     "run",
     "bench",
     "calibrate",
+    "sweep",
     "report",
     "flash",
     "boards",

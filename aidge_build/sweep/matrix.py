@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from aidge_build.settings import guess
 from aidge_build.sweep.option_sets import CODE, OptionSet, option_sets, words_of_table
 
 _ENDINGS = (".onnx", ".tflite")
-_SHAPE = {"models?": [(str, dict)], "boards?": [str], "goal?": str, "options?": dict, "vary?": dict}
+_SHAPE = {"models?": [(str, dict)], "boards?": [str], "build?": bool, "measure?": bool, "options?": dict, "vary?": dict}
 _MODEL_SHAPE = {
     "file": str,
     "name?": str,
@@ -43,12 +43,14 @@ class SweptModel:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Everything that is combined, each sorted by name; no `boards` stand for all that there are."""
+    """Everything that is combined, each sorted by name; no `boards` stand for all that there are. `build`: programs are linked
+    for each board; `measure`: instructions are counted on emulated cores."""
 
     models: tuple[SweptModel, ...]
     boards: tuple[str, ...]
     sets: tuple[OptionSet, ...]
-    goal: str
+    build: bool = False
+    measure: bool = False
 
     def pairs(self) -> tuple[tuple[SweptModel, OptionSet], ...]:
         """Each model with each of its sets."""
@@ -67,11 +69,8 @@ def read_matrix(path: Path) -> dict:
     return {**settings, "models": models}
 
 
-def matrix_of(settings: Mapping, where: str, goals: Sequence[str]) -> Matrix:
+def matrix_of(settings: Mapping, where: str) -> Matrix:
     """The matrix of such tables: files found, options read, names made; AidgeError says what is wrong where."""
-    goal = settings.get("goal", goals[0])
-    if goal not in goals:
-        raise AidgeError(f"'{goal}' is no goal", where=where, tried=goals, code=CODE, hint=_PAGE)
     models = [model for entry in settings.get("models", ()) for model in _models(entry, where)]
     if not models:
         raise AidgeError("there is no model", where=where, code=CODE, hint="models = ['*.onnx'], or files on the command line")
@@ -79,7 +78,11 @@ def matrix_of(settings: Mapping, where: str, goals: Sequence[str]) -> Matrix:
     sets = option_sets(settings.get("options", {}), settings.get("vary", {}), where)
     _require_distinct([one.name for one in sets], "option sets", where)
     matrix = Matrix(
-        tuple(sorted(models, key=lambda model: model.name)), tuple(sorted(set(settings.get("boards", ())))), sets, goal
+        tuple(sorted(models, key=lambda model: model.name)),
+        tuple(sorted(set(settings.get("boards", ())))),
+        sets,
+        settings.get("build", False),
+        settings.get("measure", False),
     )
     _require_possible(matrix, where)
     return matrix

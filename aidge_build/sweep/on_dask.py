@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -23,7 +23,7 @@ class OnDask:
     def __init__(self, address: str):
         self._address = address
 
-    def answers(self, tasks: Iterable[Task]) -> Iterator[Answer]:
+    def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
         """The scheduler gives tasks of workers that die to others; one that goes away itself ends the sweep."""
         distributed = _package()
         waiting = iter(tasks)
@@ -41,6 +41,9 @@ class OnDask:
                     another = _submitted(client, task)
                     asked[another] = task
                     done.add(another)
+
+    def close(self) -> None:
+        """The cluster goes on."""
 
     @contextlib.contextmanager
     def _connected(self, distributed) -> Iterator[Any]:

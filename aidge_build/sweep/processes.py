@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
 import os
+import pickle
 import signal
+import subprocess
 import sys
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
-from multiprocessing.connection import Connection, wait
+import threading
+from collections import Counter
+from collections.abc import Generator, Iterable
+from queue import Queue
 
 from aidge_build.sweep.tasks import MOST_DEATHS, Answer, Task, killed, performed
 
 _PATIENCE_SECONDS = 5  # for a worker that was told to end
+_COMMAND = f"from {__name__} import serve; serve()"
 
 
 def usable_cores() -> int:
@@ -22,84 +26,98 @@ def usable_cores() -> int:
 
 
 class Processes:
-    """`count` processes, each of which starts with its first task."""
+    """`count` processes at most, each begun when there is work for it: one that dies is followed by another, which is given the
+    same task. They live until `close`."""
 
     def __init__(self, count: int):
         self._count = count
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
 
-    def answers(self, tasks: Iterable[Task]) -> Iterator[Answer]:
-        """A worker that dies is followed by another one, which is given the same task."""
-        waiting = deque(tasks)
+    def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
+        """In the order in which they come. Whoever stops asking ends the processes that are at work."""
+        waiting = list(tasks)[::-1]
         deaths: Counter[str] = Counter()
-        workers = [_Worker() for _ in range(min(self._count, len(waiting)))]
-        busy: dict[Connection, tuple[_Worker, Task]] = {}
+        came: Queue[tuple[_Worker, Task, Answer | None]] = Queue()
         try:
-            while waiting or busy:
-                while waiting and workers:
-                    worker, task = workers.pop(), waiting.popleft()
-                    worker.give(task)
-                    busy[worker.pipe] = worker, task
-                for pipe in wait(list(busy)):
-                    assert isinstance(pipe, Connection)
-                    worker, task = busy.pop(pipe)
-                    answer = worker.answer()
-                    if answer is not None:
-                        workers.append(worker)
-                        yield answer
-                        continue
-                    worker.end()
-                    workers.append(_Worker())
-                    deaths[task.key] += 1
-                    if deaths[task.key] < MOST_DEATHS:
-                        waiting.appendleft(task)
-                    else:
-                        yield killed(task)
-        finally:
-            for worker in (*workers, *(worker for worker, _ in busy.values())):
+            while waiting or self._busy:
+                while waiting and len(self._busy) < self._count:
+                    worker = self._idle.pop() if self._idle else _Worker()
+                    self._busy.add(worker)
+                    worker.work_on(waiting.pop(), came)
+                worker, task, answer = came.get()
+                self._busy.remove(worker)
+                if answer is not None:
+                    self._idle.append(worker)
+                    yield answer
+                    continue
                 worker.end()
+                deaths[task.key] += 1
+                if deaths[task.key] < MOST_DEATHS:
+                    waiting.append(task)
+                else:
+                    yield killed(task)
+        finally:
+            while self._busy:
+                self._busy.pop().end()
+
+    def close(self) -> None:
+        """End all of them."""
+        while self._idle:
+            self._idle.pop().end()
 
 
 class _Worker:
-    """A process and the pipe to it. A new interpreter: what threads of this one hold would be held for ever in a copy."""
+    """A process, which reads tasks and writes answers. It is a new interpreter: a copy of this one would hold what its threads
+    hold now for ever, and one that begins as this one did would begin the whole sweep."""
 
-    def __init__(self):
-        context = multiprocessing.get_context("spawn")
-        self.pipe, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other,), daemon=True)
-        self._process.start()
-        other.close()
+    def __init__(self) -> None:
+        modules = os.pathsep.join(path for path in sys.path if path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _COMMAND],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": modules},
+        )
 
-    def give(self, task: Task) -> None:
-        """The next task; whether the process is still there shows when its answer is read."""
+    def work_on(self, task: Task, came: Queue) -> None:
+        """Has `came` get the answer, or None where the process dies."""
+        threading.Thread(target=lambda: came.put((self, task, self._answer(task))), daemon=True).start()
+
+    def _answer(self, task: Task) -> Answer | None:
+        assert self._process.stdin and self._process.stdout
         try:
-            self.pipe.send(task)
-        except OSError:
-            pass
-
-    def answer(self) -> Answer | None:
-        """What it sent; None where it died."""
-        try:
-            return self.pipe.recv()
-        except (EOFError, OSError):
+            pickle.dump(task, self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
             return None
 
     def end(self) -> None:
         """The process gets the time to take away what it has on disk."""
         self._process.terminate()
-        self._process.join(_PATIENCE_SECONDS)
-        if self._process.is_alive():
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.close()  # type: ignore[union-attr]
+        try:
+            self._process.wait(_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.join()
-        self.pipe.close()
+            self._process.wait()
+        self._process.stdout.close()  # type: ignore[union-attr]
 
 
-def _serve(pipe: Connection) -> None:
-    """Answers tasks until the other end is gone. Ctrl-C reaches all processes of a terminal: the first one decides."""
+def serve() -> None:
+    """Answers tasks of stdin on what stdout was, until the other end is gone; what a task prints goes to stderr.
+
+    Ctrl-C reaches all processes of a terminal: the first one decides what becomes of the others.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    with contextlib.suppress(EOFError, OSError):
         while True:
-            pipe.send(performed(pipe.recv()))
-    except (EOFError, OSError):
-        return
+            pickle.dump(performed(pickle.load(asked)), answers)
+            answers.flush()

@@ -8,14 +8,16 @@ import typing
 from dataclasses import astuple, dataclass
 from typing import Literal
 
-State = Literal["fits", "too large", "refused", "waiting"]
+State = Literal["fits", "too small", "refused", "waiting"]
 
 
 @dataclass(frozen=True)
 class Row:
     """None where something is not known. `task` names the models that are compared with each other; `words` are the options as
-    the command line has them; `reason` says what is too large, or why there is no firmware. `accuracy` is a share or an area,
-    larger is better, and `measure` says of what. `evaluation` is the key of the answer."""
+    the command line has them; `state` is the verdict about the board ("waiting": not answered yet), and `reason` says which
+    memory is too small, or why there is no firmware. `ram_bytes` and `flash_bytes` are those of the smallest firmware, with its
+    stack; errors of predictions are in percent, 0.0 for exact counts. `accuracy` is a share or an area, 1 is best, and `measure`
+    says of what. `evaluation` is the key of the answer."""
 
     model: str
     board: str
@@ -26,10 +28,14 @@ class Row:
     reason: str
     ram_bytes: int | None = None
     arena_bytes: int | None = None
+    io_bytes: int | None = None
     stack_bytes: int | None = None
     flash_bytes: int | None = None
+    constants_bytes: int | None = None
     instructions: int | None = None
+    instructions_error: float | None = None
     milliseconds: float | None = None
+    milliseconds_error: float | None = None
     accuracy: float | None = None
     measure: str | None = None
     evaluation: str | None = None

@@ -51,6 +51,12 @@ class Store:
                     found[key] = value
         return found
 
+    def all_answers(self) -> dict[str, bytes]:
+        """Every answer; AidgeError where one is not what was written."""
+        with self._damage_named():
+            keys = [key for (key,) in self._connection.execute("SELECT key FROM answer ORDER BY key")]
+        return self.answers(keys)
+
     def begin(self, rows: Iterable[Row]) -> None:
         """The matrix: these points and no others, with what is known of them."""
         with self._damage_named(), self._connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -37,17 +37,24 @@ class Answer:
 class Crew(Protocol):
     """Who does the work. Answers come in any order, one for each task; whoever stops asking for them ends the work."""
 
-    def answers(self, tasks: Iterable[Task]) -> Iterator[Answer]:
+    def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
         """All answers; AidgeError where no worker is left."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more is asked."""
         ...
 
 
 class Alone:
     """This process does the work."""
 
-    def answers(self, tasks: Iterable[Task]) -> Iterator[Answer]:
+    def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
         """One after another."""
-        return map(performed, tasks)
+        yield from map(performed, tasks)
+
+    def close(self) -> None:
+        """This process goes on."""
 
 
 def performed(task: Task) -> Answer:
@@ -61,9 +68,13 @@ def performed(task: Task) -> Answer:
         return Answer(task.key, None, found)
 
 
+class WorkerDied(MissingTool):
+    """What is missing for one task: others may be answered."""
+
+
 def killed(task: Task) -> Answer:
     """For a task at which one worker after the other died."""
-    error = MissingTool(
+    error = WorkerDied(
         "every worker that tried it died",
         where=task.title,
         code="SWEEP",

@@ -79,6 +79,7 @@ def folder(tmp_path_factory) -> Path:
     (made / "library").mkdir()
     (made / "front.toml").write_text(f"[{json.dumps(EVIL)}]\n")
     (made / "library" / "library.toml").write_text(f'name = "mine"\ndescription = {json.dumps(EVIL)}\n')
+    (made / "evil.toml").write_text(f"options = {{ {json.dumps(TEXT)} = {{}} }}\n")
     (made / "foreign").mkdir()
     (made / "foreign" / "CMakeLists.txt").write_text(f"add_executable(app{EVIL} main.c)")
     (made / "boards").mkdir()
@@ -149,6 +150,10 @@ LOOKED_AT: dict[str, list[tuple]] = {
     "calibrate": [
         ("m.onnx", "--board", "evil", "--board-path", "boards", "--probe", ":1"),
         ("m.onnx", "--board", EVIL, "--probe", EVIL),
+    ],
+    "sweep": [
+        ("m.onnx", "evil.toml", "--boards", "stm32f4", "--jobs", "1", "--html", "page.html"),
+        ("nan.onnx", "--vary", f"lib={EVIL}"),
     ],
     "report": [
         ("app.elf", *MEMORIES, "--plan", "out/m.plan.json", "--html", "page.html"),

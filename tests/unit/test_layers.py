@@ -62,6 +62,7 @@ ONLY_IMPORTER = {
     "unicorn": "emulate",
     "devicetree": "devices",
     "distributed": "sweep.on_dask",
+    "sqlite3": "sweep.store",
     "rich": "terminal",
 }
 

@@ -10,8 +10,6 @@ import pytest
 from aidge_build.errors import AidgeError
 from aidge_build.sweep.matrix import Matrix, matrix_of, read_matrix
 
-GOALS = ("estimate", "build")
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -23,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 def matrix(folder: Path, text: str) -> Matrix:
     (folder / "matrix.toml").write_text(text)
-    return matrix_of(read_matrix(folder / "matrix.toml"), "matrix.toml", GOALS)
+    return matrix_of(read_matrix(folder / "matrix.toml"), "matrix.toml")
 
 
 def refusal(folder: Path, text: str) -> str:
@@ -36,14 +34,14 @@ def refusal(folder: Path, text: str) -> str:
 def test_the_shortest_matrix_is_a_model_on_all_boards_without_options(folder):
     found = matrix(folder, "models = ['ic.onnx']")
     assert [(one.name, one.file, one.task) for one in found.models] == [("ic", folder / "ic.onnx", "ic")]
-    assert found.boards == () and found.goal == "estimate"
+    assert found.boards == () and (found.build, found.measure) == (False, False)
     assert [(one.name, one.words, one.quantizes) for one in found.sets] == [("default", (), False)]
 
 
 def test_a_pattern_stands_for_the_models_that_match_and_they_are_one_task(folder):
-    found = matrix(folder, "models = ['kws_*', 'ic.onnx']\nboards = ['b', 'a', 'b']\ngoal = 'build'")
+    found = matrix(folder, "models = ['kws_*', 'ic.onnx']\nboards = ['b', 'a', 'b']\nbuild = true\nmeasure = true")
     assert [(one.name, one.task) for one in found.models] == [("ic", "ic"), ("kws_a", "kws_*"), ("kws_b", "kws_*")]
-    assert found.boards == ("a", "b") and found.goal == "build"
+    assert found.boards == ("a", "b") and (found.build, found.measure) == (True, True)
 
 
 def test_a_model_says_its_name_task_labels_samples_options_and_sets(folder):
@@ -127,7 +125,7 @@ def test_axes_alone_need_no_set_and_quantize_is_a_word_of_a_set(folder):
         ("models = 'ic.onnx'", "models is 'ic.onnx', wants a list"),
         ("models = [3]", "models[0] is 3, wants text or a table"),
         ("models = ['ic.onnx']\nboard = ['a']", "unknown key 'board'. Hint: did you mean 'boards'?"),
-        ("models = ['ic.onnx']\ngoal = 'all'", "'all' is no goal. Tried: estimate; build"),
+        ("models = ['ic.onnx']\nbuild = 1", "build is 1, wants true or false"),
         ("models = ['ic.onnx']\nvary = { optimize = 'size' }", "vary.optimize is no list of values"),
         ("models = ['ic.onnx']\nvary = { optimize = ['small'] }", "argument --optimize: invalid choice: 'small'"),
         ("models = ['ic.onnx']\nvary = { optimise = ['size'] }", "'optimise' is no option of a set. Hint: did you"),

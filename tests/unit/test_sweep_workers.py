@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -25,7 +26,8 @@ def tasks(work, requests) -> list[Task]:
 
 
 def values(crew, work, requests) -> dict[str, bytes | None]:
-    found = [(answer.key, answer.value) for answer in crew.answers(tasks(work, requests))]
+    with closing(crew):
+        found = [(answer.key, answer.value) for answer in crew.answers(tasks(work, requests))]
     assert len(dict(found)) == len(found)
     return dict(found)
 
@@ -52,7 +54,8 @@ def test_a_task_whose_worker_is_killed_is_given_to_another_and_no_other_task_is_
 
 
 def test_a_task_that_kills_every_worker_is_given_up_and_the_others_are_answered():
-    found = {answer.key: answer for answer in Processes(1).answers(tasks(sweep_work.dying_always, range(6)))}
+    with closing(Processes(1)) as crew:
+        found = {answer.key: answer for answer in crew.answers(tasks(sweep_work.dying_always, range(6)))}
     assert {key: answer.value for key, answer in found.items()} == {**WANTED, "key3": None}
     assert isinstance(found["key3"].error, MissingTool)
     assert "task 3: every worker that tried it died" in str(found["key3"].error)
@@ -60,21 +63,36 @@ def test_a_task_that_kills_every_worker_is_given_up_and_the_others_are_answered(
 
 @pytest.mark.parametrize("crew", [Alone(), Processes(1)], ids=["alone", "process"])
 def test_what_is_refused_or_fails_is_said_as_it_would_be_here_and_costs_one_answer(crew):
-    found = {answer.key: answer for answer in crew.answers(tasks(sweep_work.refusing, range(6)))}
+    with closing(crew):
+        found = {answer.key: answer for answer in crew.answers(tasks(sweep_work.refusing, range(6)))}
     assert str(found["key3"].error) == "three: no. Hint: take four" and found["key3"].error.exit_code == 2
     assert "raised ZeroDivisionError: nobody foresaw this" in str(found["key4"].error) and found["key4"].error.exit_code == 70
     assert {key for key, answer in found.items() if answer.error is None} == {"key0", "key1", "key2", "key5"}
 
 
-def test_who_stops_asking_ends_all_processes(tmp_path):
+def test_processes_live_from_one_question_to_the_next_and_end_with_the_crew():
+    with closing(Processes(1)) as crew:
+        first, second = ([answer.value for answer in crew.answers(tasks(sweep_work.process, range(2)))] for _ in range(2))
+        assert len({*first, *second}) == 1
+    assert not is_alive(int(first[0]))
+
+
+def test_who_stops_asking_ends_the_work_and_with_the_crew_all_processes(tmp_path):
     requests = [(str(tmp_path), number) for number in range(50)]
-    answers = Processes(1).answers(tasks(sweep_work.marked, requests))
-    next(answers)
-    answers.close()
-    done = len(list(tmp_path.iterdir()))
-    assert done < 50
-    values(Processes(1), sweep_work.doubled, range(2))
-    assert len(list(tmp_path.iterdir())) == done
+    with closing(Processes(2)) as crew:
+        answers = crew.answers(tasks(sweep_work.marked, requests))
+        next(answers)
+        answers.close()
+    done = [path.name for path in tmp_path.iterdir()]
+    assert 1 <= len(done) < 50 and not any(is_alive(int(name.split("-")[-1])) for name in done)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_equal_content_has_equal_keys_and_other_content_others():

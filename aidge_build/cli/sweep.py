@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""The verb `sweep`: models x boards x options into one file and a page; what is known is not asked again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+from aidge_build.boards import list_boards, load_board
+from aidge_build.cli.groups import UNDERSTAND
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import AidgeError
+from aidge_build.options import BOARD_PATH, MODEL, add_options, options_named
+from aidge_build.output import write_files
+from aidge_build.sweep.course import WHOLE, Course, Share
+from aidge_build.sweep.matrix import Matrix, matrix_of, read_matrix
+from aidge_build.sweep.on_dask import OnDask
+from aidge_build.sweep.page import sweep_page
+from aidge_build.sweep.processes import Processes, usable_cores
+from aidge_build.sweep.store import Store, opened
+from aidge_build.sweep.summary import counted, lines
+from aidge_build.sweep.tasks import Alone, Crew
+from aidge_build.sweep.variants import Variant, read_variants
+from aidge_build.terminal import print_notes
+from aidge_build.toolchain.chosen import COMPILER_VARIABLE
+
+SUMMARY = "models x boards x options, evaluated into one file and a page, on all cores or on a Dask cluster"
+GROUP = UNDERSTAND
+EXAMPLES = (
+    ("sweep matrix.toml --html sweep.html", "all points of a matrix; the same command goes on after an interruption"),
+    ("sweep a.onnx b.onnx --boards stm32f4,rp2040 --vary optimize=speed,size", "two models on two boards in two ways"),
+    ("sweep matrix.toml --scheduler tcp://10.0.0.1:8786", "on the workers of a Dask cluster"),
+)
+_WHERE = "the command line"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a matrix (.toml, as docs/sweep.md says), models, or models beside a matrix"
+    )
+    parser.add_argument("--boards", metavar="A,B", help="instead of the matrix's (default: all that have memories)")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="OPTION=A,B",
+        help="one more axis: an option of a model with these values (repeat)",
+    )
+    parser.add_argument("--build", action="store_true", help="link each program for its board, and read the stack from it")
+    parser.add_argument("--measure", action="store_true", help="count instructions on the emulated cores")
+    parser.add_argument(
+        "--out", type=Path, default=Path("sweep.sqlite"), metavar="F.sqlite", help="the file (default: sweep.sqlite)"
+    )
+    parser.add_argument("--html", type=Path, metavar="F.html", help="write a page, too: a picture, filters and a table")
+    workers = parser.add_mutually_exclusive_group()
+    workers.add_argument("--jobs", type=int, metavar="N", help="so many processes (default: one for each core)")
+    workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786")
+    parser.add_argument(
+        "--part", default="1/1", metavar="K/N", help="ask only for every N-th answer, so that N machines share the work"
+    )
+    parser.add_argument(
+        "--answers", action="append", default=[], type=Path, metavar="F.sqlite", help="take what is known there (repeat)"
+    )
+    parser.add_argument("--prune", action="store_true", help="forget the answers that this matrix does not use")
+    add_options(parser, [*options_named(MODEL, "kernel-path"), BOARD_PATH])
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    if os.environ.get(COMPILER_VARIABLE):
+        raise AidgeError(
+            "answers are kept, and nothing says when this compiler becomes another one",
+            where=COMPILER_VARIABLE,
+            code="USAGE",
+            hint="leave it out: the compiler of each core answers for it",
+        )
+    variants, share = variants_of(arguments), _share(arguments.part)
+    with opened(arguments.out) as store, closing(crew_of(arguments)) as crew:
+        course = Course(store, crew, share)
+        try:
+            for path in arguments.answers:
+                with opened(path, is_new=False) as other:
+                    store.add(other.all_answers())
+            course.run(variants)
+        except KeyboardInterrupt:
+            print_notes([f"{arguments.out} keeps all answers that came: the same command goes on from there"])
+            raise
+        if arguments.prune:
+            store.keep_only(course.used)
+        return _outcome(arguments, store, course)
+
+
+def variants_of(arguments: argparse.Namespace) -> tuple[Variant, ...]:
+    """Everything that is to be answered."""
+    matrix = _matrix(arguments)
+    boards = matrix.boards or _boards_with_memories(arguments)
+    return read_variants(matrix, boards, arguments.board_path, arguments.kernel_path)
+
+
+def _outcome(arguments: argparse.Namespace, store: Store, course: Course) -> Outcome:
+    rows, content = store.rows(), store.content()
+    if arguments.html:
+        write_files({arguments.html: sweep_page(rows).encode()})
+    failed = [f"FAILED: {error}" for error in course.failed]
+    asked = f"{course.asked:,} tasks were done, {course.reused:,} answers were there"
+    text = [*lines(rows), *failed, f"{arguments.out}: {counted(rows)}; {asked}; content {content[:16]}"]
+    data = {
+        "file": str(arguments.out),
+        "content": content,
+        "tasks": course.asked,
+        "reused": course.reused,
+        "failed": [error.as_json() for error in course.failed],
+        "points": [asdict(row) for row in rows],
+    }
+    return Outcome(text, data, course.failed[0].exit_code if course.failed else 0)
+
+
+def _matrix(arguments: argparse.Namespace) -> Matrix:
+    """What the matrix says, and over it what the command line says."""
+    tables = [name for name in arguments.files if name.endswith(".toml")]
+    if len(tables) > 1:
+        raise AidgeError("is a second matrix", where=tables[1], code="USAGE", hint="name one, and models beside it")
+    settings = read_matrix(Path(tables[0])) if tables else {}
+    settings["models"] = [*settings.get("models", ()), *({"file": name} for name in arguments.files if name not in tables)]
+    if arguments.boards:
+        settings["boards"] = arguments.boards.split(",")
+    if arguments.vary:
+        settings["vary"] = {**settings.get("vary", {}), **dict(map(_axis, arguments.vary))}
+    settings |= {name: True for name in ("build", "measure") if getattr(arguments, name)}
+    return matrix_of(settings, tables[0] if tables else _WHERE)
+
+
+def _axis(text: str) -> tuple[str, list[str]]:
+    option, _, values = text.partition("=")
+    if not option or not values:
+        raise AidgeError(f"wants OPTION=A,B, got {text!r}", where="--vary", code="USAGE", hint="--vary optimize=speed,size")
+    return option, values.split(",")
+
+
+def _share(text: str) -> Share:
+    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
+    if found is None or int(found[1]) > int(found[2]):
+        raise AidgeError(f"'{text}' is no share", where="--part", code="USAGE", hint="2/4 is the second of four")
+    return (int(found[1]), int(found[2])) if text != "1/1" else WHOLE
+
+
+def _boards_with_memories(arguments: argparse.Namespace) -> tuple[str, ...]:
+    names = list_boards(arguments.board_path)
+    return tuple(name for name in names if load_board(name, arguments.board_path).regions)
+
+
+def crew_of(arguments: argparse.Namespace) -> Crew:
+    """Who does the work."""
+    if arguments.scheduler:
+        return OnDask(arguments.scheduler)
+    jobs = usable_cores() if arguments.jobs is None else arguments.jobs
+    if jobs < 1:
+        raise AidgeError(f"wants a positive number, got {jobs}", where="--jobs", code="USAGE")
+    return Alone() if jobs == 1 else Processes(jobs)

@@ -79,7 +79,13 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
-        return _refused(error if isinstance(error, AidgeError) else internal_error(error), wants_json)
+        return _refused(error if isinstance(error, AidgeError) else _unforeseen(error), wants_json)
+
+
+def _unforeseen(error: Exception) -> AidgeError:
+    from aidge_build.cli.lacking import lacking_package
+
+    return lacking_package(error) or internal_error(error)
 
 
 def _occupy_closed_streams() -> None:

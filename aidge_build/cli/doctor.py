@@ -74,6 +74,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return Outcome(_lines(tools, packages, line, servers), data, EXIT_MISSING if troubled else 0)
 
 
+def required_packages() -> list[Entry]:
+    """The packages without which no command works."""
+    return [_package_entry(*one) for one in _requirements() if one[2] == _REQUIRED]
+
+
 def _lines(tools: list[Entry], packages: list[Entry], line: str, servers: tuple[str, ...]) -> list[str]:
     entries = [*tools, *packages]
     rows = [

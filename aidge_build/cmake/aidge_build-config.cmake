@@ -57,10 +57,12 @@ function(aidge_add_model target)
   get_filename_component(out "${out}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
   get_filename_component(model "${arg_MODEL}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
   get_property(written GLOBAL PROPERTY AIDGE_WRITTEN)
-  if("${out}/${name}" IN_LIST written)
-    message(FATAL_ERROR "aidge_add_model(${target}): another target generates ${out}/${name}.h. Give one of them another OUT or NAME")
+  string(TOLOWER "${out}/${name}" lower)  # there are disks on which A.h and a.h are one file
+  if("${lower}" IN_LIST written)
+    message(FATAL_ERROR "aidge_add_model(${target}): another target generates ${out}/${name}.h, perhaps in other upper case. Give one of "
+                        "them another OUT or NAME")
   endif()
-  set_property(GLOBAL APPEND PROPERTY AIDGE_WRITTEN "${out}/${name}")
+  set_property(GLOBAL APPEND PROPERTY AIDGE_WRITTEN "${lower}")
 
   _aidge_words(options "${rows}")
   set(board_path ${options})

@@ -358,6 +358,7 @@ def _claim(env, name, targets, source, arguments):
             f"AidgeModel: this environment has a model '{name}' in '{_path(folders[name])}'; a second one in "
             f"'{_path(folder)}' needs an environment of its own: env = env.Clone()"
         )
+    _refuse_twin(name, targets, folders)
     before = targets[0].attributes.__dict__.get("aidge_arguments")
     if before is None:
         _headers.setdefault(targets[2].name, []).append(targets[2])
@@ -370,6 +371,18 @@ def _claim(env, name, targets, source, arguments):
     else:
         for node in targets:  # the same step for another image; SCons would warn of two environments
             node.env_set(env)
+
+
+def _refuse_twin(name, targets, folders):
+    """Two names that differ in upper case alone: their macros are the same, and on many disks their files, too."""
+    beside = [header for known in _headers.values() for header in known if header.dir is targets[2].dir]
+    names = [*folders, *(SCons.Util.splitext(header.name)[0] for header in beside)]
+    twin = next((other for other in names if other != name and other.lower() == name.lower()), None)
+    if twin is not None:
+        raise SCons.Errors.UserError(
+            f"AidgeModel: the models '{twin}' and '{name}' differ in upper case alone: macros of both begin with "
+            f"{name.upper()}_, and there are disks on which their files are the same; give one of them another name"
+        )
 
 
 def _other_words(words, others):

@@ -379,8 +379,14 @@ def test_two_targets_that_generate_one_header_are_refused(fresh):
     message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx OUT here)\nadd_subdirectory(sub)")
     assert (
         "aidge_add_model(other): another target generates" in message
-        and "/here/kws.h. Give one of them another OUT or NAME" in message
+        and "/here/kws.h, perhaps in other upper case. Give one of them another OUT or NAME" in message
     )
+
+
+def test_two_targets_whose_names_differ_in_upper_case_alone_are_refused(fresh):
+    """On a disk that knows no upper case one would overwrite the files of the other."""
+    message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx)\naidge_add_model(KWS MODEL models/kws.onnx)")
+    assert "aidge_add_model(KWS): another target generates" in message and "/aidge/KWS/KWS.h, perhaps in other" in message
 
 
 def test_a_misspelled_option_is_refused_with_the_valid_ones(fresh):

@@ -17,7 +17,7 @@ from tests.programs import needs_cross_compiler
 HERE = ("one", ["-j1"], {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "HOME": "/nowhere", "umask": "022"})
 ELSEWHERE = (
     "änother $HOME place",
-    ["-j2"],
+    ["-j16"],
     {"PYTHONHASHSEED": "99", "TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "USER": "somebody", "umask": "077"},
 )
 

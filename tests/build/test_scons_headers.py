@@ -53,6 +53,20 @@ def test_a_second_model_of_the_same_name_named_as_a_source_is_refused_too(two_pr
     assert 'pb/SConscript", line 2, in <module>' in run.output
 
 
+@pytest.mark.parametrize(
+    "second", ["env.AidgeModel('KWS', 'pb/kws.onnx', out='out')", "env.Clone().AidgeModel('KWS', 'pb/kws.onnx')"]
+)
+def test_two_models_whose_names_differ_in_upper_case_alone_are_refused(two_projects, second):
+    """On a disk that knows no upper case one would overwrite the files of the other; their macros are the same on any."""
+    two_projects.sconstruct(f"env.AidgeModel('kws', 'pa/kws.onnx')\n{second}\n")
+    run = two_projects.scons()
+    assert (
+        run.exit_code == 2
+        and "the models 'kws' and 'KWS' differ in upper case alone: macros of both begin with KWS_" in run.output
+    )
+    assert 'SConstruct", line 5, in <module>' in run.output
+
+
 def test_two_different_models_for_one_folder_are_refused(two_projects):
     two_projects.sconstruct(
         "env.AidgeModel('kws', 'pa/kws.onnx', out='out')\n"

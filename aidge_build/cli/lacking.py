@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Where a Python package of the tool is absent, too old or damaged, whatever fails then is no fault of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aidge_build.errors import MissingTool, failure
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_HINT = "type: ./sconsw in the checkout, or pip install --upgrade aidge_build"
+
+
+def lacking_package(error: Exception) -> MissingTool | None:
+    """The refusal that names the packages; None where all are there and the exception is our own."""
+    from aidge_build.cli.doctor import required_packages
+
+    wrong = [
+        f"{entry.name} is missing"
+        if entry.version is None
+        else f"{entry.name} {entry.version} {entry.problem.partition(', needed')[0]}"
+        for entry in required_packages()
+        if entry.problem
+    ]
+    if wrong:
+        return MissingTool(f"of the Python packages that every command needs, {' and '.join(wrong)}", hint=_HINT, code="PACKAGES")
+    if isinstance(error, ImportError) and not _raised_here(error):
+        return MissingTool(f"a Python package cannot be loaded: it {failure(error)}", hint=_HINT, code="PACKAGES")
+    return None
+
+
+def _raised_here(error: Exception) -> bool:
+    """Whether a file of ours raised it: then the fault is ours."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last is not None and last.tb_frame.f_code.co_filename.startswith(_PACKAGE)

@@ -8,7 +8,6 @@ from pathlib import Path
 from aidge_build.errors import MissingTool, failure
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
-_HINT = "type: ./sconsw in the checkout, or pip install --upgrade aidge_build"
 
 
 def lacking_package(error: Exception) -> MissingTool | None:
@@ -23,10 +22,14 @@ def lacking_package(error: Exception) -> MissingTool | None:
         if entry.problem
     ]
     if wrong:
-        return MissingTool(f"of the Python packages that every command needs, {' and '.join(wrong)}", hint=_HINT, code="PACKAGES")
+        return _missing(f"of the Python packages that every command needs, {' and '.join(wrong)}")
     if isinstance(error, ImportError) and not _raised_here(error):
-        return MissingTool(f"a Python package cannot be loaded: it {failure(error)}", hint=_HINT, code="PACKAGES")
+        return _missing(f"a Python package cannot be loaded: it {failure(error)}")
     return None
+
+
+def _missing(what: str) -> MissingTool:
+    return MissingTool(what, hint="type: ./sconsw in the checkout, or pip install --upgrade aidge_build", code="PACKAGES")
 
 
 def _raised_here(error: Exception) -> bool:

@@ -16,7 +16,6 @@ from aidge_build import machine
 from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_MISSING
-from aidge_build.toolchain.runners import installed_servers
 from aidge_build.version import VERSION
 
 SUMMARY = "list the versions of everything, and what this machine lacks"
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     packages = [_package_entry(*requirement) for requirement in _requirements()]
     troubled = [entry for entry in (*tools, *packages) if entry.problem]
     line = machine.install_line(missing) if missing else ""
-    servers = installed_servers()
+    servers = _probe_servers()
     data = {
         "aidge_build": VERSION,
         "python": platform.python_version(),
@@ -72,6 +71,15 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "probe_servers": list(servers),
     }
     return Outcome(_lines(tools, packages, line, servers), data, EXIT_MISSING if troubled else 0)
+
+
+def _probe_servers() -> tuple[str, ...]:
+    """Those on this machine; none where packages that are missing keep their table from being read."""
+    try:
+        from aidge_build.toolchain.runners import installed_servers
+    except ImportError:
+        return ()
+    return installed_servers()
 
 
 def required_packages() -> list[Entry]:

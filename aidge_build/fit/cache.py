@@ -15,7 +15,7 @@ from pathlib import Path
 
 from aidge_build import machine
 from aidge_build.errors import AidgeError
-from aidge_build.fit.evaluation import IMAGE, INSTRUCTIONS, Evaluation, evaluation_of
+from aidge_build.fit.evaluation import IMAGE, Evaluation, evaluation_of
 from aidge_build.fit.question import Question
 from aidge_build.fit.sharing import board_of, content_key
 from aidge_build.installed import board_folder, kernel_folder
@@ -93,9 +93,9 @@ def _sealed(key: str, evaluation: object) -> str:
 
 
 def is_lasting(question: Question, evaluation: Evaluation) -> bool:
-    """Whether nothing is unknown for want of a tool that may be installed tomorrow."""
-    unknown = {figure for figure, _ in evaluation.unknown}
-    return IMAGE not in unknown and not (question.measure and INSTRUCTIONS in unknown)
+    """Whether nothing is unknown, or only predicted, for want of a tool that may be installed tomorrow."""
+    uncounted = question.measure and evaluation.instructions_error != 0.0
+    return not uncounted and IMAGE not in {figure for figure, _ in evaluation.unknown}
 
 
 def key_of(question: Question) -> str:

@@ -37,6 +37,7 @@ from aidge_build.fit.question import Question, opened, temporary_folder, without
 from aidge_build.fit.sharing import board_of, equivalence_key, is_bound_to_board
 from aidge_build.inputs import NAME_TO_LOOK_AT, load
 from aidge_build.placement import kept_beside
+from aidge_build.prediction.predict import Prediction, predict
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.toolchain.failed_link import TooLarge
@@ -44,15 +45,16 @@ from aidge_build.toolchain.failed_link import TooLarge
 _MORE = "a smaller model, a board with more memory, --memory-model cascade, or --optimize size"
 _NO_FLASH = "PLAN04"
 _NOT_BUILT = "the bound is read from the board's own program: --build"
-_NOT_COUNTED = "they are counted in the emulator: --measure"
+_NOT_COUNTED = "nobody measured such kernels on this core; the emulator counts: --measure"
 _NO_TIME = "cycles of this core are not estimated with a known error"
 
 
 class _Compiled:
     """A program of the model, the firmware around it, and what both have said so far."""
 
-    def __init__(self, program: Program, board: Board, folder: Path):
+    def __init__(self, program: Program, request: CompileRequest, board: Board, folder: Path):
         self.program, self.board, self.folder = program, board, folder
+        self._libraries, self._target = request.libraries, request.target
         self.firmware = Firmware(program, board, folder)
         self.constants_bytes = arrays_of(program).size_bytes
 
@@ -60,6 +62,11 @@ class _Compiled:
     def count(self) -> Count:
         """The instructions of an inference on the emulated core."""
         return count_instructions(self.program, self.board, self.folder / "counted")
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """What the layers are expected to execute, from measured ones."""
+        return predict(self.program, self._libraries, self._target)
 
 
 class _Core:
@@ -72,7 +79,7 @@ class _Core:
         self._request = replace(request, board=None, target_name=request.cpu)
         self._compilation = Compilation(self._request)
         self._own: dict[tuple, _Compiled] = {}
-        self.shared = _Compiled(self._compilation.program(self._request), self._board, folder / "core")
+        self.shared = _Compiled(self._compilation.program(self._request), request, self._board, folder / "core")
 
     def for_board(self, board: Board) -> _Compiled:
         """Compiled for the memories of the board; AidgeError where they hold no plan."""
@@ -80,7 +87,7 @@ class _Core:
         if key not in self._own:
             program = self._compilation.program(replace(self._request, board=board, target_name=board.name))
             here = replace(board, sources=self._board.sources, link_script=self._board.link_script)
-            self._own[key] = _Compiled(program, here, self._folder / f"board{len(self._own)}")
+            self._own[key] = _Compiled(program, self._request, here, self._folder / f"board{len(self._own)}")
         return self._own[key]
 
 
@@ -136,7 +143,7 @@ def _for_board_alone(question: Question) -> Evaluation:
             program = build_program(request)
         except AidgeError as error:
             return _refused(question, without_folder(arguments, error))
-        own = _Compiled(program, load_board(arguments.board, arguments.board_path), folder)
+        own = _Compiled(program, request, load_board(arguments.board, arguments.board_path), folder)
         return _from_own(question, own.board, own, own)
 
 
@@ -165,11 +172,11 @@ def _answer(
         by_rows=bool(program.cascades),
         notices=program.notices if is_own else (),
     )
-    found = _counted(found, counted.count) if question.measure else found
+    found = _with_instructions(found, counted, question.measure)
     if not board.regions:
         return _unknown(found, IMAGE, "the board states no memories")
     try:
-        return _built(found, compiled, board) if is_own else _estimated(found, compiled, board)
+        return _built(found, compiled, board, question.build) if is_own else _estimated(found, compiled, board)
     except AidgeError as error:
         if isinstance(error, MissingTool) or not question.build:
             return _unknown(_with_missing_flash(found, board), IMAGE, f"{error.what}: {error.hint}")
@@ -191,14 +198,17 @@ def _estimated(found: Evaluation, compiled: _Compiled, board: Board) -> Evaluati
     return _with_memories(found, memories)
 
 
-def _built(found: Evaluation, compiled: _Compiled, board: Board) -> Evaluation:
+def _built(found: Evaluation, compiled: _Compiled, board: Board, asks: bool) -> Evaluation:
+    """What the board's own program takes; with the proved bound of its stack where the question `asks` for what is built."""
     try:
         found = _with_memories(found, compiled.firmware.used(board))
     except TooLarge as error:
         uses = zip(board.regions, compiled.firmware.used_with_room(board), strict=True)
         memories = [MemoryUse(region.name, region.kind, used_bytes, region.length_bytes) for region, used_bytes in uses]
         found = replace(_with_memories(found, memories), verdict=TOO_SMALL, missing=error.missing)
-        return replace(found, is_built=True, reason=error.what, hint=error.hint, code=error.code)
+        return replace(found, is_built=asks, reason=error.what, hint=error.hint, code=error.code)
+    if not asks:
+        return found
     stack_bytes = compiled.firmware.stack_bytes(board)
     found = replace(found, is_built=True, stack_bytes=stack_bytes)
     return _without_unknown(found, STACK) if stack_bytes is not None else _unknown(found, STACK, "no bound can be proved")
@@ -219,10 +229,16 @@ def _with_memories(found: Evaluation, memories: Sequence[MemoryUse]) -> Evaluati
     return replace(found, verdict=TOO_SMALL, missing=missing, reason=facts, hint=_MORE, code="LINK_OVERFLOW")
 
 
-def _counted(found: Evaluation, count: Count) -> Evaluation:
-    if count.instructions is None:
+def _with_instructions(found: Evaluation, compiled: _Compiled, measure: bool) -> Evaluation:
+    """Counted where that is asked for and can be done, else predicted."""
+    count = compiled.count if measure else Count(None, _NOT_COUNTED)
+    if count.instructions is not None:
+        return _without_unknown(replace(found, instructions=count.instructions, instructions_error=0.0), INSTRUCTIONS)
+    prediction = compiled.prediction
+    if prediction.instructions is None:
         return _unknown(found, INSTRUCTIONS, count.reason)
-    return _without_unknown(replace(found, instructions=count.instructions, instructions_error=0.0), INSTRUCTIONS)
+    error = round(100 * prediction.error, 1)
+    return _without_unknown(replace(found, instructions=prediction.instructions, instructions_error=error), INSTRUCTIONS)
 
 
 def _refused(question: Question, error: AidgeError, shared: _Compiled | None = None) -> Evaluation:

@@ -89,7 +89,7 @@ def _bytes(count: int | None) -> str:
 def _instructions(count: int | None, error: float | None) -> str:
     if count is None:
         return NOT_KNOWN
-    return f"{count:,}" if not error else f"~{count:,} ±{error:g} %"
+    return f"{count:,}" if not error else f"~{count:,} ±{error:.1f} %"
 
 
 def _time(milliseconds: float | None, error: float | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from aidge_build.arena_regions import kept_in
 from aidge_build.boards import Board, list_boards, load_board
 from aidge_build.cli.parsing import verb_parser
 from aidge_build.compile import build_program
@@ -67,6 +68,15 @@ def assert_confirmed(question: Question, found: Evaluation, folder) -> None:
     board, missing = board_of(question.board, question.own_board), dict(found.missing)
     assert missing, found
     larger = lengthened(board, missing)
+    if found.code == "PLAN01":  # where the planner finds room for the fewest bytes, and no more
+        larger = lengthened(
+            board,
+            {
+                one.name: found.arena_bytes + kept_in(one, board, 0) - one.length_bytes
+                for one in board.arena_regions
+                if one.name in missing
+            },
+        )
     firmware = firmware_for(question, board, larger, folder)
     with pytest.raises(TooLarge) as refused:
         firmware.link(board)

@@ -133,6 +133,10 @@ def test_what_is_unknown_for_want_of_a_tool_is_asked_again_tomorrow():
     assert not is_lasting(QUESTION, replace(ANSWER, unknown=((IMAGE, "no compiler"),)))
     uncounted = replace(ANSWER, unknown=((INSTRUCTIONS, "not emulated"),))
     assert is_lasting(QUESTION, uncounted) and not is_lasting(replace(QUESTION, measure=True), uncounted)
+    predicted = replace(ANSWER, instructions=5, instructions_error=2.0)
+    assert is_lasting(QUESTION, predicted) and not is_lasting(replace(QUESTION, measure=True), predicted)
+    counted = replace(ANSWER, instructions=5, instructions_error=0.0)
+    assert is_lasting(replace(QUESTION, measure=True), counted)
 
 
 def test_of_very_many_answers_the_older_half_goes(folder, monkeypatch):

@@ -14,13 +14,14 @@ from aidge_build.boards import list_boards, load_board
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
+from aidge_build.fit.many import cores
 from aidge_build.options import BOARD_PATH, MODEL, add_options, options_named
 from aidge_build.output import write_files
 from aidge_build.sweep.course import WHOLE, Course, Share
 from aidge_build.sweep.matrix import Matrix, matrix_of, read_matrix
 from aidge_build.sweep.on_dask import OnDask
 from aidge_build.sweep.page import sweep_page
-from aidge_build.sweep.processes import Processes, usable_cores
+from aidge_build.sweep.processes import Processes
 from aidge_build.sweep.store import Store, opened
 from aidge_build.sweep.summary import counted, lines
 from aidge_build.sweep.tasks import Alone, Crew
@@ -156,7 +157,7 @@ def crew_of(arguments: argparse.Namespace) -> Crew:
     """Who does the work."""
     if arguments.scheduler:
         return OnDask(arguments.scheduler)
-    jobs = usable_cores() if arguments.jobs is None else arguments.jobs
+    jobs = cores() if arguments.jobs is None else arguments.jobs
     if jobs < 1:
         raise AidgeError(f"wants a positive number, got {jobs}", where="--jobs", code="USAGE")
     return Alone() if jobs == 1 else Processes(jobs)

@@ -96,7 +96,10 @@ class Course:
         """Keys and answers as they come. A task that fails costs itself; what a machine lacks would be missing for all."""
         titles = {task.key: task.title for task in tasks}
         self.asked += len(tasks)
+        if not tasks:
+            return
         with closing(self._crew.answers(tasks)) as answers, counting(what) as progress:
+            progress("tasks", 0, len(tasks))
             for number, answer in enumerate(answers, 1):
                 if answer.value is not None:
                     yield answer.key, answer.value

@@ -20,11 +20,6 @@ _PATIENCE_SECONDS = 5  # for a worker that was told to end
 _COMMAND = f"from {__name__} import serve; serve()"
 
 
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Processes:
     """`count` processes at most, each begun when there is work for it: one that dies is followed by another, which is given the
     same task. They live until `close`."""

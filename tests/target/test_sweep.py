@@ -19,7 +19,7 @@ from aidge_build.fit.evaluate import evaluate, evaluate_together
 from aidge_build.sweep import work
 from aidge_build.sweep.processes import Processes
 from aidge_build.sweep.store import opened
-from aidge_build.sweep.tasks import Alone
+from aidge_build.sweep.tasks import Alone, performed
 from tests import sweep_work
 from tests.command import Result, aidge_build
 from tests.models import model
@@ -221,12 +221,29 @@ def test_a_compiler_of_which_nobody_knows_the_version_is_refused(folder, monkeyp
     assert "AIDGE_CC: answers are kept, and nothing says when" in sweep(folder, "whole.sqlite").stderr
 
 
+def test_a_worker_of_another_version_is_refused_and_what_came_before_it_is_kept(folder, whole, monkeypatch):
+    class Old(Alone):
+        def answers(self, tasks):
+            for number, task in enumerate(tasks):
+                if isinstance(task.request, work.Fitting) and number > 2:
+                    task = replace(task, request=replace(task.request, keys=("0" * 64,)))
+                yield performed(task)
+
+    monkeypatch.setattr(verb, "crew_of", lambda arguments: Old())
+    refused = sweep(folder, "old.sqlite")
+    assert refused.exit_code == 3 and "a worker has another version of aidge_build" in refused.stderr
+    monkeypatch.undo()
+    found = sweep(folder, "old.sqlite", "--jobs", 1)
+    assert 0 < found.json["tasks"] < TASKS["plain"] + TASKS["quantized"]
+    assert found.json["content"] == whole.json["content"]
+
+
 def test_a_dask_cluster_gives_the_same_content_though_a_worker_is_killed(folder, whole, tmp_path, monkeypatch):
     if "AIDGE_STRESS" not in os.environ or importlib.util.find_spec("distributed") is None:
         pytest.skip("in stress, where the package distributed is installed")
     import distributed
 
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         crew = Killing(verb.OnDask(cluster.scheduler_address), tmp_path)
         monkeypatch.setattr(verb, "crew_of", lambda arguments: crew)
         found = sweep(folder, "dask.sqlite")

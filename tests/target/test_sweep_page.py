@@ -18,8 +18,8 @@ from aidge_build.sweep.summary import counted, lines
 
 
 def row(model: str, board: str, ram: int | None, flash: int | None, share: float | None = None, **more: str) -> Row:
-    found = {"state": "fits", "reason": "", **more}
-    return Row(model, board, "default", "one", "", **found, ram_bytes=ram, flash_bytes=flash, accuracy=share, measure="AUC")
+    words = {"options": "default", "task": "one", "words": "", "state": "fits", "reason": "", **more}
+    return Row(model, board, **words, ram_bytes=ram, flash_bytes=flash, accuracy=share, measure="AUC")
 
 
 ROWS = [
@@ -31,7 +31,7 @@ ROWS = [
     row("d", "b1", 6000, 9600, None),  # nobody knows how good it is
     row("e", "b1", None, None, None, state="refused", reason="no </script> kernel"),
     row("f", "b1", 100, 100, 0.5, state="too small", reason="RAM is too small"),
-    Row("g", "b1", "default", "two", "", "fits", "", ram_bytes=4000, flash_bytes=4000, accuracy=0.1),
+    row("g", "b1", 4000, 9400, 0.1, task="two"),  # worse than the first, but of another task
 ]
 STEPS = """
 const results = [];

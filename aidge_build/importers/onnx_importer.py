@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from aidge_build.errors import AidgeError, located, plugged_in
+from aidge_build.errors import AidgeError, located
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
@@ -21,6 +20,7 @@ from aidge_build.importers.narrow import MICROSOFT, clamped, is_blocked, packed_
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.importers.order import check_output, in_order, trimmed, unique_names
 from aidge_build.importers.state import with_states
+from aidge_build.importers.vocabulary import LISTED, Vocabulary
 from aidge_build.onnx_format import (
     Function,
     ModelNode,
@@ -28,7 +28,6 @@ from aidge_build.onnx_format import (
     SubGraph,
     body_of,
     check_node,
-    has_body,
     has_schema,
     read_model,
 )
@@ -36,8 +35,6 @@ from aidge_build.operators.base import Operator, TensorType
 from aidge_build.operators.cast import Cast
 
 MOST_WRITTEN = 20_000  # nodes that loops, functions and expansions may become
-_EARLY = {"LayerNormalization": 17}  # operators that onnxruntime writes before the opset that has them
-_LISTED = "'aidge-build ops' lists the supported ones"
 MOST_BOUND = 64  # elements of an input whose value may be bound
 
 
@@ -95,7 +92,7 @@ def import_with_sources(
 
 def refuse_unknown_operators(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]]) -> None:
     """Refuse a model that holds an operator which nothing reads."""
-    _Import(model, name, operators, {}).refuse_unknown_operators()
+    Vocabulary(model, operators).refuse_unknown(model.nodes, Frame(model.opsets))
 
 
 class _Import:
@@ -109,6 +106,7 @@ class _Import:
         self._model = model
         self._name = name
         self._operators = operators
+        self._vocabulary = Vocabulary(model, operators)
         self._binding = Binding(bind, [value for value in model.inputs if value.name not in model.initializers])
         self.tensors: dict[str, Tensor] = {}
         self.values: dict[str, Value] = {}
@@ -124,11 +122,8 @@ class _Import:
         self._narrow = dict(model.narrow)
         self._blocked: dict[str, ModelNode] = {}  # what dequantizes a tensor block by block
 
-    def refuse_unknown_operators(self) -> None:
-        self._refuse_unknown_operators(self._model.nodes, self._whole)
-
     def imported(self) -> Imported:
-        self.refuse_unknown_operators()
+        self._vocabulary.refuse_unknown(self._model.nodes, self._whole)
         self._refuse_two_producers()
         inputs = self._add_inputs()
         for name, values in self._model.initializers.items():
@@ -137,7 +132,7 @@ class _Import:
         for name in names:
             self._node_names.take(name)
         for node in in_order(self._model.nodes, names):
-            with located(node.where()), self._around(node), self._telling_what_to_bind():
+            with located(node.where()), self._vocabulary.around(node), self._telling_what_to_bind():
                 self._import(node, self._whole, names[node.index], node.name or names[node.index])
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self.tensors, inputs, [value.name for value in self._model.outputs])
@@ -155,43 +150,6 @@ class _Import:
                 values = " ".join(f"--bind {name}=VALUE" for name in small)
                 error.hint = f"if the input never changes, give it its value: {values}"
             raise
-
-    def _around(self, node: ModelNode) -> AbstractContextManager[None]:
-        """What an operator of a library raises is its author's fault; what one of ours raises is ours."""
-        return plugged_in(f"the operator {node.full_type}", code="OPERATOR") if self._is_plugged_in(node) else nullcontext()
-
-    def _is_plugged_in(self, node: ModelNode) -> bool:
-        found = self._operators.get(node.full_type)
-        return found is not None and not found.__module__.startswith(f"{Operator.__module__.partition('.')[0]}.")
-
-    def _refuse_unknown_operators(self, nodes: Iterable[ModelNode], frame: Frame) -> None:
-        unknown = [node for node in nodes if not self._is_known(node, frame)]
-        if not unknown:
-            return
-        where: dict[str, list[ModelNode]] = {}
-        for node in unknown:
-            where.setdefault(node.full_type, []).append(node)
-        found = "; ".join(
-            f"{kind} at {nodes[0].where()}" + (f" and {len(nodes) - 1} more" if len(nodes) > 1 else "")
-            for kind, nodes in sorted(where.items())
-        )
-        known = [*self._operators, *expansions()]
-        near = sorted({match for kind in where for match in difflib.get_close_matches(kind, known, n=2, cutoff=0.6)})
-        hint = f"nearest supported: {', '.join(near)}" if near else _LISTED
-        kinds = f"unsupported operator{'s' if len(where) > 1 else ''} {', '.join(sorted(where))}"
-        raise AidgeError(
-            f"{kinds}: {found}",
-            code="OPERATOR",
-            hint=f"{hint}; a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)",
-        )
-
-    def _is_known(self, node: ModelNode, frame: Frame) -> bool:
-        return (
-            (node.full_type, node.overload) in self._model.functions
-            or node.full_type in self._operators
-            or node.full_type in expansions()
-            or has_body(node.full_type, node.opset if node.opset is not None else frame.opsets.get(node.domain, 0))
-        )
 
     def _refuse_two_producers(self) -> None:
         producer = {value.name: f"graph input '{value.name}'" for value in self._model.inputs}
@@ -215,8 +173,8 @@ class _Import:
     def add(self, node: ModelNode, origin: str) -> None:
         """Import a node that an expansion writes, whose names are those of the whole."""
         self._read.update(filter(None, node.outputs))
-        self._refuse_unknown_operators([node], self._whole)
-        with located(node.where()), self._around(node):
+        self._vocabulary.refuse_unknown([node], self._whole)
+        with located(node.where()), self._vocabulary.around(node):
             self._import(node, self._whole, self._node_names.free(node.name), origin)
 
     def name(self, wanted: str) -> str:
@@ -267,7 +225,7 @@ class _Import:
     def _import_all(
         self, nodes: tuple[ModelNode, ...], outputs: Iterable[str], frame: Frame, shared: dict[str, str], origin: str
     ) -> None:
-        self._refuse_unknown_operators(nodes, frame)
+        self._vocabulary.refuse_unknown(nodes, frame)
         wanted = {name for node in nodes for name in node.reads}.union(outputs)
 
         def name_of(name: str) -> str:
@@ -278,7 +236,7 @@ class _Import:
         for node in in_order(tuple(replace(node, index=index) for index, node in enumerate(nodes)), unique_names(nodes)):
             if node.op_type == "Constant" and node.outputs and node.outputs[0] in shared:
                 continue
-            with located(node.where()), self._around(node):
+            with located(node.where()), self._vocabulary.around(node):
                 resolved = replace(frame.resolved(node, name_of), index=self.number())
                 self._import(resolved, frame, self._node_names.free(resolved.name), origin)
             if node.op_type == "Constant" and not node.domain:
@@ -320,11 +278,11 @@ class _Import:
     def _expanded(self, node: ModelNode, frame: Frame, origin: str) -> Sequence[str] | None:
         """The names of what the node's outputs are, where other nodes take its place; None where it is an operator."""
         function = self._model.functions.get((node.full_type, node.overload))
-        if self._is_plugged_in(node) or (function is None and node.full_type in self._operators):
+        if self._vocabulary.is_plugged_in(node) or (function is None and node.full_type in self._operators):
             return None
         if function is not None:
             return self._call(function, node, frame, origin)
-        opset = self._opset(node, frame)
+        opset = self._vocabulary.opset_of(node, frame)
         if node.full_type not in expansions() or has_schema(node.full_type, opset):
             check_node(node, opset, self._types(node))
         if node.full_type in expansions():
@@ -332,7 +290,7 @@ class _Import:
             return expansions()[node.full_type](Draft(self, frame, source, origin))
         body = body_of(node, opset, [self.tensors[read] if read else None for read in node.inputs])
         if body is None:
-            raise AidgeError(f"unsupported form of the operator {node.full_type}", code="OPERATOR", hint=_LISTED)
+            raise AidgeError(f"unsupported form of the operator {node.full_type}", code="OPERATOR", hint=LISTED)
         return self._call(body, node, frame, origin)
 
     def inputs_behind(self, name: str) -> tuple[Tensor, ...]:
@@ -355,7 +313,7 @@ class _Import:
             if read in self.values:
                 raise AidgeError(f"its input '{read}' is a sequence or an optional value, wants a tensor", code="OPERATOR")
         node = frame.resolved(node, str) if frame.is_whole else node
-        opset = self._opset(node, frame)
+        opset = self._vocabulary.opset_of(node, frame)
         check_node(node, opset, self._types(node))
         if opset <= old_opset.OLD and not node.domain:
             node, made = old_opset.modern(node, self.tensors)
@@ -389,17 +347,6 @@ class _Import:
                 else:
                     self._keep(Node(f"{name}_{names[read]}", operator, (read,), (names[read],), (origin,)), results)
         return replace(node, inputs=tuple(names.get(read, read) for read in node.inputs))
-
-    def _opset(self, node: ModelNode, frame: Frame) -> int:
-        if node.opset is not None:
-            return node.opset
-        if not node.domain and node.op_type in _EARLY:
-            return max(_EARLY[node.op_type], frame.opsets.get("", 0))
-        if node.domain and node.domain not in frame.opsets and node.full_type in expansions():
-            return 1  # dialects have one version, and their exporters forget to import it
-        if node.domain not in frame.opsets:
-            raise AidgeError(f"the model imports no opset of the domain '{node.domain or 'ai.onnx'}'", code="VERSION")
-        return frame.opsets[node.domain]
 
     def _outputs(self, node: ModelNode, count: int) -> tuple[str, ...]:
         """The names of the outputs that the operator computes; an output that is not given gets a name of its own."""

@@ -65,9 +65,11 @@ def in_espidf(folder: Path) -> tuple[set[Path], Path]:
 
 
 def in_zephyr(folder: Path) -> tuple[set[Path], Path]:
-    names = ("zephyr_library_named", "zephyr_library_sources", "zephyr_include_directories")
+    names = ("zephyr_library_named", "zephyr_library_sources", "zephyr_include_directories", "zephyr_linker_sources")
     calls = by_cmake(folder / "zephyr" / "CMakeLists.txt", *names)
     assert calls["zephyr_library_named"] == ["model_hello"]
+    assert calls["zephyr_linker_sources"] == ["SECTIONS", "note.ld"]
+    assert ".note.aidge 0 :" in (folder / "zephyr" / "note.ld").read_text()
     (include,) = calls["zephyr_include_directories"]
     return paths(folder / "zephyr", calls["zephyr_library_sources"]), folder / "zephyr" / include
 

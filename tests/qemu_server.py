@@ -30,7 +30,8 @@ def qemu_server(board_name: str) -> Iterator[str]:
 def qemu_command(board_name: str, port: int) -> list[str]:
     """What serves the board at a port."""
     board = load_board(board_name)
-    command = [board.core.qemu, "-M", board.emulator.machine, "-nographic", "-monitor", "none", "-serial", "null", "-semihosting"]
+    command = [board.core.qemu, "-M", board.emulator.machine, "-nographic", "-monitor", "none", "-serial", "null"]
+    command += ["-semihosting-config", "enable=on,target=gdb"]
     return [*command, "-S", "-gdb", f"tcp:127.0.0.1:{port}"]
 
 

@@ -31,7 +31,7 @@ class Remote:
     def __init__(self, stream: socket.socket, where: str, seconds: float, printed: Callable[[bytes], None] | None = None):
         self.where, self.seconds = where, seconds
         self._stream, self._reader = stream, Reader()
-        self._acknowledges, self._printed = True, printed or (lambda text: None)
+        self._acknowledges, self.printed = True, printed or (lambda text: None)
         self.features: dict[str, str] = {}
 
     def greet(self) -> None:
@@ -64,19 +64,20 @@ class Remote:
             self._write(packet)
             if not self._acknowledges:
                 return
-            mark = self._next(self.seconds, lambda found: found.data is None)
+            mark = self._next(self.seconds, time.monotonic() + self.seconds, lambda found: found.data is None)
             if mark.mark == ACKNOWLEDGED:
                 return
         raise self.failure(f"the server could not read a packet, sent {_TURNS} times", hint="is the cable or the network sound?")
 
     def answer(self, seconds: float) -> bytes:
-        """The next packet but those that print, which may take their time, too."""
+        """The next packet but those that print."""
+        end = time.monotonic() + seconds
         while True:
-            data = self._sound_packet(seconds)
+            data = self._sound_packet(seconds, end)
             if not (data[:1] == b"O" and data != b"OK"):
                 return data
             with contextlib.suppress(ValueError):
-                self._printed(bytes.fromhex(data[1:].decode("ascii", "replace")))
+                self.printed(bytes.fromhex(data[1:].decode("ascii", "replace")))
 
     def interrupt(self) -> None:
         """Asks the server to stop the core; the answer is that of what made it run."""
@@ -91,9 +92,9 @@ class Remote:
         """The error of a server that does not do what it should."""
         return AidgeError(what, where=self.where, hint=hint, code="PROBE")
 
-    def _sound_packet(self, seconds: float) -> bytes:
+    def _sound_packet(self, seconds: float, end: float) -> bytes:
         for _ in range(_TURNS):
-            found = self._next(seconds, lambda found: found.data is not None)
+            found = self._next(seconds, end, lambda found: found.data is not None)
             if found.is_sound:
                 if self._acknowledges:
                     self._write(ACKNOWLEDGED)
@@ -103,9 +104,8 @@ class Remote:
             self._write(WANTED_AGAIN)
         raise self.failure("an answer arrived damaged", hint="is the cable or the network sound?")
 
-    def _next(self, seconds: float, wanted: Callable[[Arrived], bool]) -> Arrived:
+    def _next(self, seconds: float, end: float, wanted: Callable[[Arrived], bool]) -> Arrived:
         """What is wanted, the next that arrives; everything before it is of no use any more."""
-        end = time.monotonic() + seconds
         while True:
             try:
                 found = self._reader.take()
@@ -117,8 +117,11 @@ class Remote:
                 return found
 
     def _read(self, end: float, seconds: float) -> None:
+        left = end - time.monotonic()
+        if left <= 0:
+            raise NoAnswer(self.where, seconds)
         try:
-            self._stream.settimeout(max(0.001, end - time.monotonic()))
+            self._stream.settimeout(left)
             data = self._stream.recv(_CHUNK_BYTES)
         except TimeoutError:
             raise NoAnswer(self.where, seconds) from None

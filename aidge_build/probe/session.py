@@ -4,6 +4,7 @@ there, without a byte added to the program."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -116,8 +117,9 @@ class Session:
         ends, halts elsewhere, or comes to none in time."""
         for address in addresses:
             self.target.add_breakpoint(address)
+        end = time.monotonic() + self.target.remote.seconds
         try:
-            while (found := self._resume(addresses)) not in addresses:
+            while (found := self._resume(addresses, end)) not in addresses:
                 if self.target.read(found, len(_SEMIHOSTING)) != _SEMIHOSTING:
                     raise self.program.failure(
                         f"the program halts at {self.program.image.describe(found)} (0x{found:08x})",
@@ -130,9 +132,12 @@ class Session:
                 for address in addresses:
                     self.target.remove_breakpoint(address)
 
-    def _resume(self, addresses: Sequence[int]) -> int:
+    def _resume(self, addresses: Sequence[int], end: float) -> int:
+        left = end - time.monotonic()
         try:
-            return self.target.resume(self.target.remote.seconds)
+            if left <= 0:  # semihosting is served while the core is halted
+                raise NoAnswer(self.target.remote.where, left)
+            return self.target.resume(left)
         except NoAnswer:
             names = " or ".join(self.program.image.describe(address) for address in addresses)
             at = self.target.register(COUNTER)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
 
 from aidge_build.errors import AidgeError
@@ -15,6 +16,9 @@ WORD = 4
 _XPSR, _THUMB = 25, 1 << 24
 _VECTOR_TABLE = 0xE000ED08  # VTOR (Armv7-M and Armv8-M Architecture Reference Manuals; Armv6-M has it as an option)
 _HARDWARE, _ANY = b"1", b"0"
+_NO_FILE = b"F-1,9"  # EBADF of the protocol's own list
+_PRINTED = (1, 2)  # stdout and stderr
+_LARGEST_TEXT_BYTES = 1 << 16
 _OVERHEAD_BYTES = 32  # of a packet, beside the data
 _UNREACHABLE = "is this the board that the program was linked for, and are its memories on?"
 
@@ -169,22 +173,36 @@ class Target:
     def resume(self, seconds: float) -> int:
         """Lets the core run to a breakpoint, and returns where it halts. Where it reaches none in time, it is
         halted, and NoAnswer is raised; Ended where the program ends."""
-        self._send(self._continues)
-        try:
-            answer = self._answer(seconds)
-        except (NoAnswer, KeyboardInterrupt):
-            self.halt()
-            raise
-        return self._stopped(answer)
+        end, request = time.monotonic() + seconds, self._continues
+        while True:
+            self._send(request)
+            try:
+                answer = self._answer(max(0.0, end - time.monotonic()))
+            except (NoAnswer, KeyboardInterrupt):
+                self.halt()
+                raise
+            if answer[:1] != b"F":
+                return self._stopped(answer)
+            request = self._served(answer)
 
     def halt(self) -> None:
         """Stops the running core."""
         self.remote.interrupt()
         self._stopped(self._answer(self.remote.seconds))
 
+    def _served(self, request: bytes) -> bytes:
+        """The reply to what the server's own semihosting asks of a debugger: text is printed, and files there are none."""
+        name, *words = request[1:].split(b",")
+        try:
+            stream, address, size = (int(word, 16) for word in words)
+        except ValueError:
+            return _NO_FILE
+        if name != b"write" or stream not in _PRINTED or size > _LARGEST_TEXT_BYTES:
+            return _NO_FILE
+        self.remote.printed(self.read(address, size))
+        return b"F%x" % size
+
     def _stopped(self, answer: bytes) -> int:
-        while answer[:1] == b"F":  # a file of the host that the server's own semihosting asks for: there is none
-            answer = self._ask(b"F-1,58")
         if answer[:1] in (b"W", b"X"):
             self.is_lost = True
             raise Ended(int(answer[1:3], 16) if answer[:1] == b"W" and len(answer) >= 3 else 1)

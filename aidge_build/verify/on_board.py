@@ -5,7 +5,7 @@ and outputs are read where it was told to write them, when it returns."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def run_on_board(
             return _traced(program, session, places, rows)
         measuring = Measuring(session)
         try:
-            outputs = [_fed(session, places, row, measuring.finish) for row in _entering(session, rows)]
+            outputs = [_fed(session, places, *row, measuring.finish) for row in _entering(session, rows)]
             return OnBoard(b"".join(outputs), b"", run_result(session, measuring.result(), len(rows)))
         finally:
             measuring.close()
@@ -92,18 +92,21 @@ def require_same_model(program: Program, elf: Path) -> None:
         )
 
 
-def _entering(session: Session, rows: Sequence[Sequence[bytes]]):
-    """The first vector goes into the call that the program makes, each other one into a call made again."""
+def _entering(session: Session, rows: Sequence[Sequence[bytes]]) -> Iterator[tuple[Sequence[bytes], bool]]:
+    """Each vector, and whether it is the last: the first goes into the call that the program makes, the others into a call made
+    again."""
     for number, row in enumerate(rows):
         if number:
             session.again(remembering=True)
-        yield row
+        yield row, number + 1 == len(rows)
 
 
-def _fed(session: Session, places: Places, row: Sequence[bytes], finish) -> bytes:
+def _fed(session: Session, places: Places, row: Sequence[bytes], is_last: bool, finish: Callable[[], int]) -> bytes:
+    """The outputs of one vector; what the model's memory holds before the last one is what its repetitions find."""
     for address, data in zip(places.inputs, row, strict=True):
         session.target.write(address, data)
-    session.note()
+    if is_last:
+        session.note()
     status = finish()
     if status:
         raise CheckFailed(f"{session.program.run_symbol} returned {status}", where=session.program.image.path, code="RUN")
@@ -177,6 +180,6 @@ def _traced(program: Program, session: Session, places: Places, rows: Sequence[S
             session.target.set_register(15, registers[LINK] & ~1)  # the hook itself does nothing
         return session.target.register(0)
 
-    outputs = [_fed(session, places, row, finish) for row in _entering(session, rows)]
+    outputs = [_fed(session, places, *row, finish) for row in _entering(session, rows)]
     nothing = Measured(None, tuple(LayerCount(name, None) for name in session.program.layer_symbols))
     return OnBoard(b"".join(outputs), bytes(records), run_result(session, nothing, len(rows)))

@@ -113,6 +113,15 @@ def test_a_program_that_does_not_come_to_the_model(waiting):
     assert (board.breakpoints, board.was_left) == (set(), "running")
 
 
+def test_a_program_that_prints_for_ever_is_told_apart_from_one_that_comes_to_the_model(tmp_path):
+    text = model().replace(
+        "int sum = kws_run();", 'volatile int on = 1; while (on) semihosting_write0("x"); int sum = kws_run();'
+    )
+    error, board = refusal(build(BOARD, text, tmp_path), Behaviour(), seconds=0.3)
+    assert "has not come to kws_run within 0.3 s: it is at" in str(error)
+    assert (board.breakpoints, board.was_left) == (set(), "running")
+
+
 def test_a_program_that_ends_too_early_is_measured_as_far_as_it_goes(elf):
     with probed(elf, BOARD) as (where, _):
         with on_board(program_of(elf), probe_of(where, 5), ()) as session:

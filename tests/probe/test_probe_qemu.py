@@ -60,13 +60,15 @@ def test_outputs_and_layers_are_those_of_numpy(board_name, tmp_path):
 @pytest.mark.parametrize("board_name", BOARDS)
 def test_the_stack_mark_is_that_of_the_emulator(board_name, tmp_path):
     board = load_board(board_name)
-    elf = build(board_name, model(), tmp_path)
+    text = model().replace("int sum = kws_run();", 'semihosting_write0("hello\\n"); int sum = kws_run();')
+    elf = build(board_name, text, tmp_path)
     program = Program(read_image(elf), board, tmp_path, ("app",), True, "kws_run", ("kws_conv", "kws_fc"), 1 << 40)
     with qemu_server(board_name) as where:
         with on_board(program, probe_of(where, 10), ("kws_arena",)) as session:
             result = observe(session, 2)
     emulated = run_program(elf, board, work_folder=tmp_path)
     assert result.stack_high_water_bytes == emulated.stack_high_water_bytes > 0
+    assert (result.stdout, emulated.stdout) == ("hello\n", "hello\n384\n")
     assert (result.runs, result.measured.why_not) == (2, "not measured: QEMU has no cycles")
 
 

@@ -177,9 +177,9 @@ def _outcome(
             for layer in result.layers
         ],
         **measured_json(result),
-        **({"inference_stack_bytes": result.inference_stack_bytes} if is_measured(result) else {}),
         "outputs_sha256": outputs,
         "stack_high_water_bytes": result.stack_high_water_bytes,
+        "inference_stack_bytes": result.inference_stack_bytes,
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,
         "arena_written_bytes": result.written_bytes,
     }

@@ -61,7 +61,12 @@ class _PythonCounter:
 
     cycles = flash_lines = finished_cycles = finished_flash_lines = None
 
+    stack_used = 0
+
     def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
+        """Only the counter in C does."""
+
+    def watch_stack(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
         """Only the counter in C does."""
 
     def __getattr__(self, name: str):
@@ -121,6 +126,9 @@ class _Counting(ctypes.Structure):
         ("wanted_runs", ctypes.c_uint32),
         ("reached", ctypes.c_uint32),
         ("asked", ctypes.c_uint32),
+        ("entry_stack", ctypes.c_uint32),
+        ("lowest_stack", ctypes.c_uint32),
+        ("stack_used", ctypes.c_uint32),
         ("current", ctypes.c_int32),
         ("step_layer", ctypes.c_int32),
         ("layer_count", ctypes.c_uint32),
@@ -166,6 +174,7 @@ class _Hook(ctypes.Structure):
         ("following", ctypes.c_uint32),
         ("memory_count", ctypes.c_uint32),
         ("link_register", ctypes.c_uint32),
+        ("stack_register", ctypes.c_uint32),
         ("memories", ctypes.POINTER(_Memory)),
         ("read_register", ctypes.c_void_p),
         ("stop", ctypes.c_void_p),
@@ -239,6 +248,7 @@ class _NativeCounter:
             0,
             len(code),
             arm_const.UC_ARM_REG_LR,
+            arm_const.UC_ARM_REG_SP,
             self._memories,
             _function_address(engine.uc_reg_read),
             _function_address(engine.uc_emu_stop),
@@ -256,6 +266,11 @@ class _NativeCounter:
             machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_write_hook, self._watches[-1], origin, origin + length - 1
         )
         return written
+
+    def watch_stack(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
+        """From now on `stack_used` says how far below its entry the shortest run stored something in these regions."""
+        for first, last in regions:
+            _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_stack_hook, self._hook, first, last)
 
     def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
         """From now on counts the lines of these regions (first address, last address) from which data are read."""

@@ -30,6 +30,7 @@ struct counting {
     uint32_t steps, step_return, stepping;
     uint32_t finished_runs, wanted_runs, reached; /* so many returned, so many are enough (0: no number is), and one or `until` came */
     uint32_t asked; /* to stop, by another thread */
+    uint32_t entry_stack, lowest_stack, stack_used; /* of a run: where it found its stack (0: not known), and how deep the shortest run went */
     int32_t current, step_layer;
     uint32_t layer_count;
     struct layer *layers;
@@ -81,6 +82,15 @@ static void counting_step(struct counting *counting, uint32_t address, uint32_t 
         counting->layers[counting->step_layer].longest_step = counting->step_instructions;
 }
 
+enum { DEEPEST_STACK = 1 << 16 }; /* what lies further below belongs to somebody else */
+
+/* A run stored something on its stack; interrupts and other tasks have stacks of their own. */
+static void counting_stack_write(struct counting *counting, uint32_t address)
+{
+    if (counting->running && counting->entry_stack - address <= DEEPEST_STACK && address < counting->lowest_stack)
+        counting->lowest_stack = address;
+}
+
 /* Whether the program is to be stopped. */
 static uint32_t counting_stops(const struct counting *counting)
 {
@@ -92,8 +102,10 @@ static void counting_finish_run(struct counting *counting)
     uint64_t instructions = counting->inside_run - counting->at_entry;
     counting->running = 0;
     counting->current = NO_LAYER;
-    if (counting->finished_runs == 0 || instructions < counting->fewest)
+    if (counting->finished_runs == 0 || instructions < counting->fewest) {
         counting->fewest = instructions;
+        counting->stack_used = counting->entry_stack - counting->lowest_stack;
+    }
     if (instructions > counting->most)
         counting->most = instructions;
     counting->finished = counting->inside_run;
@@ -118,6 +130,7 @@ static void counting_block(struct counting *counting, uint32_t address, uint32_t
         counting->runs++;
         counting->return_address = link & ~1u;
         counting->at_entry = counting->inside_run;
+        counting->entry_stack = counting->lowest_stack = 0;
         counting->current = NO_LAYER;
         for (uint32_t index = 0; index < counting->layer_count; index++)
             counting->layers[index].turn = 0;

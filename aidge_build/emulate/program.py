@@ -107,7 +107,8 @@ class RunResult:
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
     bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `flash_lines` are
     those of all runs. `pieces` are the functions whose calls together are a run, where it is not one call of the run symbol.
-    `measured` is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there.
+    `measured` is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there, or
+    in an emulator the shortest one, in programs that do not say where their stack is.
     A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
     returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
     than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU.
@@ -211,6 +212,11 @@ class Program:
         """The lowest address of the stack and the first above it; (0, 0) when the linker script names none."""
         limit, top = self.image.symbol("__stack_limit"), self.image.symbol("__stack_top")
         return (limit.address, top.address) if limit and top else (0, 0)
+
+    @property
+    def measures_run_stack(self) -> bool:
+        """Whether the stack of the runs is measured: where nothing says which memory the program's stack is."""
+        return self.may_be_stopped and self.stack() == (0, 0) and self.run_address != NO_ADDRESS
 
     def failure(self, what: str, hint: str = "") -> CheckFailed:
         """The error of a program that did something wrong."""

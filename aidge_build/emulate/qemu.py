@@ -159,6 +159,7 @@ def _result(
         ended_at=_place(program, measured) if end is not End.EXIT else "",
         fewest=_one(measured, "fewest"),
         most=_one(measured, "most"),
+        inference_stack_bytes=_one(measured, "run_stack") or None,
     )
 
 
@@ -184,6 +185,7 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Pat
         f"runs={program.stops.inferences}",
         f"until=0x{program.until_address:x}",
         f"waits={int(bool(program.stops))}",
+        f"run_stack={int(program.measures_run_stack)}",
         f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
         f"stack=0x{low:x}:0x{high:x}",

@@ -3,7 +3,7 @@
  * many bytes of stretches of memory (arenas) the runs wrote.
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
  * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (what ends a program that does not end), waits=1 (a branch to itself
- * waits for an interrupt).
+ * waits for an interrupt), run_stack=1 (how deep runs use the stack).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include "counting.h"
 
@@ -54,7 +54,7 @@ struct progress {
 };
 static struct progress nobody_looks;
 static volatile struct progress *progress = &nobody_looks;
-static bool waits_for_interrupts;
+static bool waits_for_interrupts, measures_run_stack;
 static const struct block *previous;
 static const char *result_path;
 static uint32_t stack_low, stack_high, lowest_write;
@@ -86,6 +86,8 @@ static void write_result(void)
         fprintf(file, "inside_run %" PRIu64 "\nfinished %" PRIu64 "\n", counting.inside_run, counting.finished);
     if (!entered_by_jump && counting.finished_runs != 0)
         fprintf(file, "fewest %" PRIu64 "\nmost %" PRIu64 "\n", counting.fewest, counting.most);
+    if (measures_run_stack && counting.finished_runs != 0)
+        fprintf(file, "run_stack %u\n", counting.stack_used);
     fprintf(file, "finished_runs %u\nrunning %u\nreached %u\n", counting.finished_runs, counting.running, counting.reached);
     if (previous != NULL)
         fprintf(file, "at %u\n", previous->address);
@@ -138,6 +140,22 @@ static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
                 watches[index].written[at] = 1;
 }
 
+/* A store by way of the stack pointer; `data` is not NULL for a push. Of the push with which a run begins, the words come from the
+ * lowest up, and the last one lies just below the run's entry. */
+static void on_stack_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
+{
+    static const struct block *first;
+    uint32_t end = (uint32_t)address + (1u << qemu_plugin_mem_size_shift(info));
+    (void)cpu;
+    if (counting.running && counting.entry_stack == 0 && data != NULL) {
+        first = previous;
+        counting.entry_stack = end;
+        counting.lowest_stack = (uint32_t)address;
+    } else if (counting.running && previous == first && data != NULL && (uint32_t)address == counting.entry_stack)
+        counting.entry_stack = end;
+    counting_stack_write(&counting, (uint32_t)address);
+}
+
 /* Which instructions call, and which branch to themselves, depends on the instruction set. */
 enum { THUMB, RISCV };
 static int instruction_set = THUMB;
@@ -173,6 +191,23 @@ static bool is_call(const uint8_t *bytes, size_t size)
     return (bytes[1] & 0xF8) == 0xF0 && (bytes[3] & 0xD0) == 0xD0; /* bl label */
 }
 
+/* push, stmdb sp!, vpush; str and strd [sp, ...], str [sp, ...]!; vstr [sp, ...] */
+static bool is_push(const uint8_t *bytes)
+{
+    return (bytes[1] & 0xFE) == 0xB4 || (bytes[1] == 0xE9 && bytes[0] == 0x2D) || (bytes[1] == 0xED && bytes[0] == 0x2D);
+}
+
+static bool stores_on_stack(const uint8_t *bytes, size_t size)
+{
+    if (instruction_set != THUMB)
+        return false;
+    if (is_push(bytes))
+        return true;
+    if (size == 2)
+        return (bytes[1] & 0xF8) == 0x90; /* str [sp, #] */
+    return (bytes[0] & 0x1F) == 0x0D && (bytes[1] == 0xF8 || bytes[1] == 0xE9 || bytes[1] == 0xE8 || bytes[1] == 0xED);
+}
+
 static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
 {
     size_t count = qemu_plugin_tb_n_insns(code);
@@ -188,6 +223,13 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     block->calls = is_call(bytes, size);
     block->endless = count == 1 && is_loop(bytes, size);
     qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
+    for (size_t index = 0; index < count && measures_run_stack; index++) {
+        struct qemu_plugin_insn *each = qemu_plugin_tb_get_insn(code, index);
+        if (stores_on_stack(qemu_plugin_insn_data(each), qemu_plugin_insn_size(each)))
+            qemu_plugin_register_vcpu_mem_cb(
+                each, on_stack_write, NO_REGISTERS, MEMORY_WRITES, is_push(qemu_plugin_insn_data(each)) ? &counting : NULL
+            );
+    }
     for (size_t index = 0; index < count && (stack_high != stack_low || watch_count != 0); index++)
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(code, index), on_write, NO_REGISTERS, MEMORY_WRITES, NULL);
 }
@@ -238,6 +280,8 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             counting.until_address = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "runs=", 5) == 0)
             counting.wanted_runs = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "run_stack=", 10) == 0)
+            measures_run_stack = *value == '1';
         else if (strncmp(arguments[index], "waits=", 6) == 0)
             waits_for_interrupts = *value == '1';
         else if (strncmp(arguments[index], "progress=", 9) == 0)

@@ -32,7 +32,7 @@ struct hook {
     struct sums *lines; /* of flash; NULL: not counted */
     uint32_t finished_runs;
     uint32_t taken_cycles, following;
-    uint32_t memory_count, link_register;
+    uint32_t memory_count, link_register, stack_register;
     struct memory *memories;
     int (*read_register)(void *machine, int number, void *value);
     int (*stop)(void *machine);
@@ -110,6 +110,20 @@ void aidge_write_hook(void *machine, int access, uint64_t address, int size, int
             watch->written[offset + (uint32_t)index] = 1;
 }
 
+/* A store lies on the stack where the stack pointer is at or below it; a push moves it after its stores. */
+enum { LARGEST_PUSH = 128 };
+void aidge_stack_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
+{
+    struct hook *hook = data;
+    uint32_t stack = 0;
+    (void)access, (void)size, (void)value;
+    if (!hook->counting.running || (uint32_t)address >= hook->counting.lowest_stack)
+        return;
+    hook->read_register(machine, (int)hook->stack_register, &stack);
+    if ((uint32_t)address + LARGEST_PUSH >= stack)
+        counting_stack_write(&hook->counting, (uint32_t)address);
+}
+
 /* Lines of flash that inferences read data from, one after another: a line that follows itself is read once. */
 struct lines {
     const struct counting *counting;
@@ -142,6 +156,10 @@ void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data
         add(&hook->counting, &hook->cycles, hook->taken_cycles);
     hook->following = (uint32_t)address + size;
     counting_block(&hook->counting, (uint32_t)address, block->instructions, block->layer, link);
+    if (address == hook->counting.run_address) {
+        hook->read_register(machine, (int)hook->stack_register, &hook->counting.entry_stack);
+        hook->counting.lowest_stack = hook->counting.entry_stack;
+    }
     if (hook->counting.finished_runs != hook->finished_runs) {
         hook->finished_runs = hook->counting.finished_runs;
         finish(&hook->cycles, hook->counting.layer_count);

@@ -87,6 +87,10 @@ class Machine:
             counter.count_lines(
                 self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"]
             )
+        if counter and program.measures_run_stack:
+            counter.watch_stack(
+                self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "ram"]
+            )
         entry = self._reset()
         self._watch_rtt()
         try:
@@ -152,6 +156,7 @@ class Machine:
             ended_at=self._here(end),
             fewest=counter.fewest if counter.finished_runs else None,
             most=counter.most if counter.finished_runs else None,
+            inference_stack_bytes=counter.stack_used or None if program.measures_run_stack else None,
             channels=self.channels.texts,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 
@@ -185,3 +186,21 @@ def test_the_line_of_a_long_run_says_how_far_it_is(monkeypatch):
         assert told.wait(5)
     line.end()
     assert "RUN    0 s, 1,234 instructions, 5 inferences" in stream.text
+
+
+def test_the_stack_of_an_inference_is_measured_where_nothing_says_which_memory_the_stack_is(tmp_path):
+    """As in most firmware: its linker script has other names. What lies between two depths is what a larger array adds."""
+    used = []
+    for size in (400, 1000):
+        array = f"{{ volatile char big[{size}]; for (int i = 0; i < {size}; i++) big[i] = 1; kws_conv(); return"
+        text = model().split("int main(void)", 1)[0].replace("{ kws_conv(); return", array)
+        elf = build(BOARD, text + "int main(void) { for (;;) kws_run(); }", tmp_path, name=f"array{size}")
+        known = run(elf, "--inferences", "2").json
+        subprocess.run(["arm-none-eabi-objcopy", "--strip-symbol=__stack_limit", str(elf)], check=True)
+        found = [run(elf, "--inferences", "2", emulator=emulator).json for emulator in EMULATORS]
+        used += [each["inference_stack_bytes"] for each in found]
+        assert known["inference_stack_bytes"] is None and found[0]["stack_high_water_bytes"] is None
+        assert size < used[-1] < size + 48 and used[-1] <= known["stack_high_water_bytes"] < used[-1] + 40
+    assert used[0] == used[1] and used[2] == used[3] == used[0] + 600
+    said = aidge_build("run", elf, "--board", BOARD, "--inferences", "2").stdout
+    assert f"stack {used[2]:,} B used by an inference, arena 64 of 512 B written" in said

@@ -54,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the program finds and writes its files without --input and --output (default: here)",
     )
     add_stop_arguments(parser)
+    parser.add_argument(
+        "--peripherals",
+        action="store_true",
+        help="registers of peripherals hold what is written, and change while they are waited for (Unicorn)",
+    )
     add_probe_arguments(parser)
     add_options(parser, options_named(BUDGET, "max-instructions"))
     parser.add_argument("--out", type=Path, metavar="RUN.json", help="write the result as JSON, too (for `report --counts`)")
@@ -95,6 +100,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             cycles=cycles,
             step_symbol=claims[0].step_symbol if run_symbol else "",
             stops=stops,
+            answers_peripherals=arguments.peripherals,
         )
 
     probe = probe_from(arguments)
@@ -147,7 +153,7 @@ def _outcome(
     findings = [_over_budget(result, arguments.max_instructions), step_finding(result, promised)]
     excess = [finding for finding in findings if finding is not None]
     stops = stops_of(arguments, claims)
-    lines += end_lines(result, stops)
+    lines += [*_peripherals(result), *end_lines(result, stops)]
     lines += [finding.line(arguments.elf) for finding in excess]
     data = {
         "board": board.name,
@@ -199,6 +205,13 @@ def _printed(stdout: str) -> list[str]:
 def _said(result: RunResult) -> list[str]:
     """What the program said otherwise, each line with its channel."""
     return [f"{channel}: {line}" for channel, text in result.channels for line in _printed(text)]
+
+
+def _peripherals(result: RunResult) -> list[str]:
+    if result.peripherals is None or not result.peripherals[0]:
+        return []
+    used, waited = result.peripherals
+    return [f"{used:,} registers of peripherals were used, which are not emulated; for {waited:,} of them the program waited"]
 
 
 def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:

@@ -40,6 +40,7 @@ def run_program(
     cycles: InstructionCycles | None = None,
     step_symbol: str = "",
     stops: Stops | None = None,
+    answers_peripherals: bool = False,
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
 
@@ -51,6 +52,7 @@ def run_program(
     machine has a C compiler.
     `stops` says what ends a program that does not end by itself; with it, one that is interrupted or goes on for ever is a result
     (`RunResult.ended`) and no error.
+    `answers_peripherals`: registers of peripherals, which Unicorn has none of, hold what is written (emulate/peripherals.py).
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;
@@ -72,6 +74,7 @@ def run_program(
         step_symbol,
         stops or NO_STOPS,
         stops is not None,
+        answers_peripherals,
     )
     if program.stops.until and program.until_address == NO_ADDRESS:
         raise AidgeError(

@@ -111,7 +111,8 @@ class RunResult:
     in an emulator the shortest one, in programs that do not say where their stack is.
     A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
     returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
-    than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU.
+    than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU. `peripherals`: how many of their registers it
+    used that nobody emulates, and for how many it waited.
     """
 
     exit_code: int | None
@@ -130,6 +131,7 @@ class RunResult:
     pieces: tuple[str, ...] = ()
     measured: MeasuredCycles | None = None
     inference_stack_bytes: int | None = None
+    peripherals: tuple[int, int] | None = None
     ended: End = End.EXIT
     ended_at: str = ""
     channels: tuple[tuple[str, str], ...] = ()
@@ -159,6 +161,7 @@ class Program:
     step_symbol: str = ""
     stops: Stops = NO_STOPS
     may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
+    answers_peripherals: bool = False  # whether a program may use registers of peripherals that nobody emulates
 
     @property
     def until_address(self) -> int:

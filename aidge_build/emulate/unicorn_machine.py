@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import re
 from collections.abc import Sequence
 
 from aidge_build.errors import AidgeError, MissingTool
@@ -18,6 +19,7 @@ except ImportError as error:
 from aidge_build.boards import Region
 from aidge_build.emulate.block_counter import make_counter
 from aidge_build.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
+from aidge_build.emulate.peripherals import FIRST, LAST, Peripherals
 from aidge_build.emulate.program import End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.emulate.supervision import supervise
@@ -29,6 +31,7 @@ _PAGE = 4096
 _ARGUMENTS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
 # RAM holds no zeros at power-up: what reads it before it writes it is found, and the stack's deepest use is seen.
 _PAINT = 0xA5
+_DATA = (unicorn.UC_MEM_READ_UNMAPPED, unicorn.UC_MEM_WRITE_UNMAPPED)
 _RETURN_INSTRUCTION = b"\x70\x47"
 _ACCESS = {
     unicorn.UC_MEM_WRITE_UNMAPPED: "writes to {}, where the board has no memory",
@@ -71,6 +74,7 @@ class Machine:
         self._load()
         self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self.read, self.write)
         self.rtt = Rtt(self.channels, self.read, self.write)
+        self.peripherals = Peripherals()
         self.fault = ""
         self.machine.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
@@ -156,9 +160,14 @@ class Machine:
             ended_at=self._here(end),
             fewest=counter.fewest if counter.finished_runs else None,
             most=counter.most if counter.finished_runs else None,
+            peripherals=self._peripherals_used(),
             inference_stack_bytes=counter.stack_used or None if program.measures_run_stack else None,
             channels=self.channels.texts,
         )
+
+    def _peripherals_used(self) -> tuple[int, int] | None:
+        used = self.peripherals
+        return (len(used.used), len(used.waited_for)) if self.program.answers_peripherals else None
 
     def _here(self, end: End) -> str:
         if end is End.EXIT:
@@ -327,8 +336,22 @@ class Machine:
             machine.emu_stop()
 
     def _on_invalid_access(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> bool:
+        if self.program.answers_peripherals and FIRST <= address <= LAST and access in _DATA:
+            self._map_peripherals(address // _PAGE * _PAGE)
+            return True
         self.fault = _ACCESS.get(access, "accesses {} wrongly").format(f"0x{address:08x}")
         return False
+
+    def _map_peripherals(self, page: int) -> None:
+        """Only pages that a program uses: those of clocks (`_map_clocks`) are there already, as plain memory."""
+        self.machine.mmio_map(
+            page,
+            _PAGE,
+            lambda machine, offset, size, _: self.peripherals.read(page + offset, size),
+            None,
+            lambda machine, offset, size, value, _: self.peripherals.write(page + offset, size, value),
+            None,
+        )
 
     def _explain_stop(self, counter) -> End:
         """Why a program stopped that did not exit and was not asked to; raises where that is an error."""
@@ -348,7 +371,12 @@ class Machine:
 
     def _failure(self, what: str) -> AidgeError:
         address = self.machine.reg_read(arm_const.UC_ARM_REG_PC)
-        return self.program.failure(f"the program {what}, at {self.program.image.describe(address)} (pc 0x{address:08x})")
+        touched = re.search(r" (?:to|from) (0x\w{8}), where the board has no memory", what)
+        hint = (
+            "firmware that sets up its chip: run with --peripherals" if touched and FIRST <= int(touched[1], 16) <= LAST else ""
+        )
+        where = f"{self.program.image.describe(address)} (pc 0x{address:08x})"
+        return self.program.failure(f"the program {what}, at {where}", hint)
 
     def _stack_high_water(self) -> int | None:
         low, high = self.program.stack()

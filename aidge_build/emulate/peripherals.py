@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Registers of peripherals that nobody emulates: they hold what was written, and change while a program waits for them.
+
+So start-up code of a chip gets by, which switches clocks on and waits until they run; what a peripheral would do is not done.
+"""
+
+from __future__ import annotations
+
+_PATIENCE = 16  # reads of one register in a row that are answered as it was written
+_ALL_ONES, _SEED = 0xFFFFFFFF, 0x2545F491
+FIRST, LAST = 0x40000000, 0x5FFFFFFF  # the peripherals of every Cortex-M: Armv7-M Architecture Reference Manual, B3.1
+
+
+class Peripherals:
+    """All registers of the memory map's part for peripherals."""
+
+    def __init__(self) -> None:
+        self._words: dict[int, int] = {}
+        self._last, self._reads, self._random = -1, 0, _SEED
+        self.used: set[int] = set()
+        self.waited_for: set[int] = set()
+
+    def read(self, address: int, size: int) -> int:
+        """What was written, but for a register that is read again and again: then the opposite, and from there on anything."""
+        word = address & ~3
+        self.used.add(word)
+        self._reads = self._reads + 1 if word == self._last else 1
+        self._last = word
+        value = self._words.get(word, 0)
+        if self._reads > _PATIENCE:
+            self.waited_for.add(word)
+            value ^= _ALL_ONES if self._reads == _PATIENCE + 1 else self._next()
+        return value >> 8 * (address & 3) & (1 << 8 * size) - 1
+
+    def write(self, address: int, size: int, value: int) -> None:
+        """Bytes of a register."""
+        word, shift = address & ~3, 8 * (address & 3)
+        mask = (1 << 8 * size) - 1 << shift
+        self.used.add(word)
+        self._last = -1
+        self._words[word] = (self._words.get(word, 0) & ~mask | value << shift & mask) & _ALL_ONES
+
+    def _next(self) -> int:
+        """Marsaglia's xorshift: the same numbers in every run."""
+        self._random ^= self._random << 13 & _ALL_ONES
+        self._random ^= self._random >> 17
+        self._random ^= self._random << 5 & _ALL_ONES
+        return self._random

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from aidge_build.boards import load_board
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
-from tests.docs.project import image_network, quantized, voice_network
+from tests.docs.project import image_network, mask_network, quantized, voice_network
 from tests.models import model
 from tests.preemption import Tasks
 from tests.programs import needs_cross_compiler
@@ -260,3 +261,17 @@ def test_so_many_outputs_are_not_compared_and_the_header_says_so(tmp_path):
     assert aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--cpu", "host").exit_code == 0
     assert "Buffers must not overlap; so many are not compared." in (tmp_path / "net.h").read_text()
     assert "(uintptr_t)y0 - " not in (tmp_path / "net.c").read_text()
+
+
+def test_the_layers_of_a_cascade_take_turns_so_that_its_output_is_no_place_for_its_input(tmp_path):
+    samples = numpy.random.default_rng(3).normal(size=(2, 1, 32, 32, 2)).astype(numpy.float32)
+    (tmp_path / "net.onnx").write_bytes(quantized(mask_network(32), samples))
+    words = {}
+    for memory in ("default", "cascade"):
+        made = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--cpu", "host", "--memory-model", memory)
+        assert made.exit_code == 0, made
+        plan = json.loads((tmp_path / "net.plan.json").read_text())
+        inside = [layer["name"] for cascade in plan["cascades"] for layer in cascade["layers"]]
+        assert (inside == plan["order"]) == (memory == "cascade")
+        words[memory] = (tmp_path / "net.h").read_text()
+    assert "they may overlap." in words["default"] and "Buffers must not overlap." in words["cascade"]

@@ -1,38 +1,51 @@
 # SPDX-License-Identifier: MIT
-"""The fuzzer's own judgement, and a short run of it over files that need no compiler."""
+"""The fuzzer's own judgement, a short run of it, and every input that once ended in a fault."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from random import Random
 
 import onnx
+import pytest
 
-from tools.fuzz import model_mutations, mutations, trial
+from aidge_build.conformance.run import Verdict
+from tools.fuzz import found, graphs, kinds, model_mutations, mutations, readers, record, session, smaller, trial
 from tools.fuzz.seeds import models
 
 ROOT = Path(__file__).resolve().parents[2]
+needs_host_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+NEEDING_COMPILER = {"elf", "elf-headers", "plan", "maps", "updatable"}
 
 
 def test_a_short_run_finds_nothing():
-    words = [
-        sys.executable,
-        "-m",
-        "tools.fuzz",
-        "board",
-        "core",
-        "costs",
-        "problems",
-        "tflite",
-        "vectors",
-        "first=70000",
-        "count=12",
-    ]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    wanted = ["board", "core", "tflite", "vectors", "packs", "trees", "cascade-plans"]
+    command = [sys.executable, "-m", "tools.fuzz", *wanted, "first=70000", "count=6"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("12 inputs, exit codes {") == 6
+    assert done.stdout.count("6 inputs from seed 70000: ") == len(wanted)
+
+
+@needs_host_compiler
+def test_random_networks_and_damaged_models_are_right_as_c_under_sanitizers(tmp_path):
+    judged = [*graphs.judge("graphs", range(2), tmp_path / "graphs"), *graphs.judge("mutants", range(6), tmp_path / "mutants")]
+    assert [one for one in judged if one.is_fault] == []
+    assert sum(one.outcome == "right" for one in judged) >= 3
+
+
+def test_a_value_that_numpy_does_not_expect_is_a_fault(tmp_path, monkeypatch):
+    def wrong(prepared, board, folder, flags):
+        assert "-fsanitize=address,undefined" in flags
+        return [Verdict(one.case.name, "wrong", "output 0 differs") for one in prepared]
+
+    monkeypatch.setattr(graphs, "verdicts", wrong)
+    (judged,) = graphs.judge("graphs", [1], tmp_path)
+    assert judged.is_fault and judged.detail == "output 0 differs"
 
 
 def test_what_nobody_foresaw_is_a_fault_with_its_place(monkeypatch):
@@ -49,11 +62,81 @@ def test_a_refusal_in_one_line_is_none():
 
 
 def test_the_same_seed_gives_the_same_damage_and_another_one_another():
-    def damaged(seed: int) -> bytes:
+    def damaged(seed: int) -> tuple[bytes, bytes, bytes]:
         model = onnx.ModelProto.FromString(models()[seed % 3])
         model_mutations.damaged_model(model, Random(seed))
         mutations.damaged_message(model, Random(seed))
-        return mutations.damaged_bytes(model.SerializeToString(deterministic=True), Random(seed))
+        file = mutations.damaged_bytes(model.SerializeToString(deterministic=True), Random(seed))
+        return file, readers.damaged_text(b"reg = <0x10 0x2000>; a b c", Random(seed)), graphs.made("graphs", seed).file
 
     assert [damaged(seed) for seed in range(9)] == [damaged(seed) for seed in range(9)]
-    assert len({damaged(seed) for seed in range(9)}) == 9
+    for files in zip(*map(damaged, range(9))):
+        assert len(set(files)) >= 8
+
+
+def test_a_crash_is_a_fault_of_its_seed_and_the_others_are_tried(monkeypatch):
+    class Crashing:
+        def __init__(self, folder):
+            self.path = folder / "file"
+
+        def damaged(self, chance):
+            self.path.write_bytes(b"abc")
+            return ["options"]
+
+    def run(words):
+        if next(numbers) == 2:
+            os._exit(9)
+        return trial.Verdict(0)
+
+    monkeypatch.setitem(kinds.KINDS, "crashing", Crashing)
+    monkeypatch.setattr(trial, "limit_memory", lambda: None)
+    monkeypatch.setattr(trial, "run", run)
+    numbers = iter(range(5))
+    first = session.run("crashing", range(3))
+    assert first.outcomes == {"0": 2, "crash": 1} and [fault.seed for fault in first.faults.values()] == [2]
+
+
+def test_a_fault_is_stored_with_what_it_needs_of_its_input_alone(tmp_path):
+    def fails(data: bytes) -> bool:
+        return b"x" in data and b"y" in data
+
+    assert smaller.smaller_bytes(b"aaaaxbbbbyccc" * 3, fails) in (b"xy", b"yx")
+    model = onnx.ModelProto.FromString(models()[0])
+
+    def has_pool(data: bytes) -> bool:
+        return any(node.op_type == "MaxPool" for node in onnx.ModelProto.FromString(data).graph.node)
+
+    small = onnx.ModelProto.FromString(smaller.smaller_model(model.SerializeToString(), has_pool))
+    assert [node.op_type for node in small.graph.node] == ["MaxPool"] and not small.graph.initializer
+    fault = session.Fault("board", 7, "our fault KeyError x.py:1", "", ("boards", "mine"), b"xy")
+    assert found.store(fault, tmp_path) == tmp_path / "board-7" and found.store(fault, tmp_path) is None
+    assert found.stored(tmp_path) == [found.Found("board", 7, fault.what, ("boards", "mine"), b"xy")]
+
+
+def test_runs_are_recorded_one_behind_the_other(tmp_path):
+    path = tmp_path / "record.json"
+    record.add("board", 0, {"2": 3, "0": 1}, [], path)
+    record.add("board", 4, {"0": 2}, ["seed 5: x"], path)
+    record.add("board", 9, {"0": 1}, [], path)
+    runs = record.read(path)
+    assert [(run["first"], run["count"]) for run in runs] == [(0, 6), (9, 1)] and runs[0]["outcomes"] == {"0": 3, "2": 3}
+    assert record.next_seed(runs, "board") == 10 and record.next_seed(runs, "core") == 0
+    assert record.totals(runs) == {"board": (7, 1)} and json.loads(path.read_text())["runs"] == runs
+
+
+def test_what_is_recorded_found_no_fault_that_is_not_stored():
+    stored = {(one.kind, one.seed) for one in found.stored()}
+    for run in record.read():
+        assert sum(run["outcomes"].values()) == run["count"]
+        for fault in run["faults"]:
+            assert (run["kind"], int(fault.split()[1].strip(":"))) in stored or "of a fault that is stored" in fault
+
+
+@pytest.mark.parametrize("one", found.stored(), ids=lambda one: f"{one.kind}-{one.seed}")
+def test_what_once_ended_in_a_fault_ends_as_it_should(one, tmp_path):
+    if one.kind in NEEDING_COMPILER and shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    kind = kinds.KINDS[one.kind](tmp_path)
+    kind.path.write_bytes(one.data)
+    words = [word.replace("{file}", str(kind.path)).replace("{folder}", str(tmp_path)) for word in one.words]
+    assert trial.run(words).kind == ""

@@ -17,7 +17,8 @@ from aidge_build.cores import FOLDER
 from aidge_build.installed import board_folder, kernel_folder
 from aidge_build.onnx_format.node_cases import node_cases
 from aidge_build.settings import BASES
-from tools.fuzz import mutations
+from tools.fuzz import mutations, readers
+from tools.fuzz.files import MEMORIES, Files
 from tools.fuzz.model_mutations import damaged_model
 from tools.fuzz.seeds import models, plan_of, programs
 from tools.fuzz.tflite_mutations import damaged_tflite
@@ -61,8 +62,12 @@ class Models:
         verb = chance.choice((["compile", "--name", "m", "--out", str(self.folder / "out")], ["explain"], ["plan", "--why"]))
         return [*verb, str(self.folder / "m.onnx"), *chance.choice(TARGETS)]
 
+    @property
+    def path(self) -> Path:
+        return self.folder / "m.onnx"
+
     def keep(self, place: Path) -> None:
-        shutil.copyfile(self.folder / "m.onnx", place.with_suffix(".onnx"))
+        shutil.copyfile(self.path, place.with_suffix(".onnx"))
 
 
 def _bound_cases():
@@ -86,24 +91,6 @@ class TfliteModels:
 
     def keep(self, place: Path) -> None:
         shutil.copyfile(self.path, place.with_suffix(".tflite"))
-
-
-class Files:
-    """Files of one kind, and the commands that read them; `commands` are words in which {} is the damaged file."""
-
-    def __init__(self, folder: Path, seeds: list[bytes], damage: Callable, name: str, commands: list[list[str]]):
-        self.path, self.seeds, self.damage, self.commands = folder / name, seeds, damage, commands
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-
-    def damaged(self, chance: Random) -> list[str]:
-        self.path.write_bytes(self.damage(chance.choice(self.seeds), chance))
-        return [word.replace("{}", str(self.path)) for word in chance.choice(self.commands)]
-
-    def keep(self, place: Path) -> None:
-        shutil.copyfile(self.path, place.with_name(f"{place.name}-{self.path.name}"))
-
-
-MEMORIES = ["--region", "FLASH=0x08000000,0x100000,flash", "--region", "RAM=0x20000000,0x20000,ram"]
 
 
 def _programs(folder: Path) -> Files:
@@ -251,4 +238,5 @@ KINDS: dict[str, Callable[[Path], Models | TfliteModels | Files]] = {
     "vectors": _vectors,
     "costs": _costs,
     "problems": _problems,
+    **readers.KINDS,
 }

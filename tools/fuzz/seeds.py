@@ -116,13 +116,13 @@ def _model(nodes: str, inputs: str, outputs: str, constants: dict[str, numpy.nda
     return made.SerializeToString()
 
 
-def programs(folder: Path) -> list[bytes]:
-    """Linked programs with a model for Cortex-M."""
+def programs(folder: Path, linked: tuple[str, ...] = (), compiled: tuple[str, ...] = ()) -> list[bytes]:
+    """Linked programs with a model for Cortex-M; more words for the linker and for `compile`."""
     compiler = shutil.which("arm-none-eabi-gcc")
     if compiler is None:
         raise MissingTool("arm-none-eabi-gcc is missing")
     (folder / "good.onnx").write_bytes(models()[0])
-    cli.main(["compile", str(folder / "good.onnx"), "--name", "good", "--out", str(folder), "--cpu", "cortex-m4"])
+    cli.main(["compile", str(folder / "good.onnx"), "--name", "good", "--out", str(folder), "--cpu", "cortex-m4", *compiled])
     (folder / "main.c").write_text(_MAIN.format(input="float", output="float"))
     words = [
         compiler,
@@ -137,7 +137,7 @@ def programs(folder: Path) -> list[bytes]:
         str(folder),
     ]
     words += [str(folder / name) for name in ("main.c", "good.c", "good_weights.c")]
-    subprocess.run([*words, "-lm", "-Ttext=0x08000000", "-Tdata=0x20000000", "-o", str(folder / "seed.elf")], check=True)
+    subprocess.run([*words, *linked, "-lm", "-Ttext=0x08000000", "-Tdata=0x20000000", "-o", str(folder / "seed.elf")], check=True)
     return [(folder / "seed.elf").read_bytes()]
 
 

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Random networks and damaged models as C under the sanitizers of addresses and undefined behaviour: every value is compared with
+numpy, and where nothing was damaged numpy with onnxruntime, if that is there. Many models are one C program, compiled once."""
+
+from __future__ import annotations
+
+import importlib.util
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy
+import onnx
+
+from aidge_build.adaptation.match import Target
+from aidge_build.boards import load_board
+from aidge_build.compile import build_program
+from aidge_build.conformance.cases import Prepared
+from aidge_build.conformance.run import SANITIZERS, verdicts
+from aidge_build.errors import AidgeError
+from aidge_build.graph.view import GraphView
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.onnx_format.node_cases import NodeCase, node_cases
+from aidge_build.operators import builtin_operators
+from aidge_build.program import Options
+from aidge_build.quantization import Scheme, quantize
+from aidge_build.reference import cpu
+from aidge_build.request import CompileRequest
+from tests.cascade_nets import RowNetwork
+from tests.random_models import RandomNetwork
+from tools.fuzz import mutations
+from tools.fuzz.model_mutations import damaged_model
+from tools.fuzz.seeds import models
+
+TOGETHER = 40  # models of one program
+FLAGS = (*SANITIZERS, "-O1")  # less to compile than -O2, more to run than -O0
+MOST_ELEMENTS = 1 << 16  # of a tensor that is computed; a larger one is the same again
+HUGE = 1e30  # sums of such numbers depend on their order: only the sanitizers judge them
+ON_CORES = (
+    (("ref",), frozenset()),
+    (("cortexm", "ref"), frozenset({"dsp", "fpu"})),
+    (("cortexm", "ref"), frozenset({"dsp"})),
+    (("helium", "cortexm", "ref"), frozenset({"dsp", "fpu", "mve"})),
+    (("armv7m", "ref"), frozenset({"thumb2"})),
+    (("armv6m", "ref"), frozenset({"narrow"})),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What a seed makes: a file, inputs for it, and whether nothing of it is damaged."""
+
+    seed: int
+    file: bytes
+    whole: bool
+    choice: Random
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`outcome` is refused, right, huge (no values compared), or a fault, which `detail` explains."""
+
+    seed: int
+    outcome: str
+    detail: str = ""
+
+    @property
+    def is_fault(self) -> bool:
+        return self.outcome not in ("refused", "right", "huge")
+
+
+def made(name: str, seed: int) -> Model:
+    """`name` is the kind: "graphs" are whole networks, float and quantized, "mutants" damaged models."""
+    choice = Random(f"{name} {seed}")
+    whole = name == "graphs"
+    return Model(seed, _network(choice) if whole else _mutant(choice), whole, choice)
+
+
+def judge(name: str, seeds: Sequence[int], folder: Path) -> Iterator[Judged]:
+    """What becomes of the model of each seed."""
+    waiting = []
+    for number, seed in enumerate(seeds):
+        model = made(name, seed)
+        found = _prepared(model, f"net_{number}")
+        if isinstance(found, Judged):
+            yield found
+        else:
+            waiting.append((seed, *found))
+    board = load_board("host")
+    done = verdicts([prepared for _, prepared, _ in waiting], board, folder, FLAGS)
+    for (seed, _, is_huge), verdict in zip(waiting, done):
+        if verdict.verdict not in ("wrong", "refused"):
+            yield Judged(seed, "right")
+        elif is_huge and verdict.reason.startswith("output "):
+            yield Judged(seed, "huge")
+        else:
+            yield Judged(seed, verdict.verdict, verdict.reason)
+
+
+def _network(choice: Random) -> bytes:
+    seed = choice.randrange(1 << 30)
+    if choice.random() < 0.25:
+        rows = RowNetwork(seed, choice.randrange(2, 8), pooled=choice.random() < 0.5)
+        file, samples = rows.file(), rows.values(3)
+    else:
+        grown = RandomNetwork(seed, nodes=choice.randrange(1, 11), groups=choice.random() < 0.5)
+        file, samples = grown.model().SerializeToString(), grown.inputs(3)
+    if choice.random() < 0.4:
+        return file
+    scheme = Scheme(
+        activations=choice.choice(("asymmetric", "symmetric")),
+        io_type=choice.choice(("int8", "float32")),
+        equalize=choice.random() < 0.3,
+    )
+    return quantize(file, {"x": samples[:, None] if samples.ndim == 4 else samples}, scheme)
+
+
+def _mutant(choice: Random) -> bytes:
+    cases = list(node_cases().values())
+    file = choice.choice((*models(), choice.choice(cases).model, choice.choice(cases).model, _network(choice)))
+    message = onnx.ModelProto.FromString(file)
+    mutations.use_words([name for node in message.graph.node for name in (*node.input, *node.output, node.op_type)])
+    damaged_model(message, choice)
+    return message.SerializeToString()
+
+
+def _prepared(model: Model, symbol: str) -> Judged | tuple[Prepared, bool]:
+    """A program with what numpy expects of it, and whether numbers are huge; or why there is none."""
+    libraries, features = model.choice.choice(ON_CORES)
+    try:
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            view, _ = import_onnx(model.file, symbol, builtin_operators(), {}, {})
+            sizes = [tensor.elements for tensor in view.tensors.values()]
+            if max(sizes, default=0) > MOST_ELEMENTS:
+                return Judged(model.seed, "refused")
+            program = build_program(_request(model, symbol, libraries, features))
+            inputs = {name: _values(view, name, model.choice) for name in view.inputs}
+            computed = cpu.run(view, inputs)
+    except AidgeError:
+        return Judged(model.seed, "refused")
+    except Exception as error:
+        return Judged(model.seed, f"our fault {type(error).__name__}", traceback.format_exc())
+    expected = tuple(computed[name] for name in view.outputs)
+    largest = max((float(numpy.abs(value).max(initial=0)) for value in computed.values() if value.dtype.kind == "f"), default=0)
+    is_huge = not largest < HUGE
+    reason = _differs_from_onnxruntime(model, inputs, expected) if model.whole and not is_huge else ""
+    if reason:
+        return Judged(model.seed, "numpy is wrong", reason)
+    absolute = 1e-4 * max((float(numpy.abs(v).max(initial=0)) for v in expected if v.dtype.kind == "f"), default=0)
+    case = NodeCase(symbol, model.file, inputs, expected, 1e-4, absolute + 1e-6, ())
+    return Prepared(case, (), program), is_huge
+
+
+def _request(model: Model, symbol: str, libraries: Sequence[str], features: frozenset[str]) -> CompileRequest:
+    memory, optimize = model.choice.choice(("default", "default", "cascade")), model.choice.choice(("speed", "size"))
+    options = Options(memory_model=memory, optimize=optimize)
+    loaded, _ = load_libraries(libraries, find_libraries([]))
+    return CompileRequest(symbol, model.file, symbol, loaded, builtin_operators(), Target(features), "any", options=options)
+
+
+def _values(view: GraphView, name: str, choice: Random) -> numpy.ndarray:
+    """Numbers for an input: small ones, and for integers all that the type holds."""
+    tensor = view.tensor(name)
+    random, dtype = numpy.random.default_rng(choice.randrange(1 << 30)), tensor.dtype.numpy
+    if tensor.dtype.is_float:
+        return random.normal(size=tensor.dims).astype(dtype)
+    if numpy.dtype(dtype).kind == "b":
+        return random.integers(0, 2, tensor.dims).astype(dtype)
+    ends = numpy.iinfo(dtype)
+    lowest, highest = (ends.min, ends.max) if ends.bits == 8 else (max(ends.min, -3), 4)
+    return random.integers(lowest, highest, tensor.dims, endpoint=True).astype(dtype)
+
+
+def _differs_from_onnxruntime(model: Model, inputs: dict[str, numpy.ndarray], expected: Sequence[numpy.ndarray]) -> str:
+    if importlib.util.find_spec("onnxruntime") is None:
+        return ""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    session = onnxruntime.InferenceSession(model.file, options, providers=["CPUExecutionProvider"])
+    for index, (theirs, ours) in enumerate(zip(session.run(None, inputs), expected)):
+        if (theirs.dtype, theirs.shape) != (ours.dtype, ours.shape):
+            return f"output {index} is {ours.dtype}{list(ours.shape)}, onnxruntime has {theirs.dtype}{list(theirs.shape)}"
+        distance = numpy.abs(theirs.astype(numpy.float64) - ours).max(initial=0)
+        # A sum of floats in another order may round to the next level of int8, which later layers hand on.
+        limit = 3 if ours.dtype.kind in "iu" else 0.02 * max(1.0, float(numpy.abs(theirs).max(initial=0)))
+        if distance > limit:
+            return f"output {index} is {distance:.3g} away from onnxruntime's"
+    return ""

@@ -44,6 +44,7 @@ from aidge_build.toolchain.failed_link import TooLarge
 
 _MORE = "a smaller model, a board with more memory, --memory-model cascade, or --optimize size"
 _NO_FLASH = "PLAN04"
+_ENOUGH_FLASH = 1 << 32
 _NOT_BUILT = "the bound is read from the board's own program: --build"
 _NOT_COUNTED = "nobody measured such kernels on this core; the emulator counts: --measure"
 _NO_TIME = "cycles of this core are not estimated with a known error"
@@ -85,10 +86,16 @@ class _Core:
         """Compiled for the memories of the board; AidgeError where they hold no plan."""
         key = board.regions, board.arena_regions, board.reserved_bytes
         if key not in self._own:
-            program = self._compilation.program(replace(self._request, board=board, target_name=board.name))
+            program = self._compilation.program(replace(self._request, board=_with_flash(board), target_name=board.name))
             here = replace(board, sources=self._board.sources, link_script=self._board.link_script)
             self._own[key] = _Compiled(program, self._request, here, self._folder / f"board{len(self._own)}")
         return self._own[key]
+
+
+def _with_flash(board: Board) -> Board:
+    """The board with flash for all constants: what they lack beside code is said by the linker, and not of constants alone."""
+    regions = tuple(replace(region, length_bytes=_ENOUGH_FLASH) if region.kind == "flash" else region for region in board.regions)
+    return replace(board, regions=regions)
 
 
 def evaluate(question: Question) -> Evaluation:

@@ -34,11 +34,11 @@ class MemoryUse:
 class Evaluation:
     """The answer to a question. Sizes in bytes, instructions per inference; None: not known, and `unknown` says why.
 
-    `libraries` are those whose kernels run. `missing` are (memory, bytes): with so many more in each of these memories it would
-    fit. `arena_in` are the memories that hold the arena and the bytes in each. `constants_bytes` are known from the plan alone.
-    `image_bytes` are all of flash, with start-up code and the smallest `main`; `is_built`: of the program of this board, not of
-    its core. `instructions_error` is the stated error of a prediction in percent, 0.0 for an exact count. `reason` is one line:
-    why it does not fit, or is refused. `by_rows`: some layers are computed row by row, because the arena fits no other way.
+    `libraries` are those whose kernels run. `missing` are (memory, bytes) that the program lacks there. `arena_in` are the
+    memories that hold the arena and the bytes in each. `constants_bytes` are known from the plan alone. `image_bytes` are all of
+    flash, with start-up code and the smallest `main`; `is_built`: of the program of this board, not of its core.
+    `instructions_error` is the stated error of a prediction in percent, 0.0 for an exact count. `reason` is one line: why it does
+    not fit, or is refused. `by_rows`: some layers are computed row by row, because the arena fits no other way.
     """
 
     model: str

@@ -45,16 +45,16 @@ def with_flash(board: Board) -> Board:
     return lengthened(board, {region.name: 1 << 24 for region in board.regions if region.kind == "flash"})
 
 
-def firmware_for(question: Question, board: Board, larger: Board, folder) -> Firmware:
-    """The smallest firmware with the program for the larger board, whose data and stack take what the board's file keeps free for
+def firmware_for(question: Question, board: Board, folder) -> Firmware:
+    """The smallest firmware with the program for the board, whose data and stack take what the board's file keeps free for
     them."""
     with opened(question) as arguments:
-        program = build_program(replace(load(arguments, "model"), board=with_flash(larger)))
-    plain = Firmware(program, larger, folder / "plain")
-    home = next(index for index, region in enumerate(larger.regions) if "data" in region.roles)
-    inside = sum(part.size_bytes for part in program.parts if part.region == larger.regions[home].name)
-    taken_bytes = plain.used_with_room(larger)[home] - inside
-    filled = Firmware(program, larger, folder / "filled")
+        program = build_program(replace(load(arguments, "model"), board=with_flash(board)))
+    plain = Firmware(program, board, folder / "plain")
+    home = next(index for index, region in enumerate(board.regions) if "data" in region.roles)
+    inside = sum(part.size_bytes for part in program.parts if part.region == board.regions[home].name)
+    taken_bytes = plain.used_with_room(board)[home] - inside
+    filled = Firmware(program, board, folder / "filled")
     kept_bytes = max(1, board.reserved_bytes - taken_bytes - ALIGNMENT)
     main = folder / "filled" / "main.c"
     text = main.read_text().replace(
@@ -67,17 +67,11 @@ def firmware_for(question: Question, board: Board, larger: Board, folder) -> Fir
 def assert_confirmed(question: Question, found: Evaluation, folder) -> None:
     board, missing = board_of(question.board, question.own_board), dict(found.missing)
     assert missing, found
-    larger = lengthened(board, missing)
-    if found.code == "PLAN01":  # where the planner finds room for the fewest bytes, and no more
-        larger = lengthened(
-            board,
-            {
-                one.name: found.arena_bytes + kept_in(one, board, 0) - one.length_bytes
-                for one in board.arena_regions
-                if one.name in missing
-            },
-        )
-    firmware = firmware_for(question, board, larger, folder)
+    planned = board  # or one where the planner finds room for the fewest bytes, and no more
+    if found.code == "PLAN01":
+        rooms = {one: found.arena_bytes + kept_in(one, board, 0) - one.length_bytes for one in board.arena_regions}
+        planned = lengthened(board, {one.name: size for one, size in rooms.items() if one.name in missing})
+    firmware = firmware_for(question, planned, folder)
     with pytest.raises(TooLarge) as refused:
         firmware.link(board)
     by_linker = dict(refused.value.missing)

@@ -26,7 +26,7 @@ def measure_alternatives(case: Case, request: CompileRequest, board: Board, refe
     view, _ = import_model(request)
     seen: set[tuple[str, str, str]] = set()
     found = []
-    for table in (None, *_preferences(view, request)):
+    for table in (None, *preferences(view, request)):
         target = replace(request.target, cost_table=table)
         assignment = adapt_to_backend(view, request.libraries, target)
         chosen = {
@@ -38,7 +38,7 @@ def measure_alternatives(case: Case, request: CompileRequest, board: Board, refe
     return found
 
 
-def _preferences(view: GraphView, request: CompileRequest) -> Iterator[CostTable]:
+def preferences(view: GraphView, request: CompileRequest) -> Iterator[CostTable]:
     """Tables that make one kernel per operator type free.
 
     Kernels of different types never compete, so one build measures many.

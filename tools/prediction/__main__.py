@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Makes the tables with which `aidge_build.prediction` predicts instructions.
 
-    python -m tools.prediction measure FILE.jsonl BOARD int8|float32 FIRST COUNT [rare]
+    python -m tools.prediction measure FILE.jsonl BOARD int8|float32 FIRST COUNT [rare] [alternatives]
     python -m tools.prediction models FILE.jsonl BOARD MODEL...
     python -m tools.prediction fit BOARD FILE.jsonl...
     python -m tools.prediction keep TARGET.json BOARD FILE.jsonl...
 
 `measure` builds the random networks of COUNT seeds from FIRST on, runs each on the emulated board, and appends a line for each
-of their layers. `models` does so for model files (to judge by; nothing is fitted to them). `fit` writes
-kernels/<library>/predicted/<features of the board's core>.toml from such files. `keep` stores some layers of networks that were
-not fitted (other seeds) as vectors for tests/prediction.
+of their layers; with `alternatives` for every kernel that accepts a layer. `models` does so for model files (to judge by; nothing
+is fitted to them). `fit` writes kernels/<library>/predicted/<features of the board's core>.toml from such files. `keep` stores
+some layers of networks that were not fitted (other seeds) as vectors for tests/prediction.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def main(words: list[str]) -> int:
         write_kept(Path(target), load_board(board).features, [row for name in files for row in read_rows(Path(name))])
     elif verb == "measure":
         target, board, data, first, count, *kind = names
-        measure_networks(Path(target), board, int(first), int(count), data == "int8", *kind)
+        rare = "rare" if "rare" in kind else ""
+        measure_networks(Path(target), board, int(first), int(count), data == "int8", rare, "alternatives" in kind)
     else:
         target, board, *models = names
         write_rows(Path(target), board, [Path(model) for model in models])

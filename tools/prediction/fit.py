@@ -16,6 +16,7 @@ from aidge_build.prediction.quantities import quantities, value_of, words_of
 FOLDS, FEWEST, FEWEST_OF_A_VARIANT = 5, 4, 24
 LEAST_SHARE, MAY_WORSEN = 0.002, 1.03  # of a term on the average; by how much leaving it out may enlarge the error
 MOST_ARGUMENTS = 12
+OF_A_CHOICE = 300  # rows by which the vocabulary is chosen
 
 GEOMETRIES = (("blocks", "rest"), ("line_blocks", "line_rest"), ("runs", "rest"), ("line_runs", "line_rest"))
 SUMS = (
@@ -66,8 +67,9 @@ def vocabularies(rows: Sequence[Row], found: Sequence[dict[str, float]]) -> list
     words = [word for word in words if any(word not in one for one in found)]
     if any(row.described.macs for row in rows):
         work = sorted({name for one in found for name in one if name.startswith("work_")})
-        geometries = [(name,) for name in work] or GEOMETRIES
-        return [[*_linear(geometry, inner, words), *work] for geometry in geometries for inner in SUMS]
+        done = [*work, *(f"{word}*{name}" for word in words for name in work)]
+        geometries = [*((name,) for name in work), *GEOMETRIES]
+        return [list(dict.fromkeys([*_linear(geometry, inner, words), *done])) for geometry in geometries for inner in SUMS]
     some = moving[:MOST_ARGUMENTS]
     pairs, triples = map("*".join, combinations(some, 2)), map("*".join, combinations(some, 3))
     of_words = [f"{word}*{term}" for word in words for term in ("one", "elements", "inputs", "positions", "lines")]
@@ -122,18 +124,29 @@ def fitted(rows: Sequence[Row]) -> Fitted | None:
     if len(rows) < FEWEST or len({row.model for row in rows}) < 2:
         return None
     found = [quantities(row.described) for row in rows]
-    counts = numpy.array([row.instructions for row in rows], float)
+    step = max(1, len(rows) // OF_A_CHOICE)
     trials = []
     for terms in vocabularies(rows, found):
-        factors = numpy.array([[value_of(term, one) for term in terms] for one in found])
-        factors[:, (factors > 0).sum(axis=0) < FEWEST] = 0
+        factors, counts = _factors(terms, found[::step]), _counts(rows[::step])
         if factors.any(axis=1).all():
-            errors = left_out_errors(rows, factors, counts)
-            rank = float(numpy.sqrt((numpy.minimum(numpy.abs(errors), 1) ** 2).mean()))
-            trials.append((rank, _percentile(errors), terms, factors))
-    _, error, terms, factors = min(trials, key=lambda trial: trial[0])
+            errors = left_out_errors(rows[::step], factors, counts)
+            trials.append((float(numpy.sqrt((numpy.minimum(numpy.abs(errors), 1) ** 2).mean())), terms))
+    _, terms = min(trials, key=lambda trial: trial[0])
+    factors, counts = _factors(terms, found), _counts(rows)
     kept = solved(factors, counts)
+    error = _percentile(left_out_errors(rows, factors, counts))
     return Fitted(rows, {terms[index]: float(kept[index]) for index in numpy.flatnonzero(kept)}, error)
+
+
+def _factors(terms: Sequence[str], found: Sequence[dict[str, float]]) -> numpy.ndarray:
+    """The value of each term in each row; 0 for a term that hardly any row has."""
+    factors = numpy.array([[value_of(term, one) for term in terms] for one in found])
+    factors[:, (factors > 0).sum(axis=0) < FEWEST] = 0
+    return factors
+
+
+def _counts(rows: Sequence[Row]) -> numpy.ndarray:
+    return numpy.array([row.instructions for row in rows], float)
 
 
 def without_rare_words(rows: Sequence[Row]) -> list[Row]:

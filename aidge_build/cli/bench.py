@@ -90,8 +90,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     rows = read_rows(arguments.rows, (*ENDINGS, ANY)) if arguments.rows else (Row(tuple(arguments.boards.split(","))),)
     boards = {name: load_board(name, []) for row in rows for name in row.boards}
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
-    probe = probe_from(arguments)
-    _require_one_of_boards(arguments, rows, probe)
+    probe = _probe(arguments, list(boards.values()))
     if arguments.costs:
         return _costs(arguments, cases, list(boards.values()), compiler)
     if arguments.other_weights is not None:
@@ -116,16 +115,18 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return Outcome(lines, data, EXIT_CHECK_FAILED if found.worse or wrong else 0)
 
 
-def _require_one_of_boards(arguments: argparse.Namespace, rows: Sequence[Row], probe: Probe | None) -> None:
-    """A probe has one board; AidgeError (USAGE) for more, and for what is measured in the emulator alone."""
-    if probe is None:
-        return
-    names = sorted({name for row in rows for name in row.boards})
-    if len(names) != 1:
-        raise AidgeError(f"one board is behind it, not {', '.join(names)}", where="--probe", hint="--boards A", code="USAGE")
+def _probe(arguments: argparse.Namespace, boards: Sequence[Board]) -> Probe | None:
+    """The probe that was named, which has one board; AidgeError (USAGE) for more, and for what is measured in the emulator
+    alone."""
+    if arguments.probe is None:
+        return None
+    if len(boards) != 1:
+        names = ", ".join(board.name for board in boards)
+        raise AidgeError(f"one board is behind it, not {names}", where="--probe", hint="--boards A", code="USAGE")
     for option in ("costs", "other_weights", "update"):
         if getattr(arguments, option) is not None:
             raise AidgeError("is of the emulator", where=f"--{option.replace('_', '-')}", hint="leave out --probe", code="USAGE")
+    return probe_from(arguments, boards[0])
 
 
 def _work(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[Case, str, Row]]:

@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    probe = probe_from(arguments)
+    board = load_board(arguments.board, arguments.board_path)
+    probe = probe_from(arguments, board)
     if probe is None:
         raise AidgeError("counts on a board", where="calibrate", hint="--probe localhost:3333, or --probe pyocd", code="USAGE")
-    board = load_board(arguments.board, arguments.board_path)
     cases = [Case(path.stem, ANY, path, None) for path in arguments.models]
     figures = [
         measure(case, _request(arguments, case), board, "", 1, probe)

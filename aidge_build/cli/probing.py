@@ -9,6 +9,7 @@ from pathlib import Path
 
 from aidge_build.bench.figures import Figures
 from aidge_build.boards import Board
+from aidge_build.cores import THUMB
 from aidge_build.elf import Claim, read_disassembly, read_image, stack_use
 from aidge_build.emulate import RunResult, Stops
 from aidge_build.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
@@ -53,9 +54,19 @@ def _seconds(word: str) -> float:
     return number
 
 
-def probe_from(arguments: argparse.Namespace) -> Probe | None:
-    """The probe that was named; AidgeError (USAGE) for what is none."""
-    return None if arguments.probe is None else probe_of(arguments.probe, arguments.probe_seconds)
+def probe_from(arguments: argparse.Namespace, board: Board) -> Probe | None:
+    """The probe that was named; AidgeError (USAGE) for what is none, and for a board that is followed over none."""
+    if arguments.probe is None:
+        return None
+    probe = probe_of(arguments.probe, arguments.probe_seconds)
+    if board.core.stack != THUMB:
+        raise AidgeError(
+            "over a probe programs for Cortex-M are followed, and for no other core",
+            where=f"board {board.name}",
+            hint="leave out --probe: the emulator runs it",
+            code="USAGE",
+        )
+    return probe
 
 
 def observed(

@@ -103,7 +103,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             answers_peripherals=arguments.peripherals,
         )
 
-    probe = probe_from(arguments)
+    probe = probe_from(arguments, board)
     if probe:
         return observed(arguments.elf, board, probe, claims, (folder, words), stops, run)
     if len(claims) != 1:

@@ -92,14 +92,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
                 code="USAGE",
             )
         arguments.board = "host"
-    probe = probe_from(arguments)
     floats = None if arguments.replay else _float_model(arguments)
     if arguments.perturb and (arguments.reference or floats):
         what = "stored references do" if arguments.reference else "--float does"
         raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
+    board = load_board(arguments.board, arguments.board_path)
+    probe = probe_from(arguments, board)
     request = load(arguments, name_of(arguments))
     program = build_program(request)
-    board = load_board(arguments.board, arguments.board_path)
     partners = beside_float(program, request, floats) if floats else None
     replay = replay_from(arguments, program) if arguments.replay else None
     arrays = {} if replay else read_npz(Path(arguments.io_data))

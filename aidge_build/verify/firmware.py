@@ -75,6 +75,8 @@ def execute(
     traced = replace(program, options=replace(program.options, trace=trace))
     if probe is None:
         return _emulated(traced, board, vectors, folder, how, states)
+    if elf is not None:
+        require_same_model(program, elf)
     counted = board.emulator is not None and not trace
     emulated = _emulated(program, board, vectors, folder / "emulated", how, ()) if counted else None
     return _on_board(traced, board, vectors, folder, how, probe, elf, emulated.result if emulated else None)
@@ -122,7 +124,6 @@ def _on_board(
     if elf is None:
         elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, attached=True))
     else:
-        require_same_model(program, elf)
         weights_bytes = sum(claim.weights_bytes for claim in read_claims(read_image(elf)) if claim.model == program.name)
     rows = _stored(program, vectors)
     found = run_on_board(program, board, elf, rows, probe, how.trace)

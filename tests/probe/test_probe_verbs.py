@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -10,9 +12,15 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.bench.figures import ANY
+from aidge_build.bench.measure import Case, measure
 from aidge_build.boards import load_board
 from aidge_build.calibrations import read_calibration
+from aidge_build.cli import bench, calibrate
 from aidge_build.elf import read_image
+from aidge_build.emulate.program import MeasuredCycles
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.probe.server import probe_of
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
 from tests.docs.test_schemas import compared
@@ -131,28 +139,50 @@ def test_layers_that_have_no_function_are_named(tmp_path):
     assert "layers not seen (inlined, or not called): kws_fc" in done.stdout, done.stdout + done.stderr
 
 
-def test_bench_has_the_cycles_of_the_board_beside_the_estimate(project, tmp_path):
+@pytest.fixture(scope="module")
+def figures(project):
+    """What a board with 5 cycles around each halt says of the network."""
+    request = load(model_arguments(str(project / "small.onnx"), "--board", BOARD), "model")
+    case = Case("small", ANY, project / "small.onnx", None)
+    with probed(project / "app.elf", BOARD, Behaviour(latency=5)) as (where, _):
+        return measure(case, request, load_board(BOARD), "", 1, probe_of(where, 5))
+
+
+def model_arguments(*words: str):
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    return parser.parse_args(words)
+
+
+def test_figures_of_a_board_are_measured_beside_what_is_counted(figures):
+    (whole,) = figures.measured.per_run
+    assert figures.differing_values == 0 and 0 < whole <= figures.instructions < figures.cycles
+    assert 0 < sum(layer.cycles_measured for layer in figures.layers) < whole
+
+
+def test_bench_has_the_cycles_of_the_board_beside_the_estimate(figures, project, tmp_path, monkeypatch):
     (tmp_path / "small.onnx").write_bytes((project / "small.onnx").read_bytes())
-    with probed(project / "app.elf", BOARD) as (where, _):
-        done = aidge_build("bench", tmp_path, "--probe", where, "--out", tmp_path / "bench.json")
+    asked = []
+    monkeypatch.setattr(bench, "measure", lambda *given: asked.append(given[-1]) or figures)
+    done = aidge_build("bench", tmp_path, "--probe", ":9", "--out", tmp_path / "bench.json")
     assert done.exit_code == 0, done.stderr
+    assert [probe.port for probe in asked] == [9]
+    assert f"| {figures.cycles:,} | {figures.cycles_measured:,} | 0 |" in done.stdout
     (entry,) = json.loads((tmp_path / "bench.json").read_text())["results"]
-    (whole,) = entry["measured"]["per_run"]
-    assert entry["differing_values"] == 0 and 0 < whole <= entry["instructions"] < entry["cycles"]
-    assert sum(layer["cycles_measured"] for layer in entry["layers"]) < whole
-    assert f"| {entry['cycles']:,} | {whole:,} | 0 |" in done.stdout
-    refused = aidge_build("bench", tmp_path, "--boards", "mps2-an385,mps2-an386", "--probe", where)
+    assert entry["measured"]["overhead"] == 5
+    refused = aidge_build("bench", tmp_path, "--boards", "mps2-an385,mps2-an386", "--probe", ":9")
     assert refused.exit_code == 2 and "one board is behind it" in refused.stderr
 
 
-def calibrate(project, behaviour: Behaviour):
-    with probed(project / "app.elf", BOARD, behaviour) as (where, _):
-        out = project / "calibration.json"
-        return aidge_build("calibrate", project / "small.onnx", "--board", BOARD, "--probe", where, "--out", out)
+def calibrated(figures, project, monkeypatch):
+    monkeypatch.setattr(calibrate, "measure", lambda *given: figures)
+    out = project / "calibration.json"
+    out.unlink(missing_ok=True)
+    return aidge_build("calibrate", project / "small.onnx", "--board", BOARD, "--probe", ":9", "--out", out)
 
 
-def test_a_calibration_says_what_the_board_counted_and_nothing_of_the_model(project):
-    done = calibrate(project, Behaviour(latency=5))
+def test_a_calibration_says_what_the_board_counted_and_nothing_of_the_model(figures, project, monkeypatch):
+    done = calibrated(figures, project, monkeypatch)
     assert done.exit_code == 0, done.stderr
     text = (project / "calibration.json").read_text()
     (entry,) = json.loads(text)["models"]
@@ -163,10 +193,16 @@ def test_a_calibration_says_what_the_board_counted_and_nothing_of_the_model(proj
     assert f"measured on {BOARD}: {errors[0]:+.1f} to {errors[-1]:+.1f} % of the estimate in 2 layers" in done.stdout
 
 
-def test_a_board_that_does_not_count_makes_no_calibration(project):
-    (project / "calibration.json").unlink(missing_ok=True)
-    done = calibrate(project, Behaviour(has_dwt=False))
-    assert done.exit_code == 1 and "CYCCNT does not count" in done.stdout
+@pytest.mark.parametrize(
+    "changes, says",
+    [
+        ({"measured": MeasuredCycles("", "not measured: CYCCNT does not count on this board")}, "CYCCNT does not count"),
+        ({"differing_values": 2}, "2 values differ"),
+    ],
+)
+def test_a_board_that_does_not_count_or_not_compute_makes_no_calibration(figures, project, monkeypatch, changes, says):
+    done = calibrated(dataclasses.replace(figures, **changes), project, monkeypatch)
+    assert done.exit_code == 1 and says in done.stdout
     assert not (project / "calibration.json").exists()
 
 
@@ -183,6 +219,6 @@ def test_what_is_no_probe_is_refused(project, words, says):
     assert done.exit_code == 2 and says in done.stderr and done.stderr.count("\n") < 4
 
 
-def test_a_program_for_another_machine_is_refused(project, tmp_path):
-    done = aidge_build("verify", project / "small.onnx", "--io-data", project / "io.npz", "--probe", ":1", "--keep", tmp_path)
-    assert done.exit_code == 2 and "a probe follows Cortex-M programs" in done.stderr, done.stderr
+def test_a_board_that_no_probe_follows_is_refused(project):
+    done = aidge_build("verify", project / "small.onnx", "--io-data", project / "io.npz", "--probe", ":1")
+    assert done.exit_code == 2 and "board host: over a probe programs for Cortex-M are followed" in done.stderr

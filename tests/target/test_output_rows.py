@@ -256,3 +256,30 @@ def test_rows_that_come_and_go_may_lie_in_several_memories(sides, size, tmp_path
     used = {region["name"]: region["used_bytes"] for region in plan["regions"]}
     assert set(used) == {"SRAM2", "CCM"} and min(used.values()) > 0 and plan["arena_bytes"] > size
     assert aidge_build("check", tmp_path / "kept" / "model.elf", *board).exit_code == 0
+
+
+@needs_cross_compiler
+@needs_qemu
+@pytest.mark.parametrize("emulator", ["unicorn", "qemu"])
+def test_firmware_that_pushes_and_pulls_for_ever_ends_after_the_inferences_that_were_asked_for(tmp_path, emulator):
+    """The pieces of an inference are counted up to the same instruction; what begins after the last one counts in none."""
+    compiled(tmp_path, upscaler(), "--board", "mps2-an386", "--input", "rows")
+    rows = "static int8_t mask[NET_OUTPUT_SIZE], row[NET_INPUT_ROW_BYTES];\n"
+    by_rows = "for (left = 0; left < NET_INPUT_ROWS; left++) { (void)net_push_input(row, 1); "
+    by_rows += "while (net_pull_output(mask, 1) == NET_OK) {} }"
+    found = []
+    for turns in ("turn < 2", "turn >= 0"):
+        body = f"int main(void)\n{{\n    volatile int turn;\n    int left = 0;\n    for (turn = 0; {turns}; turn++) {{ "
+        body += f"(void)net_begin(); {by_rows} (void)net_end(); }}\n    return left < 0;\n}}\n"
+        (tmp_path / "main.c").write_text(f'#include "net.h"\n{rows}{body}')
+        sources = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")]
+        built = {"work_folder": tmp_path / "objects", "include_folders": [tmp_path]}
+        elf = build_program(load_board("mps2-an386"), sources, tmp_path / "app.elf", **built)
+        words = ("--inferences", "2") if turns == "turn >= 0" else ()
+        result = aidge_build("run", elf, "--board", "mps2-an386", "--emulator", emulator, *words, "--json")
+        assert result.exit_code == 0 and result.json["runs"] == 2, result
+        found.append(result.json)
+    ended, endless = found
+    for key in ("run_instructions", "run_pieces", "layers"):
+        assert ended[key] == endless[key], key
+    assert endless["ended_by"] == "inferences" and endless["instructions"] < ended["instructions"]

@@ -22,6 +22,7 @@ from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.emulate import RunResult, Stops, run_program
+from aidge_build.emulate.channels import control_block
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, add_options, options_named
@@ -136,7 +137,7 @@ def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
 def _outcome(
     arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]
 ) -> Outcome:
-    lines = [*_printed(result.stdout), *_said(result)]
+    lines = [*_printed(result.stdout), *_said(result), *_unheard(result, arguments.elf)]
     if result.instructions is not None:
         mean = result.instructions_per_run
         within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
@@ -205,6 +206,12 @@ def _printed(stdout: str) -> list[str]:
 def _said(result: RunResult) -> list[str]:
     """What the program said otherwise, each line with its channel."""
     return [f"{channel}: {line}" for channel, text in result.channels for line in _printed(text)]
+
+
+def _unheard(result: RunResult, elf: Path) -> list[str]:
+    """QEMU lets nobody empty RTT's buffers while its program runs."""
+    speaks = result.emulator == "qemu" and control_block(read_image(elf)) is not None
+    return ["what the program says by RTT is not read in QEMU: --emulator unicorn"] if speaks else []
 
 
 def _peripherals(result: RunResult) -> list[str]:

@@ -100,6 +100,15 @@ int main(void) {
     assert said == {"uart": "by the UART\r\n"} and printed.startswith("uart: by the UART\n")
 
 
+@needs_qemu
+@needs_cross_compiler
+def test_that_rtt_is_not_read_in_qemu_is_said(tmp_path):
+    said, printed = channels(tmp_path, RTT.format(name="_SEGGER_RTT", text="short"), "--emulator", "qemu")
+    assert said == {} and printed.startswith("what the program says by RTT is not read in QEMU: --emulator unicorn\n")
+    _, other = channels(tmp_path, RTT.format(name="anything", text="short"), "--emulator", "qemu", name="other")
+    assert "RTT" not in other
+
+
 class Memory:
     """A control block with two up buffers of 8 bytes at 0x100 and 0x140, in 512 bytes at 0."""
 

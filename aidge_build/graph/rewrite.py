@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node, State, graph_view
 
@@ -12,13 +14,20 @@ class Rewrite:
 
     def __init__(self, view: GraphView):
         self.view = view
-        self._nodes: dict[int, list[Node]] = {index: [node] for index, node in enumerate(view.nodes)}
-        self._position = {id(node): index for index, node in enumerate(view.nodes)}
         self._renamed: dict[str, str] = {}
         self.tensors: dict[str, Tensor] = dict(view.tensors)
         self.outputs: tuple[str, ...] = view.outputs
         self.states: tuple[State, ...] = view.states
         self.changed = False
+
+    @cached_property
+    def _nodes(self) -> dict[int, list[Node]]:
+        """What stands in the place of each node. Made when it is asked for: most recipes find nothing to do."""
+        return {index: [node] for index, node in enumerate(self.view.nodes)}
+
+    @cached_property
+    def _position(self) -> dict[int, int]:
+        return {id(node): index for index, node in enumerate(self.view.nodes)}
 
     def add_tensor(self, tensor: Tensor) -> str:
         """Add a tensor under a name that is free (a suffix is appended if needed); returns the name."""

@@ -34,6 +34,7 @@ from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, placed_anew
 from aidge_build.planning import Planning, bytes_of_whole, memory_curve
+from aidge_build.prediction.quickest import quickest
 from aidge_build.program import BandCalls, CopiedTo, Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
@@ -118,8 +119,11 @@ def _with_copies(
 def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tuple[str, ...]]:
     """A kernel for every node of the simplified graph, and what is said of those that gave way to smaller ones. Plans of layers
     row by row, or of an inference in steps, choose by themselves what they need. Cores with an FPU are no small ones: a few
-    bytes are not worth layers that take ten times as long, and there is --ram-budget."""
+    bytes are not worth layers that take ten times as long, and there is --ram-budget. With --select cost and without a table
+    predictions choose."""
     assignment, options = adapt_to_backend(view, request.libraries, request.target), request.options
+    if options.select == "cost" and request.target.cost_table is None:
+        return quickest(view, request.libraries, request.target, assignment)
     by_rows = options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output)
     if request.target.objective != "size" or "fpu" in request.target.features or by_rows or options.max_step:
         return assignment, ()

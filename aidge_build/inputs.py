@@ -204,15 +204,10 @@ def operators_of(libraries: Iterable[Library]) -> dict[str, type[Operator]]:
 
 
 def _cost_table(arguments: argparse.Namespace) -> CostTable | None:
-    if (arguments.select == "cost") != (arguments.cost_table is not None):
-        raise AidgeError(
-            "--select cost and --cost-table belong together",
-            where="--select",
-            code="USAGE",
-            hint="name the table that the choice depends on: --select cost --cost-table board.toml",
-        )
     if arguments.cost_table is None:
         return None
+    if arguments.select != "cost":
+        raise AidgeError("--cost-table is for --select cost", where="--cost-table", code="USAGE", hint="add --select cost")
     return read_cost_table(read_regular(Path(arguments.cost_table), LARGEST_KERNEL_FILE_BYTES), arguments.cost_table)
 
 

@@ -168,11 +168,16 @@ MODEL = Group(
         ),
         Option(
             "select",
-            "cost: per node the cheapest kernel of all libraries by --cost-table",
+            "cost: per node the cheapest kernel of all libraries, by --cost-table or by what libraries predict",
             values=("library", "cost"),
             default="library",
         ),
-        Option("cost-table", "with --select cost: what kernels cost, as TOML", "file", metavar="FILE"),
+        Option(
+            "cost-table",
+            "with --select cost: what kernels cost, as TOML, instead of what libraries predict",
+            "file",
+            metavar="FILE",
+        ),
         Option(
             "rounding",
             "the numerical contract; double, or tflite: that of TensorFlow Lite's reference kernels; any: also kernels that "

@@ -85,6 +85,8 @@ def _sizes(described: Described) -> dict[str, float]:
         "line_rest": positions // max(1, width) * (width % pixels),
         "value_blocks": elements // values,
         "value_rest": elements % values,
+        "row_blocks": positions * (channels // values),
+        "row_rest": positions * (channels % values),
         "float_share": _float_share(described.facts),
     }
     for divisor in _DIVISORS:

@@ -32,7 +32,8 @@ BESIDE = (
     "lines*groups lines*groups*kernel_height lines*groups*terms"
 ).split()
 OTHER = (
-    "one elements inputs positions channels lines width groups blocks value_blocks value_rest taps constants elements*taps "
+    "one elements inputs positions channels lines width groups blocks value_blocks value_rest row_blocks row_rest taps "
+    "constants elements*taps "
     "positions*groups*taps positions*groups lines*groups positions*taps lines*kernel_height lines*groups*kernel_height "
     "inputs*groups blocks*groups blocks*groups*taps source_lines source_lines*groups source_lines*depth source_width "
     "lines*channels channels_by_4 channels_by_8 channels_by_16 positions*channels_by_4 positions*channels_by_8 batches "

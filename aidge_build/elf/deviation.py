@@ -58,7 +58,7 @@ def deviation_of(core: Core | None) -> Deviation | None:
 
     Raises AidgeError (BOARD) for a wrong file of counts.
     """
-    if core is None or core.cycles is None:
+    if core is None:
         return None
     errors = [count.error for count in counts_of(core)]
     if not errors:
@@ -91,16 +91,12 @@ def _percent(share: float) -> str:
 
 
 def counts_of(core: Core) -> tuple[Count, ...]:
-    """All counts of the core, in the folder beside its file, in the order of the files' names."""
-    own = next((Path(path) for path in core.files if Path(path).stem == core.name), None)
-    if own is None:
+    """All counts of the core, in the folder beside its file, in the order of the files' names; () without an estimate."""
+    if core.cycles is None:
         return ()
-    return tuple(count for path in sorted((own.parent / FOLDER).glob(f"{core.name}.*.toml")) for count in _read(path, core))
-
-
-def _read(path: Path, core: Core) -> list[Count]:
-    assert core.cycles is not None
-    return _counts(path, numbers_digest(core.cycles))
+    numbers = numbers_digest(core.cycles)
+    own = next(Path(path) for path in core.files if Path(path).stem == core.name)
+    return tuple(count for path in sorted((own.parent / FOLDER).glob(f"{core.name}.*.toml")) for count in _counts(path, numbers))
 
 
 @cache

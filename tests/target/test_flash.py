@@ -223,7 +223,8 @@ def test_a_dry_run_needs_no_runner_and_names_those_of_the_board(tmp_path, instal
 
 def image(origin: int, content: bytes):
     section = SimpleNamespace(load_address=origin, content=content)
-    return SimpleNamespace(sections=[SimpleNamespace(load_address=None, content=b""), section])
+    debug = SimpleNamespace(load_address=None, content=b"what is not loaded")
+    return SimpleNamespace(sections=[debug, SimpleNamespace(load_address=origin, content=b""), section])
 
 
 def test_the_crc_is_that_of_the_boot_rom():
@@ -232,11 +233,12 @@ def test_the_crc_is_that_of_the_boot_rom():
 
 
 def test_a_second_stage_is_256_bytes_that_end_with_their_crc():
-    good = bytes(range(252)) + crc32_of(bytes(range(252))).to_bytes(4, "little")
+    good = bytes(range(1, 253)) + crc32_of(bytes(range(1, 253))).to_bytes(4, "little")
     assert lacks_boot_block(image(0x10000000, good + b"program"), "second-stage", 0x10000000) == ""
     for content in (good[:-1], b"\0" + good, good[:100] + b"\xff" + good[101:], b""):
         assert "no second-stage boot code" in lacks_boot_block(image(0x10000000, content), "second-stage", 0x10000000)
     assert "no second-stage" in lacks_boot_block(image(0x10000004, good), "second-stage", 0x10000000)
+    assert lacks_boot_block(image(0x0FFFFFFC, b"more" + good), "second-stage", 0x10000000) == ""
     halves = SimpleNamespace(sections=[*image(0x10000000, good[:8]).sections, *image(0x10000008, good[8:]).sections])
     assert lacks_boot_block(halves, "second-stage", 0x10000000) == ""
 

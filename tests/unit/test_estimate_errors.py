@@ -43,6 +43,8 @@ def test_the_stated_range_is_that_of_the_counts(tmp_path):
         (('"a" = [100, 90]', '"b" = [100, 98]'), "10.0 % to 2.0 % below what"),
         (('"a" = [100, 110]', '"b" = [100, 102]'), "2.0 % to 10.0 % above what"),
         (('"a" = [100, 95]',), "5.0 % to 5.0 % below what"),
+        (('"a" = [100, 90]', '"b" = [1, 1]'), "10.0 % to 0.0 % below what"),
+        (('"a" = [100, 110]', '"b" = [100, 100]'), "0.0 % to 10.0 % above what"),
     ],
 )
 def test_an_estimate_that_is_always_too_low_or_too_high_is_called_so(tmp_path, lines, said):
@@ -76,6 +78,7 @@ def test_a_core_without_counts_says_that_its_error_is_unknown(tmp_path):
 @pytest.mark.parametrize("name", ["cortex-m7", "cortex-m33", "cortex-m55"])
 def test_a_core_without_numbers_has_no_estimate_and_no_error(name):
     assert stated(find_core(name)) == "" and deviation_of(find_core(name)) is None and deviation_of(None) is None
+    assert counts_of(find_core(name)) == ()
 
 
 @pytest.mark.parametrize(

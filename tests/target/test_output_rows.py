@@ -259,9 +259,7 @@ def test_rows_that_come_and_go_may_lie_in_several_memories(sides, size, tmp_path
 
 
 @needs_cross_compiler
-@needs_qemu
-@pytest.mark.parametrize("emulator", ["unicorn", "qemu"])
-def test_firmware_that_pushes_and_pulls_for_ever_ends_after_the_inferences_that_were_asked_for(tmp_path, emulator):
+def test_firmware_that_pushes_and_pulls_for_ever_ends_after_the_inferences_that_were_asked_for(tmp_path):
     """The pieces of an inference are counted up to the same instruction; what begins after the last one counts in none."""
     compiled(tmp_path, upscaler(), "--board", "mps2-an386", "--input", "rows")
     rows = "static int8_t mask[NET_OUTPUT_SIZE], row[NET_INPUT_ROW_BYTES];\n"
@@ -276,7 +274,7 @@ def test_firmware_that_pushes_and_pulls_for_ever_ends_after_the_inferences_that_
         built = {"work_folder": tmp_path / "objects", "include_folders": [tmp_path]}
         elf = build_program(load_board("mps2-an386"), sources, tmp_path / "app.elf", **built)
         words = ("--inferences", "2") if turns == "turn >= 0" else ()
-        result = aidge_build("run", elf, "--board", "mps2-an386", "--emulator", emulator, *words, "--json")
+        result = aidge_build("run", elf, "--board", "mps2-an386", *words, "--json")
         assert result.exit_code == 0 and result.json["runs"] == 2, result
         found.append(result.json)
     ended, endless = found

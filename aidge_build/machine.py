@@ -144,6 +144,11 @@ TOOLS = (HOST_COMPILER, CROSS_COMPILER, NEWLIB, QEMU)
 FOR_TESTS = (HOST_CPLUSPLUS, CROSS_CPLUSPLUS, MAKE, CMAKE, NINJA)
 # 180 MB to load and 1.2 GB on the disk: `--install test` brings them; where they are missing, the few tests of RISC-V skip.
 FOR_RISCV = (RISCV_COMPILER, PICOLIBC, QEMU_RISCV)
+# What reads the C of kernels: `./sconsw misra`.
+FOR_READING = (
+    Tool("cppcheck", "misra", ("cppcheck",), _version_of("cppcheck")),
+    Tool("clang-tidy", "misra", ("clang-tidy",), _version_of("clang-tidy")),
+)
 _OF_TOOLCHAINS = {"arm-none-eabi-": (CROSS_COMPILER, NEWLIB), "riscv64-unknown-elf-": (RISCV_COMPILER, PICOLIBC)}
 
 

@@ -59,6 +59,7 @@ OPTIONAL = {
     "rustc": "checks the crate of `package --for rust`; half a gigabyte",
     "fish": "completes the command line; a shell of few",
     "zsh": "completes the command line; a shell of few",
+    "cppcheck": "reads a small model by MISRA C:2012; `./sconsw --install misra` brings it",
     "openocd": "puts programs on real boards, which are not there",
 }
 

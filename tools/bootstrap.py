@@ -83,10 +83,13 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
     """The system tools that a scons command line needs."""
     if is_doctor(arguments) or IDLE_OPTIONS & set(arguments):
         return ()
-    if {"test", "stress", "mutants"} & set(arguments) or set(arguments) & {"docs", "packages"} and "conformance" in arguments:
+    in_tests = {"test", "stress", "mutants", "fuzz"} & set(arguments)
+    if in_tests or {"docs", "packages"} & set(arguments) and "conformance" in arguments:
         return (*machine.TOOLS, *machine.FOR_TESTS)
     if "docs" in arguments:
         return ()
+    if "misra" in arguments:
+        return (*machine.TOOLS, *machine.FOR_READING)
     if "bench" in arguments:
         return machine.TOOLS
     named = [word.removeprefix("board=") for word in arguments if word.startswith("board=")]

@@ -76,6 +76,8 @@ def absent(log: Path | None = None) -> machine.Tool:
         ("conformance docs", ALL_TOOLS),
         ("conformance packages", ALL_TOOLS),
         ("docs", []),
+        ("misra", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "cppcheck", "clang-tidy"]),
+        ("fuzz minutes=1", ALL_TOOLS),
         ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
     ],
 )

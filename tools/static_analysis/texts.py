@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""What is read: the C of every kernel of every library, generated code of models, and the C of the examples."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "kernels"))
+
+import every_kernel  # noqa: E402
+import helium_harness  # noqa: E402
+
+from aidge_build import cli  # noqa: E402
+from aidge_build.emit.kernels import KernelText, kernel_text  # noqa: E402
+
+# A core on which the library's own kernels run.
+CORES = {
+    "ref": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+    "cortexm": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+    "helium": ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
+    "armv7m": ("-mcpu=cortex-m3",),
+    "armv6m": ("-mcpu=cortex-m0plus",),
+}
+_OF_A_BOARD = CORES["cortexm"]
+# What the C of each example includes the headers of: name, model, options.
+EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "anomaly": (("anomaly", "anomaly/anomaly.onnx"),),
+    "camera_rows": (("stripes", "camera_rows/stripes.onnx", "--input", "rows"),),
+    "custom_kernel": (
+        ("thermal", "custom_kernel/model/thermal.onnx", "--lib", "sensor,cortexm,ref")
+        + ("--kernel-path", str(ROOT / "examples" / "custom_kernel" / "kernels")),
+    ),
+    "digits": (("digits", "digits/digits.onnx"),),
+    "hello": (("hello", "hello/hello.onnx"),),
+    "keyword": (("keyword", "keyword/keyword.onnx"),),
+    "training": (("digits", "digits/digits.onnx"),),
+    "two_models": (
+        ("anomaly", "anomaly/anomaly.onnx", "--arena", "caller"),
+        ("digits", "digits/digits.onnx", "--arena", "caller"),
+    ),
+    "update": (("keyword", "keyword/keyword.onnx", "--update", "weights"),),
+}
+# All but the first numbers of arrays: the tools take minutes for megabytes of them.
+_SECOND_LINES = re.compile(r"(?<=,)\n(?:    [-\d., exfu]+\n)+(?=};)")
+_FILE = re.compile(r"/\* FILE (\S+) \*/")
+MODELS = "../shared/models/mlperf_tiny/*int8_qdq.onnx"
+
+
+@dataclass(frozen=True)
+class Text:
+    """C that a compiler takes as it stands, given the headers in `beside`. `place` names its file where no line does."""
+
+    name: str
+    place: str
+    text: str
+    core: tuple[str, ...]
+    beside: tuple[tuple[str, str], ...] = ()
+    of_any_core: bool = False  # what other cores see of it is read, too
+
+    def place_of(self, line: int) -> str:
+        """The file that this line (from 1) stems from."""
+        found = _FILE.findall("\n".join(self.text.split("\n")[:line]))
+        return found[-1] if found else self.place
+
+
+def kernels() -> Iterator[Text]:
+    """Each library as one text: all of its headers, those of the kit, and the functions that its kernels generate."""
+    files = {name: helium_harness.library(name).files for name in (*every_kernel.LIBRARIES, "kit")}
+    for library in every_kernel.LIBRARIES:
+        wanted = [(name, path) for name in ("kit", library) for path in sorted(files[name]) if path.endswith(".h")]
+        generated = dict.fromkeys(text for one in every_kernel.calls(library) for text in one.call.texts)
+        yield Text(
+            f"kernels of {library}",
+            f"{library}/generated.c",
+            library_text(kernel_text(files, wanted), library, tuple(generated)),
+            CORES[library],
+            of_any_core=True,
+        )
+
+
+def library_text(kernels: KernelText, library: str, generated: tuple[str, ...]) -> str:
+    """The C, in which comments say which file stands where."""
+    includes = [f"#include {name}" for name in sorted({*kernels.system_includes, "<stdint.h>", "<math.h>"})]
+    parts = [f"/* FILE {file.title} */\n{file.text}" for file in kernels.files]
+    return "\n".join([*includes, *parts, f"/* FILE {library}/generated.c */", *generated, ""])
+
+
+def models() -> Iterator[Text]:
+    """Code and constants of the models of the examples, as they build them, and of those beside the checkout where they are."""
+    for path in sorted(ROOT.glob(MODELS)):
+        yield from texts_of_model(re.sub(r"\W", "_", path.stem), path, ())
+    for name, path, *words in dict.fromkeys(model for used in EXAMPLES.values() for model in used):
+        yield from texts_of_model(name, ROOT / "examples" / path, tuple(words))
+
+
+@functools.cache
+def texts_of_model(name: str, path: Path, words: tuple[str, ...]) -> tuple[Text, ...]:
+    """N.c and N_weights.c for a Cortex-M4F, which include N.h."""
+    with tempfile.TemporaryDirectory() as folder:
+        if cli.main(["compile", str(path), "--name", name, "--board", "mps2-an386", "--out", folder, *words]) != 0:
+            raise AssertionError(f"{path} does not compile")
+        headers = (f"{name}.h", (Path(folder) / f"{name}.h").read_text())
+        files = {f"N{suffix}.c": Path(folder) / f"{name}{suffix}.c" for suffix in ("", "_weights")}
+        title = " ".join((path.relative_to(ROOT.parent).name, *words)).replace(str(ROOT), "...")
+        return tuple(
+            Text(f"{file} of {title}", f"generated/{file}", _SECOND_LINES.sub("", made.read_text()), _OF_A_BOARD, (headers,))
+            for file, made in files.items()
+        )
+
+
+def examples() -> Iterator[Text]:
+    """The C that people wrote for the examples."""
+    for folder, used in EXAMPLES.items():
+        made = [texts_of_model(name, ROOT / "examples" / path, tuple(words))[0] for name, path, *words in used]
+        own = [(path.name, path.read_text()) for path in sorted(ROOT.glob("examples/*/*.h"))]
+        beside = (*own, *(header for text in made for header in text.beside))
+        for path in sorted((ROOT / "examples" / folder).glob("*.c")):
+            place = path.relative_to(ROOT).as_posix()
+            yield Text(place, place, path.read_text(), _OF_A_BOARD, beside)

@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from aidge_build.emit.kernels import KernelFile, KernelText
+from tools.static_analysis import page
 from tools.static_analysis.findings import Deviation, Finding, deviations, sort_out
 from tools.static_analysis.rules import ADVISORY, MANDATORY, is_binding
 from tools.static_analysis.texts import CORES, ROOT, Text, library_text, texts_of_model
@@ -36,6 +37,15 @@ def test_every_deviation_says_rules_where_and_why_and_none_is_of_a_mandatory_rul
 
 def test_required_and_mandatory_rules_bind_and_advisory_ones_do_not():
     assert is_binding("9.1") and is_binding("17.7") and not is_binding("15.5") and not ADVISORY & MANDATORY
+
+
+def test_the_published_page_has_every_deviation_and_no_finding_outside():
+    text = page.PAGE.read_text()
+    for deviation in deviations():
+        (row,) = re.findall(rf"^\| {deviation.name} \|.*$", text, re.MULTILINE)
+        assert f"| {deviation.where} |" in row and row.endswith(f"| {deviation.reason} |")
+    cells = re.findall(r" (\d+) \(\d+\) ", text)
+    assert len(cells) > 60 and set(cells) == {"0"}
 
 
 def test_a_line_of_a_library_is_found_in_its_file():

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tools.static_analysis.findings import Deviation
@@ -59,9 +59,9 @@ class Row:
         return f"{self.outside[tool]} ({self.covered[tool]})" if tool in self.outside else "-"
 
 
-def write(rows: Sequence[Row], known: Sequence[Deviation], counts: Mapping[str, int]) -> None:
+def write(rows: Sequence[Row], known: Sequence[Deviation]) -> None:
     """Writes the page."""
-    PAGE.write_text(_HEAD.format(table=TABLE) + findings_table(rows) + "\n## Deviations\n\n" + deviations_table(known, counts))
+    PAGE.write_text(_HEAD.format(table=TABLE) + findings_table(rows) + "\n## Deviations\n\n" + deviations_table(known))
 
 
 def findings_table(rows: Sequence[Row]) -> str:
@@ -72,10 +72,10 @@ def findings_table(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def deviations_table(known: Sequence[Deviation], counts: Mapping[str, int]) -> str:
+def deviations_table(known: Sequence[Deviation]) -> str:
     """A row for each deviation."""
-    lines = ["| | rule | where | findings | reason |", "|---|---|---|---|---|"]
+    lines = ["| | rule | where | reason |", "|---|---|---|---|"]
     for deviation in known:
         rules = ", ".join(deviation.rules)
-        lines.append(f"| {deviation.name} | {rules} | {deviation.where} | {counts[deviation.name]} | {deviation.reason} |")
+        lines.append(f"| {deviation.name} | {rules} | {deviation.where} | {deviation.reason} |")
     return "\n".join(lines) + "\n"

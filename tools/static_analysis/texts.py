@@ -48,7 +48,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "update": (("keyword", "keyword/keyword.onnx", "--update", "weights"),),
 }
 # All but the first numbers of arrays: the tools take minutes for megabytes of them.
-_SECOND_LINES = re.compile(r"(?<=,)\n(?:    [-\d., exfu]+\n)+(?=};)")
+_LONG = re.compile(r"\b(\w+)\[\d+\] = \{\n(    [-\d., exfu]+)\n(?:    [-\d., exfu]+\n)+\};")
 _FILE = re.compile(r"/\* FILE (\S+) \*/")
 MODELS = "../shared/models/mlperf_tiny/*int8_qdq.onnx"
 
@@ -108,11 +108,20 @@ def texts_of_model(name: str, path: Path, words: tuple[str, ...]) -> tuple[Text,
             raise AssertionError(f"{path} does not compile")
         headers = (f"{name}.h", (Path(folder) / f"{name}.h").read_text())
         files = {f"N{suffix}.c": Path(folder) / f"{name}{suffix}.c" for suffix in ("", "_weights")}
-        title = " ".join((path.relative_to(ROOT.parent).name, *words)).replace(str(ROOT), "...")
+        title = " ".join((path.name, *(Path(word).name if word.startswith(str(ROOT)) else word for word in words)))
         return tuple(
-            Text(f"{file} of {title}", f"generated/{file}", _SECOND_LINES.sub("", made.read_text()), _OF_A_BOARD, (headers,))
+            Text(f"{file} of {title}", f"generated/{file}", _shortened(made.read_text()), _OF_A_BOARD, (headers,))
             for file, made in files.items()
         )
+
+
+def _shortened(text: str) -> str:
+    """With the first numbers of arrays of several lines, whose lengths are then those."""
+    names = _LONG.findall(text)
+    text = _LONG.sub(r"\1[] = {\n\2\n};", text)
+    for name, _ in names:
+        text = re.sub(rf"(extern const \w+ {name})\[\d+\];", r"\1[];", text)
+    return text
 
 
 def examples() -> Iterator[Text]:

@@ -16,7 +16,7 @@ from tools.fuzz import graphs, kinds, trial
 from tools.fuzz.smaller import smaller_bytes, smaller_model
 
 COMPILED = ("graphs", "mutants")  # kinds that become C
-MOST_SILENCE = 300  # seconds of a process that hangs where no alarm of Python's reaches it
+MOST_SILENCE = 3600  # seconds of a process that hangs where no alarm of Python reaches it; busy machines are slow
 
 
 @dataclass(frozen=True)

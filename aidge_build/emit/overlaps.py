@@ -48,6 +48,7 @@ def overlap_checks(program: Program, ports: tuple[Port, ...], arena: str) -> lis
     return [
         f"(uintptr_t){other} - (uintptr_t){one} < {one_bytes}u || (uintptr_t){one} - (uintptr_t){other} < {other_bytes}u"
         for one, one_bytes, other, other_bytes in sizes
+        if one_bytes and other_bytes  # an empty buffer may be anywhere
     ]
 
 

@@ -20,7 +20,6 @@ SCONS, CMAKE = "SCons", "CMake"
 #   target     the core: where nobody names one, the front end reads it from the compiler's flags
 #   place      name and folder of what is made: each front end has its own way to say it
 Kind = Literal["word", "list", "pairs", "file", "folders", "checkouts", "number", "decimal", "target", "place"]
-SEVERAL = ("list", "pairs", "folders", "checkouts")
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,11 @@ class Option:
             return ""
         own = self.scons if front_end == SCONS else self.cmake
         return own or (self.argument if front_end == SCONS else self.argument.upper())
+
+    @property
+    def several(self) -> bool:
+        """Whether it has a list of values."""
+        return self.kind in ("list", "pairs", "folders", "checkouts")
 
     @property
     def repeated(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.errors import AidgeError
 from aidge_build.options.accuracy import ACCURACY
-from aidge_build.options.option import CMAKE, SCONS, SEVERAL, Group, Option
+from aidge_build.options.option import CMAKE, SCONS, Group, Option
 from aidge_build.options.table import BUDGET, CHECK, FILES, MODEL, TABLE, VARIABLES
 
 COMMAND = "aidge-build options --update ."
@@ -57,8 +57,8 @@ def cmake_options() -> str:
         ("_aidge_options_of_accuracy", ("BOARD", "OUT"), ACCURACY.options),
     ):
         here = [option for option in options if option.name_in(CMAKE)]
-        single = [*first, *(option.name_in(CMAKE) for option in here if option.kind not in SEVERAL)]
-        several = [option.name_in(CMAKE) for option in here if option.kind in SEVERAL]
+        single = [*first, *(option.name_in(CMAKE) for option in here if not option.several)]
+        several = [option.name_in(CMAKE) for option in here if option.several]
         rows = [
             f"{option.name_in(CMAKE)}:{option.kind}:--{option.name}" for option in here if option.kind not in ("place", "target")
         ]

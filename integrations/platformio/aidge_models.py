@@ -66,7 +66,7 @@ def options_of(table):
                 name: os.path.join(main.subst("$PROJECT_DIR"), path) for name, _, path in (v.partition("=") for v in values)
             }
         if values:
-            options[name] = values if option.kind in table.SEVERAL else values[0]
+            options[name] = values if option.several else values[0]
     return options if "board" in options or "cpu" in options else {**core(), **options}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from aidge_build import machine
 from aidge_build.cli import doctor
+from aidge_build.toolchain import runners
 from tests.command import aidge_build
 
 
@@ -96,7 +97,7 @@ def test_a_tool_that_is_too_old_is_listed_with_the_least_version(monkeypatch, ve
     "found, says", [((), "--probe HOST:PORT takes any that runs"), (("openocd", "pyocd"), "openocd, pyocd (--probe openocd;")]
 )
 def test_servers_of_debug_probes_are_listed(monkeypatch, found, says):
-    monkeypatch.setattr(doctor, "installed_servers", lambda: found)
+    monkeypatch.setattr(runners, "installed_servers", lambda: found)
     assert says in aidge_build("doctor").stdout
     assert aidge_build("doctor", "--json").json["probe_servers"] == list(found)
 

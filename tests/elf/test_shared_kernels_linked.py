@@ -106,4 +106,5 @@ def test_sharing_costs_two_instructions_of_a_layer_at_most(board):
         words = ("--board", board, "--io-data", vectors("kws_dscnn"), "--json", "--kernels", kernels)
         counted.append(aidge_build("verify", int8_model("kws_dscnn"), *words).json)
     own, shared = ([layer["instructions"] for layer in one["layers"]] for one in counted)
-    assert all(before <= after <= before + 2 for before, after in zip(own, shared, strict=True))
+    # Fewer, where gcc left out a jump of its own.
+    assert all(abs(after - before) <= 2 for before, after in zip(own, shared, strict=True))

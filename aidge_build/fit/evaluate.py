@@ -47,7 +47,7 @@ _NO_FLASH = "PLAN04"
 _ENOUGH_FLASH = 1 << 32
 _NOT_BUILT = "the bound is read from the board's own program: --build"
 _NOT_COUNTED = "nobody measured such kernels on this core; the emulator counts: --measure"
-_NO_TIME = "cycles of this core are not estimated with a known error"
+_NO_TIME = "no network was measured on a board, so no error could be stated (docs/prediction.md)"
 
 
 class _Compiled:

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from aidge_build.errors import EXIT_BAD_INPUT, AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
+from tests import bad_files
 from tests.refusals import own_words
 
 FLOAT = TensorProto.FLOAT
@@ -461,18 +462,7 @@ def test_kinds_of_values_that_are_no_tensors_are_refused_by_name():
 
 
 NAMES = (
-    "w*/ int injected = 42; /*",
-    '"',
-    "a\nb",
-    "#include <x>",
-    "a\\\nb",
-    "??/",
-    "%s%n",
-    "{{7*7}}",
-    "$(id)",
-    "`id`",
-    ";",
-    "\0",
+    *bad_files.NAMES["69"],
     "int",
     "errno",
     "../../evil",

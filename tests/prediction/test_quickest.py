@@ -75,24 +75,16 @@ def test_twice_both_errors_are_believed(preferred, other):
     assert chosen(preferred, other)[0] == "armv7m"
 
 
-def test_what_lies_outside_of_what_was_measured_is_not_believed():
+@pytest.mark.parametrize(
+    ("measured", "less"),
+    [(b'"elements" = 10 }', b'"elements" = 1000 }'), (b"words = []", b'words = ["rows"]')],
+    ids=["sizes outside of what was measured", "numbers of several variants together"],
+)
+def test_what_is_known_less_well_is_not_believed(measured, less):
     view, target = product(), Target(FEATURES)
-    tables = {
-        "cortexm": table("mul_int8", "aidge_cortexm_mul_int8", 10, 0.0),
-        "armv7m": table("mul_int8", "aidge_armv7m_mul_int8", 1, 0.0).replace(b'"elements" = 10 }', b'"elements" = 1000 }'),
-    }
-    known = libraries(**tables)
-    before = adapt_to_backend(view, known, target)
-    assert quickest(view, known, target, before) == (before, ())
-
-
-def test_numbers_of_several_variants_together_are_not_believed():
-    view, target = product(), Target(FEATURES)
-    tables = {
-        "cortexm": table("mul_int8", "aidge_cortexm_mul_int8", 10, 0.0),
-        "armv7m": table("mul_int8", "aidge_armv7m_mul_int8", 1, 0.0).replace(b"words = []", b'words = ["rows"]'),
-    }
-    known = libraries(**tables)
+    quick = table("mul_int8", "aidge_armv7m_mul_int8", 1, 0.0)
+    assert measured in quick
+    known = libraries(cortexm=table("mul_int8", "aidge_cortexm_mul_int8", 10, 0.0), armv7m=quick.replace(measured, less))
     before = adapt_to_backend(view, known, target)
     assert quickest(view, known, target, before) == (before, ())
 

@@ -37,7 +37,11 @@ from tools.fuzz.model_mutations import damaged_model
 from tools.fuzz.seeds import models
 
 TOGETHER = 40  # models of one program
-FLAGS = (*SANITIZERS, "-O1")  # less to compile than -O2, more to run than -O0
+# Compiling takes most of the time: nothing is optimised, and checks are calls or traps (a run without these says where).
+FLAGS = (
+    *SANITIZERS,
+    *("-O0", "-fsanitize-undefined-trap-on-error", "--param", "asan-instrumentation-with-call-threshold=0"),
+)
 MOST_ELEMENTS = 1 << 16  # of a tensor that is computed; a larger one is the same again
 HUGE = 1e30  # sums of such numbers depend on their order: only the sanitizers judge them
 # No float kernels for cores with an FPU: some keep pointers in scratch, of 4 bytes each, which this machine has of 8.

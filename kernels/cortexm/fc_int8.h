@@ -53,22 +53,24 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uin
     return weights;
 }
 
-/* The same for rows of a multiple of 8 inputs, of which the assembly unpacks one half after the other. No scratch is needed here. */
+/* The same for rows of a multiple of 8 inputs, of which the assembly unpacks one half after the other. Scratch: more than a row of
+ * inputs, which is read from there, for the outputs may lie where the inputs lay. */
 AIDGE_CORTEXM_C void aidge_cortexm_fc_int8_halves(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
                                                   const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
                                                   int32_t form)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
+    int8_t *const inputs = (int8_t *)scratch;
     int32_t row, i;
-    (void)scratch;
     for (row = shape->rows; row > 0; row--) {
         const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
+        (void)memcpy(inputs, input, (size_t)features);
         while (group != end) {
             uint32_t sums[4];
             (void)memcpy(sums, group, sizeof sums);
             group += 4;
             for (i = 0; i < features; i += 4) {
-                const uint32_t word = aidge_cortexm_load(input + i);
+                const uint32_t word = aidge_cortexm_load(inputs + i);
                 group = aidge_cortexm_fc_pair(group, aidge_cortexm_even_bytes(word), sums, packed);
                 group = aidge_cortexm_fc_pair(group, aidge_cortexm_odd_bytes(word), sums, packed);
             }

@@ -58,15 +58,20 @@ def sharing(cases):
     return [entry for entry in cases if 0 in demands(entry).in_place or demands(entry).overlap]
 
 
+def long_rows():
+    return list(cortexm_layers.fc_cases(cortexm_layers.LONG_ROWS))
+
+
 @functools.cache
 def cortexm_cases():
-    return sharing(cortexm_harness.accepted([cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]))
+    edges = [cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]
+    return sharing(cortexm_harness.accepted([*edges, *long_rows()]))
 
 
 @functools.cache
 def armv6m_cases():
-    edges = [*cortexm_layers.EDGES, *MORE]
-    return sharing(armv6m_harness.accepted([armv6m_harness.taken(cortexm_layers.int8_case(0, *edge)) for edge in edges]))
+    made = [cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]
+    return sharing(armv6m_harness.accepted([armv6m_harness.taken(entry) for entry in (*made, *long_rows())]))
 
 
 @functools.cache
@@ -84,6 +89,7 @@ def helium_cases():
                 *(helium_harness.convolution(seed, *edge) for seed, edge in enumerate(dense)),
                 *(helium_depthwise.depthwise(100 + seed, *edge) for seed, edge in enumerate(deep)),
                 *grouped_cases(),
+                *(helium_harness.Case(entry.view, entry.values) for entry in long_rows()),
             ]
         )
     )
@@ -92,7 +98,8 @@ def helium_cases():
 @functools.cache
 def armv7m_cases():
     edges = (*armv7m_layers.OWN_EDGES, *cortexm_layers.EDGES[::2], *MORE)
-    cases = armv7m_harness.of_this_library(cortexm_layers.int8_case(0, *edge) for edge in edges)
+    made = [cortexm_layers.int8_case(0, *edge) for edge in edges]
+    cases = armv7m_harness.of_this_library([*made, *long_rows()])
     return sharing(cortexm_harness.accepted(cases))
 
 

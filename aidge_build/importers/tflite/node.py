@@ -140,9 +140,9 @@ class TfliteNode:
         if self._piece.wants is Wants.CHANNELS:
             return channels_first(rank)
         if self._piece.wants is Wants.SAME:
-            for number in (*self.operator.outputs, *(one for one in self.operator.inputs if one >= 0)):
-                value = self._values[number]
-                if value.rank == rank and not value.is_constant:
+            outputs = [self._values[number] for number in self.operator.outputs]
+            for value in (*outputs, *map(self.optional_input, range(len(self.operator.inputs)))):
+                if value and value.rank == rank and not value.is_constant:
                     return value.order
         return file_order(rank)
 

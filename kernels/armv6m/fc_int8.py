@@ -125,7 +125,29 @@ def fc_call(node: LinearNode, rows: int) -> Call:
         note=_note(found, outputs, len(outliers)),
         texts=functions,
         facts=computed("1 row x 4 outputs", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
+        work={name: rows * count for name, count in _turns(found, kinds, features, len(outliers)).items()},
     )
+
+
+def _turns(found: Layout, kinds: Kinds, features: int, outliers: int) -> dict[str, int]:
+    """How often the loops of a row turn, which depends on the weights: of its columns, of groups, of outputs alone, of what is put
+    right at the end."""
+    taps, singles = found.blocks * found.block_taps, len(found.order) - found.paired
+    return {
+        "columns": taps // 2,
+        "column_chunks": taps // (2 * found.shortest),
+        "unfilled_chunks": taps // (2 * found.shortest) - features // (2 * found.shortest),
+        "joins": sum(taps // (2 * units) for units in found.units[1:]),
+        "groups": found.blocks * sum(found.groups),
+        "group_units": taps // 2 * sum(found.groups),
+        "group_chunks": sum(taps // (2 * units) * groups for units, groups in zip(found.units, found.groups)),
+        "singles": found.blocks * singles,
+        "single_taps": taps * singles,
+        "single_turns": taps // (2 * found.turn_units) * singles,
+        "outliers": outliers,
+        "corrections": len(kinds.corrections),
+        "in_float": int((kinds.kinds == GENERAL_KIND).sum()),
+    }
 
 
 def _note(found: Layout, outputs: int, outliers: int) -> str:

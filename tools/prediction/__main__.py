@@ -1,58 +1,101 @@
 # SPDX-License-Identifier: MIT
-"""Makes the tables with which `aidge_build.prediction` predicts instructions.
+"""Makes the tables with which `aidge_build.prediction` predicts instructions, and judges them.
 
-    python -m tools.prediction measure FILE.jsonl BOARD int8|float32 FIRST COUNT [rare] [alternatives]
-    python -m tools.prediction models FILE.jsonl BOARD MODEL...
-    python -m tools.prediction fit BOARD FILE.jsonl...
-    python -m tools.prediction keep TARGET.json BOARD FILE.jsonl...
+    python -m tools.prediction tables BOARD [--parts NAME...] [--functions WORD...] [--kept FOLDER]
+    python -m tools.prediction judge BOARD [--optimize speed] [--memory-model cascade] [--kept FOLDER] MODEL...
+    python -m tools.prediction unseen FOLDER
+    python -m tools.prediction keep TARGET.json BOARD FIRST COUNT [--kept FOLDER]
 
-`measure` builds the random networks of COUNT seeds from FIRST on, runs each on the emulated board, and appends a line for each
-of their layers; with `alternatives` for every kernel that accepts a layer. `models` does so for model files (to judge by; nothing
-is fitted to them). `fit` writes kernels/<library>/predicted/<features of the board's core>.toml from such files. `keep` stores
-some layers of networks that were not fitted (other seeds) as vectors for tests/prediction.
+`tables` builds the random networks of the board (corpora.py), runs each on the emulated core, fits, and writes
+kernels/<library>/predicted/<features of the board's core>.toml; with `--parts` only these networks, with `--functions` only
+functions whose names hold one of the words, and all others stay as they are. `judge` prints the prediction of models beside
+what is measured: nothing is fitted to them. `unseen` writes five networks that no table was fitted to. `keep` stores some
+layers of networks of other seeds as vectors for tests/prediction. What the emulator counted is kept in FOLDER, by the content
+of the generated C.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import sys
 from pathlib import Path
+from time import monotonic
 
 from aidge_build.boards import load_board
 from aidge_build.installed import kernel_folder
+from aidge_build.prediction.quantities import family_of
 from aidge_build.prediction.table import FOLDER
+from tools.prediction.corpora import CORPORA, Part
+from tools.prediction.graph import Graph
+from tools.prediction.judge import judged
 from tools.prediction.keep import write_kept
-from tools.prediction.measure import measure_networks, read_rows, write_rows
-from tools.prediction.tables import tables
+from tools.prediction.measure import Measuring, layers_of_parts
+from tools.prediction.tables import merged, tables
+from tools.prediction.unseen import UNSEEN
+
+KEPT = Path("build") / "predicted"
 
 
 def main(words: list[str]) -> int:
-    """Measures or fits; the exit code."""
-    verb, *names = words
-    if verb == "fit":
-        board, *files = names
-        fit(board, [row for name in files for row in read_rows(Path(name))])
-    elif verb == "keep":
-        target, board, *files = names
-        write_kept(Path(target), load_board(board).features, [row for name in files for row in read_rows(Path(name))])
-    elif verb == "measure":
-        target, board, data, first, count, *kind = names
-        rare = "rare" if "rare" in kind else ""
-        measure_networks(Path(target), board, int(first), int(count), data == "int8", rare, "alternatives" in kind)
-    else:
-        target, board, *models = names
-        write_rows(Path(target), board, [Path(model) for model in models])
+    """Measures, fits or judges; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.prediction", description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    asked = {name: verbs.add_parser(name) for name in ("tables", "judge", "unseen", "keep")}
+    asked["keep"].add_argument("target", type=Path)
+    for verb in (asked["tables"], asked["judge"], asked["keep"]):
+        verb.add_argument("board", choices=sorted(CORPORA))
+        verb.add_argument("--kept", type=Path, default=KEPT)
+    asked["tables"].add_argument("--parts", nargs="+", default=[])
+    asked["tables"].add_argument("--functions", nargs="+", default=[""])
+    asked["judge"].add_argument("models", nargs="+", type=Path)
+    asked["judge"].add_argument("--optimize", default="balanced")
+    asked["judge"].add_argument("--memory-model", default="")
+    asked["unseen"].add_argument("folder", type=Path)
+    asked["keep"].add_argument("first", type=int)
+    asked["keep"].add_argument("count", type=int)
+    for name, verb in (("tables", write_tables), ("judge", judge), ("unseen", write_unseen), ("keep", keep)):
+        asked[name].set_defaults(run=verb)
+    arguments = parser.parse_args(words)
+    arguments.run(arguments)
     return 0
 
 
-def fit(board: str, rows: list) -> None:
-    """Writes a table for each library that the rows are of."""
-    features = load_board(board).features
-    for library, text in tables(rows, features, board).items():
-        folder = kernel_folder() / library / FOLDER
-        folder.mkdir(exist_ok=True)
-        (folder / f"{'-'.join(sorted(features))}.toml").write_text(text)
-        print(json.dumps({"library": library, "functions": text.count("[[cost]]")}))
+def write_tables(asked: argparse.Namespace) -> None:
+    """Writes a table for each library that the layers are of."""
+    begun, features = monotonic(), load_board(asked.board).features
+    parts = [part for part in CORPORA[asked.board] if not asked.parts or part.name in asked.parts]
+    rows = layers_of_parts(parts, Measuring(asked.board, asked.kept))
+    wanted = [row for row in rows if any(word in family_of(row.described) for word in asked.functions)]
+    for library, text in tables(wanted, features, asked.board).items():
+        path = kernel_folder() / library / FOLDER / f"{'-'.join(sorted(features))}.toml"
+        path.parent.mkdir(exist_ok=True)
+        partly = asked.parts or asked.functions != [""]
+        path.write_text(merged(path.read_text(), text) if partly and path.exists() else text)
+        print(f"{library}: {text.count('[[cost]]')} entries")
+    print(f"{len(rows)} layers, {monotonic() - begun:.0f} s")
+
+
+def judge(asked: argparse.Namespace) -> None:
+    """Prints a line for each model."""
+    words = tuple(word for pair in zip(("--memory-model",), (asked.memory_model,)) if pair[1] for word in pair)
+    for model in asked.models:
+        print(judged(model, Measuring(asked.board, asked.kept, asked.optimize, words)), flush=True)
+
+
+def write_unseen(asked: argparse.Namespace) -> None:
+    """Writes the networks as NAME.onnx."""
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    for build in UNSEEN:
+        graph = Graph(0, True)
+        build(graph)
+        (asked.folder / f"{build.__name__}.onnx").write_bytes(graph.model().SerializeToString())
+
+
+def keep(asked: argparse.Namespace) -> None:
+    """Writes the vectors."""
+    part = Part("kept", range(asked.first, asked.first + asked.count))
+    rows = layers_of_parts([part], Measuring(asked.board, asked.kept))
+    write_kept(asked.target, load_board(asked.board).features, rows)
 
 
 if __name__ == "__main__":

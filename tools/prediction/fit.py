@@ -16,6 +16,7 @@ from aidge_build.prediction.quantities import quantities, value_of, words_of
 FOLDS, FEWEST, FEWEST_OF_A_VARIANT = 5, 4, 24
 LEAST_SHARE, MAY_WORSEN = 0.002, 1.03  # of a term on the average; by how much leaving it out may enlarge the error
 MOST_ARGUMENTS = 12
+MOST_GEOMETRIES = 4  # numbers of `work`: a kernel that names more says how often each of its loops turns
 OF_A_CHOICE = 300  # rows by which the vocabulary is chosen
 
 GEOMETRIES = (("blocks", "rest"), ("line_blocks", "line_rest"), ("runs", "rest"), ("line_runs", "line_rest"))
@@ -43,11 +44,12 @@ OTHER = (
 
 @dataclass(frozen=True)
 class Row:
-    """A measured layer of a model."""
+    """A measured layer of a model; `cycles` are estimated."""
 
     described: Described
     instructions: int
     model: str
+    cycles: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ def vocabularies(rows: Sequence[Row], found: Sequence[dict[str, float]]) -> list
     words = [word for word in words if any(word not in one for one in found)]
     if any(row.described.macs for row in rows):
         work = sorted({name for one in found for name in one if name.startswith("work_")})
+        if len(work) > MOST_GEOMETRIES:
+            return [[*work, "one", "elements", "positions", "inputs", *(f"{word}*one" for word in words)]]
         done = [*work, *(f"{word}*{name}" for word in words for name in work)]
         geometries = [*((name,) for name in work), *GEOMETRIES]
         return [list(dict.fromkeys([*_linear(geometry, inner, words), *done])) for geometry in geometries for inner in SUMS]

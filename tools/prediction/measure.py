@@ -1,95 +1,121 @@
 # SPDX-License-Identifier: MIT
-"""Measures the layers of models on an emulated board: one line of JSON for each layer."""
+"""Measures the layers of models on an emulated board. What was counted is kept by the content of the generated program, so that a
+change of a kernel measures again only the networks whose C changes."""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aidge_build import machine
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.bench.costs import preferences
-from aidge_build.boards import load_board
+from aidge_build.boards import Board, load_board
 from aidge_build.compile import build_program, import_model
-from aidge_build.contract.spec import NodeView
+from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
+from aidge_build.fit.firmware import roomy
 from aidge_build.inputs import add_model_arguments, load
-from aidge_build.prediction.described import Described
+from aidge_build.prediction.predict import described_calls
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import random_vectors
+from tools.prediction.corpora import Part
 from tools.prediction.fit import Row
 from tools.prediction.networks import network
 
 
-def measured(model: Path, board: str) -> Iterator[dict]:
-    """A row for each layer of the model: what a prediction knows, and the instructions of one inference of random input."""
-    yield from _rows(build_program(_request(model, board)), model, board)
+@dataclass(frozen=True)
+class Measuring:
+    """The board on whose core is measured, the folder that keeps what was counted, the build's --optimize and other words."""
+
+    board: str
+    kept: Path
+    objective: str = "balanced"
+    words: tuple[str, ...] = ()
+
+    def request(self, model: Path) -> CompileRequest:
+        """A build of the model for the board."""
+        parser = argparse.ArgumentParser()
+        add_model_arguments(parser)
+        words = [str(model), "--board", self.board, "--optimize", self.objective, *self.words]
+        return load(parser.parse_args(words), "model")
+
+    def counts(self, program: Program) -> dict:
+        """Of one inference of random input: `layers` [instructions, estimated cycles or None] in the program's order, and
+        `total`, the same of all."""
+        board = load_board(self.board)
+        path = self.kept / f"{_key(program, board)}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            large = roomy(board, board.name) if board.emulator and board.emulator.kind == "unicorn" else board
+            with tempfile.TemporaryDirectory() as folder:
+                vectors = random_vectors(program.view, 1, seed=0)
+                result = execute(program, large, vectors, Path(folder), estimates=True).result
+            layers = [[count.instructions, count.cycles] for count in result.layers]
+            path.write_text(json.dumps({"layers": layers, "total": [result.run_instructions, result.run_cycles]}))
+        return json.loads(path.read_text())
 
 
-def measured_alternatives(model: Path, board: str) -> Iterator[dict]:
-    """The same with every kernel that accepts a layer, each once; those of the last library only where it comes first."""
-    request, seen = _request(model, board), set()
+def _key(program: Program, board: Board) -> str:
+    found = hashlib.sha256(f"{board.name} {' '.join(board.core.flags)}".encode())
+    for tool in machine.toolchain_of(board.core.prefix, board.core.packages):
+        found.update(f"{tool.name} {tool.version()}".encode())
+    for name, data in sorted(emit(program).files.items()):
+        found.update(f"{name} {len(data)}\n".encode() + data)
+    return found.hexdigest()
+
+
+def layers_of(model: Path, how: Measuring, *, has_alternatives: bool = False) -> list[Row]:
+    """Each layer of the model with what a prediction knows of its calls, and what was counted; with `has_alternatives` for every
+    kernel that accepts a layer, once, those of the last library only where it comes first."""
+    request = how.request(model)
+    programs = _alternatives(request) if has_alternatives else (build_program(request),)
+    rows = [row for program in programs for row in _rows(program, request, how.counts(program), model.stem)]
+    return list({repr(row): row for row in rows}.values())
+
+
+def _alternatives(request: CompileRequest) -> Iterator[Program]:
     view, _ = import_model(request)
+    seen: set[tuple[str, str, str]] = set()
     for table in (None, *preferences(view, replace(request, libraries=request.libraries[:-1]))):
         target = replace(request.target, cost_table=table)
         chosen = adapt_to_backend(view, request.libraries, target).choices
         kernels = {(name, one.kernel.library, one.kernel.name) for name, one in chosen.items() if one.kernel}
         if not kernels <= seen:
             seen |= kernels
-            yield from _rows(build_program(replace(request, target=target)), model, board)
+            yield build_program(replace(request, target=target))
 
 
-def _request(model: Path, board: str) -> CompileRequest:
-    parser = argparse.ArgumentParser()
-    add_model_arguments(parser)
-    return load(parser.parse_args([str(model), "--board", board]), "model")
+def _rows(program: Program, request: CompileRequest, counts: dict, model: str) -> Iterator[Row]:
+    for layer, (instructions, cycles) in zip(program.layers, counts["layers"], strict=True):
+        if layer.bands is None and instructions:
+            yield Row(next(described_calls(program, layer, request.target)), instructions, model, cycles)
 
 
-def _rows(program: Program, model: Path, board: str) -> Iterator[dict]:
+def layers_of_seed(part: Part, seed: int, how: Measuring) -> list[Row]:
+    """The same of a random network; none of one that cannot be built or run, which is said."""
     with tempfile.TemporaryDirectory() as folder:
-        result = execute(program, load_board(board), random_vectors(program.view, 1, seed=0), Path(folder)).result
-    for layer, count in zip(program.layers, result.layers, strict=True):
-        if layer.bands is None and count.instructions:
-            seen = NodeView(layer.node, layer.inputs, layer.outputs, program.view)
-            row = Described.of(seen, layer.kernel, layer.call).as_json()
-            yield {**row, "model": model.stem, "layer": layer.node.name, "instructions": count.instructions}
-    yield {"model": model.stem, "total": result.run_instructions}
+        path = Path(folder) / f"{part.kind}{'int8' if part.is_quantized else 'float'}{seed}.onnx"
+        path.write_bytes(network(seed, part.is_quantized, part.kind).SerializeToString())
+        try:
+            return layers_of(path, how, has_alternatives=part.has_alternatives)
+        except AidgeError as error:
+            print(error, file=sys.stderr)
+            return []
 
 
-def write_rows(target: Path, board: str, models: Sequence[Path], has_alternatives: bool = False) -> None:
-    """Appends the rows of the models; what a board cannot hold is said and left out."""
-    with target.open("a") as file:
-        for model in models:
-            try:
-                rows = list((measured_alternatives if has_alternatives else measured)(model, board))
-                file.writelines(line + "\n" for line in dict.fromkeys(map(json.dumps, rows)))
-                file.flush()
-            except AidgeError as error:
-                print(error, file=sys.stderr)
-
-
-def measure_networks(
-    target: Path, board: str, first: int, count: int, quantized: bool, kind: str = "", has_alternatives: bool = False
-) -> None:
-    """Appends the rows of the networks of these seeds."""
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, first + count):
-            path = Path(folder) / f"{kind}{'int8' if quantized else 'float'}{seed}.onnx"
-            path.write_bytes(network(seed, quantized, kind).SerializeToString())
-            write_rows(target, board, [path], has_alternatives)
-
-
-def read_rows(path: Path) -> Iterator[Row]:
-    """The layers of a file that `write_rows` wrote."""
-    for line in path.read_text().splitlines():
-        row = json.loads(line)
-        if "total" not in row:
-            model, instructions = row.pop("model"), row.pop("instructions")
-            row.pop("layer")
-            yield Row(Described.from_json(row), instructions, model)
+def layers_of_parts(parts: Sequence[Part], how: Measuring) -> list[Row]:
+    """Of all networks of the parts, measured side by side, in their order."""
+    asked = [(part, seed, how) for part in parts for seed in part.seeds]
+    with ProcessPoolExecutor() as pool:
+        found = list(pool.map(layers_of_seed, *zip(*asked), chunksize=1))
+    return [row for rows in found for row in rows]

@@ -10,6 +10,8 @@ from aidge_build.prediction.quantities import family_of, quantities, words_of
 from aidge_build.prediction.table import RANGED, SCHEMA
 from tools.prediction.fit import FEWEST_OF_A_VARIANT, Fitted, Row, by_family, fitted, variant_of
 
+_ENTRY = "[[cost]]"
+
 
 def tables(rows: Iterable[Row], features: Collection[str], board: str) -> dict[str, str]:
     """The text of each library's table for a core with these features."""
@@ -17,6 +19,19 @@ def tables(rows: Iterable[Row], features: Collection[str], board: str) -> dict[s
         library: "\n".join([_head(features, board), *_entries(own)]) + "\n"
         for library, own in by_family(rows, lambda described: described.library).items()
     }
+
+
+def merged(old: str, new: str) -> str:
+    """The old table with the new entries in place of those of the same functions."""
+    (head, *before), (_, *entries) = (text.rstrip("\n").split(f"\n\n{_ENTRY}") for text in (old, new))
+    renewed = {_function(entry) for entry in entries}
+    kept = [entry for entry in before if _function(entry) not in renewed]
+    ordered = sorted([*kept, *entries], key=_function)  # the order of a function's variants stays
+    return f"\n\n{_ENTRY}".join([head, *ordered]) + "\n"
+
+
+def _function(entry: str) -> str:
+    return entry.split("\n")[1]
 
 
 def _head(features: Collection[str], board: str) -> str:
@@ -47,7 +62,7 @@ def _entries(rows: Sequence[Row]) -> Iterable[str]:
 def _entry(function: str, variant: str | None, found: Fitted) -> str:
     sizes = [quantities(row.described) for row in found.rows]
     words = sorted({word for row in found.rows for word in words_of(row.described)})
-    lines = ["", "[[cost]]", f"function = {json.dumps(function)}"]
+    lines = ["", _ENTRY, f"function = {json.dumps(function)}"]
     lines += [] if variant is None else [f"variant = {json.dumps(variant)}"]
     lines += [
         f"words = {json.dumps(words)}",

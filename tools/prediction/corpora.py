@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Which random networks the tables of a core are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Part:
+    """Networks of these seeds: of the `KINDS` in turn, or "rare"; in int8 or float32; with every kernel that accepts a layer."""
+
+    name: str
+    seeds: Sequence[int]
+    is_quantized: bool = True
+    kind: str = ""
+    has_alternatives: bool = False
+
+
+RARE = Part("rare", range(24), kind="rare")
+FLOAT = Part("float32", range(96), is_quantized=False)
+OTHERS = Part("alternatives", (3001, 3041, 3042, *range(3081, 3089), *range(3121, 3129)), has_alternatives=True)
+
+CORPORA = {
+    "mps2-an386": (Part("int8", range(320)), RARE, OTHERS, FLOAT),
+    "mps3-an547": (Part("int8", range(320)), RARE, FLOAT),
+    "mps2-an385": (Part("int8", range(137)),),
+    "mps2-an386-nofpu": (Part("int8", range(141)),),
+    "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8))),
+}

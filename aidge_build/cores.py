@@ -18,6 +18,7 @@ from aidge_build.settings import BASES, CODE, check_keys, find, guess, names_in,
 # Beside the features of a core: the build takes no inline assembly, so that C and intrinsics stand in for it.
 NO_ASSEMBLY = "no assembly"
 ASSEMBLY = "assembly"  # what is left out then
+WIDE_POINTERS = "64-bit pointers"  # beside the features, too: kernels that keep pointers in scratch ask for more
 FPU = "fpu"
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"

@@ -16,7 +16,7 @@ from aidge_build.boards import Board, load_board
 from aidge_build.constant_copies import require_alone
 from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, Core, load_core
+from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, WIDE_POINTERS, Core, load_core
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -58,6 +58,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     core = board.core if board else load_core(arguments.cpu, arguments.board_path) if arguments.cpu else None
     library_folders = find_libraries(arguments.kernel_path)
     features = _features(board, core, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
+    features |= {WIDE_POINTERS} if core and core.pointer_bytes > 4 else set()
     unfit: list[str] = []
     if arguments.lib or board:
         wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []

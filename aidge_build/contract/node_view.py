@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from aidge_build.contract.mem_info import MemInfo
+from aidge_build.cores import WIDE_POINTERS
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Band
@@ -44,6 +45,11 @@ class NodeView:
     def operator(self):
         """The node's operator with its attributes."""
         return self.node.operator
+
+    @property
+    def pointer_bytes(self) -> int:
+        """The size of a pointer in scratch: 4, or 8 on a machine of 64 bits."""
+        return 8 if WIDE_POINTERS in self.features else 4
 
     @property
     def multiply_accumulates(self) -> int:

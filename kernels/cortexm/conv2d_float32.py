@@ -14,29 +14,27 @@ from aidge_build.kernel_kit.raster import convolution_demands
 from .conditions import ENOUGH_CHANNELS, GROUP
 from .float32 import LinearFloat32, float_spec
 from .packing import taps_last_channels
-from .pixels_float32 import AT_ONCE, OUTPUTS_BYTES, column_text, direct_text
+from .pixels_float32 import AT_ONCE, column_text, direct_text
 from .window import SCRATCH_BYTES, Plane, plane_of_view
 
 PIXELS = 4  # at a time
-POINTER_BYTES = 4
 VALUE_BYTES = 4 * 4  # of a value of 4 pixels in the column
-RUN_BYTES = 4 * POINTER_BYTES + 4
 
 
 def _values(plane: Plane) -> int:
     return plane.kernel[0] * plane.kernel[1] * plane.in_channels
 
 
-def _column_bytes(plane: Plane) -> int:
+def _column_bytes(plane: Plane, pointer_bytes: int) -> int:
     """0 where the column would be too large: then the groups of channels read the image."""
     size = VALUE_BYTES * _values(plane)
-    return size if size <= SCRATCH_BYTES - _table_bytes(plane) else 0
+    return size if size <= SCRATCH_BYTES - _table_bytes(plane, pointer_bytes) else 0
 
 
-def _table_bytes(plane: Plane) -> int:
-    """Where the pixels go, the column, the runs, and zeros as long as a run."""
+def _table_bytes(plane: Plane, pointer_bytes: int) -> int:
+    """Pointers to where 4 pixels go, to the column and its end; runs, each 4 pointers and a length; zeros as long as a run."""
     runs = plane.kernel[0] * plane.kernel[1]
-    return OUTPUTS_BYTES + 2 * POINTER_BYTES + runs * RUN_BYTES + 4 * plane.kernel[1] * plane.in_channels
+    return (6 + 5 * runs) * pointer_bytes + 4 * plane.kernel[1] * plane.in_channels
 
 
 def _flat(plane: Plane) -> Plane:
@@ -53,13 +51,14 @@ class Conv2dFloat32(LinearFloat32):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        plane = plane_of_view(view)
-        return replace(convolution_demands(view, PIXELS), scratch_bytes=_table_bytes(plane) + _column_bytes(plane))
+        plane, pointer = plane_of_view(view), view.pointer_bytes
+        scratch = _table_bytes(plane, pointer) + _column_bytes(plane, pointer)
+        return replace(convolution_demands(view, PIXELS), scratch_bytes=scratch, scratch_alignment=pointer)
 
     def call(self) -> Call:
         plane, stream = _flat(plane_of_view(self.view)), self.stream(taps_last_channels(self.inputs[1].data), GROUP)
         values = _values(plane)
-        has_column = _column_bytes(plane) > 0
+        has_column = _column_bytes(plane, self.view.pointer_bytes) > 0
         pixels, text = column_text(values, self.clamp) if has_column else direct_text(self.clamp)
         shape = Struct(
             "aidge_cortexm_conv2d_float32",

@@ -23,7 +23,6 @@ PARAMETERS = (
 )
 PORTABLE = "aidge_cortexm_depthwise_pixels_float32(output, table, stream, pixels, limits, shape);"
 TOGETHER = 8  # channels
-POINTER_BYTES = 4
 HELD = tuple(f"r{number}" for number in range(4, 13))  # the taps of a window that fit registers
 
 
@@ -39,8 +38,9 @@ class DepthwiseFloat32(LinearFloat32):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        plane = plane_of_view(view)
-        return replace(convolution_demands(view), scratch_bytes=(2 + _taps(plane)) * POINTER_BYTES + 4 * plane.in_channels)
+        plane, pointer = plane_of_view(view), view.pointer_bytes
+        scratch = (2 + _taps(plane)) * pointer + 4 * plane.in_channels
+        return replace(convolution_demands(view), scratch_bytes=scratch, scratch_alignment=pointer)
 
     def call(self) -> Call:
         plane = plane_of_view(self.view)

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
+import numpy
 import onnx
 import pytest
 
 from aidge_build.conformance.run import Verdict
-from tools.fuzz import found, graphs, kinds, model_mutations, mutations, readers, record, session, smaller, trial
+from tools.fuzz import found, graphs, kinds, model_mutations, mutations, readers, record, session, smaller, telling, trial
 from tools.fuzz.seeds import models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +48,52 @@ def test_a_value_that_numpy_does_not_expect_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(graphs, "verdicts", wrong)
     (judged,) = graphs.judge("graphs", [1], tmp_path)
     assert judged.is_fault and judged.detail == "output 0 differs"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0, 0.0],
+        [numpy.nan, numpy.inf],
+        [2.5, 2.5],
+        [0.0, numpy.inf],
+        [],
+        numpy.int8([-128, 127]),
+        numpy.int8([0]),
+        [True, True],
+    ],
+    ids=str,
+)
+def test_outputs_that_say_nothing_are_compared_in_vain(values, tmp_path, monkeypatch):
+    assert not telling.telling([numpy.asarray(values)])
+    assert telling.telling([numpy.asarray(values), numpy.float32([numpy.nan, 1, 2])]) and telling.telling([numpy.int8([-128, 5])])
+
+
+def test_a_trial_whose_outputs_say_nothing_is_counted_as_that(tmp_path, monkeypatch):
+    monkeypatch.setattr(graphs, "telling", lambda expected: False)
+    monkeypatch.setattr(graphs, "verdicts", lambda prepared, *rest: [Verdict(one.case.name, "pass") for one in prepared])
+    (judged,) = graphs.judge("graphs", [1], tmp_path)
+    assert judged.outcome == "vacuous" and not judged.is_fault
+
+
+def test_infinite_values_make_no_finite_one_close_to_another():
+    assert telling.largest_finite([numpy.float32([numpy.inf, -3, numpy.nan]), numpy.int8([9])]) == 3.0
+
+
+def test_a_number_where_onnxruntime_has_none_is_a_difference(monkeypatch):
+    class Session:
+        def __init__(self, *arguments, **words): ...
+
+        def run(self, names, inputs):
+            return [numpy.float32([1, numpy.nan])]
+
+    onnxruntime = SimpleNamespace(
+        InferenceSession=Session, SessionOptions=SimpleNamespace, GraphOptimizationLevel=SimpleNamespace(ORT_DISABLE_ALL=0)
+    )
+    monkeypatch.setitem(sys.modules, "onnxruntime", onnxruntime)
+    monkeypatch.setattr(graphs.importlib.util, "find_spec", lambda name: onnxruntime)
+    model = graphs.made("graphs", 1)
+    assert "away from onnxruntime's" in graphs._differs_from_onnxruntime(model, {}, [numpy.float32([1, 2])])
 
 
 def test_what_nobody_foresaw_is_a_fault_with_its_place(monkeypatch):

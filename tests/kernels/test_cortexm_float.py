@@ -7,9 +7,10 @@ import math
 import shutil
 
 import pytest
-from cortexm_harness import BOARD, PORTABLE, case, run
+from cortexm_harness import BOARD, PORTABLE, Case, case, run
 from random_tensors import Randomness
 
+from aidge_build.cores import WIDE_POINTERS
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
@@ -82,6 +83,15 @@ def candidates():
         yield case(
             operator, [random.real(batch, features), weights, random.bias(outputs, "float32")], [random.float32(batch, features)]
         )
+
+
+class WideCase(Case):
+    features = Case.features | {WIDE_POINTERS}
+
+
+def test_float_layers_keep_pointers_of_64_bits_within_the_scratch_that_they_asked_for():
+    cases = [WideCase(entry.view, entry.values) for entry in candidates()][::3]
+    assert run(cases, "-O0", board="host") == []
 
 
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-O3", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])

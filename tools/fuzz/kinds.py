@@ -141,6 +141,8 @@ def _plans(folder: Path) -> Files:
         ["report", str(program), "--accuracy", "{}", "--html", str(folder / "page.html"), *MEMORIES],
         ["compile", str(model), "--name", "good", "--out", str(folder)],
         ["plan", "{}"],
+        ["sbom", "{}", "--out", str(folder / "bill.cdx.json")],
+        ["sbom", "{}", "--elf", str(program), "--out", str(folder / "bill.cdx.json")],
     ]
     report = _printed(["report", str(program), "--json", *MEMORIES])
     return Files(folder, [plan, report, ACCURACY], mutations.damaged_json, "good.plan.json", commands)

@@ -61,6 +61,13 @@ class Depthwise:
         block = 28 + 3 * bool(shape.channels % LANES) + 19 * (taps // 2) + 12 * (taps % 2)
         return shape.out_height * (40 + shape.in_width * shape.channels // 5 + shape.out_width * (10 + blocks * block))
 
+    @staticmethod
+    def float_instructions_for(shape: Geometry) -> int:
+        """The same where sums become float32, nearly."""
+        taps, blocks = shape.kernel_height * shape.kernel_width, -(-shape.channels // LANES)
+        pixels = shape.batches * shape.out_height * shape.out_width
+        return pixels * (10 + blocks * (44 + 13 * taps + 13 * bool(shape.channels % LANES)))
+
     @property
     def blocks(self) -> int:
         return -(-self.channels // LANES)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -14,16 +15,17 @@ from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeVie
 from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, data_arguments, dynamic_spec, is_signed
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
-from . import floats
+from . import float_strips_text, floats
 from .conditions import MVE
 from .conv2d_grouped_int8 import SEVERAL_GROUPS, GroupedDriver, GroupedPlan
 from .conv2d_grouped_int8 import SMALL_WINDOW as GROUP_WINDOW
 from .conv2d_grouped_int8 import plan_of as groups_plan_of
 from .conv2d_int8 import FEW_DILATED_TAPS
 from .depthwise import LANES, Depthwise
-from .depthwise_int8 import SMALL_WINDOW, driver_of
+from .depthwise_int8 import SMALL_WINDOW, driver_of, is_wide
 from .driver import PARAMETERS, Driver
 from .finer import BYTES_APART, in_bytes
+from .float_strips import FloatStrips
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry, of_image
 from .plan import PIXELS, Plan
@@ -157,7 +159,17 @@ class DynamicGroups(KernelNode):
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, DEPTHWISE, SMALL_WINDOW))
 class DynamicDepthwise(KernelNode):
-    """Channels in lanes."""
+    """One channel at a time where that takes fewer instructions, and weights are bytes; else channels in lanes."""
+
+    @staticmethod
+    def strips(view: NodeView) -> FloatStrips | None:
+        shape, form = of_image(view), _floats_of(view)
+        if view.layer is not None or is_wide(view.inputs[WEIGHTS].data):
+            return None
+        ways = itertools.product((False, True), repeat=2)
+        forms = [one for one in (FloatStrips(shape, False, *way, floats=form) for way in ways) if one.fits]
+        best = min(forms, key=lambda one: one.instructions, default=None)
+        return best if best and best.instructions * shape.batches < Depthwise.float_instructions_for(shape) else None
 
     @staticmethod
     def staging(view: NodeView) -> Staging | None:
@@ -167,10 +179,21 @@ class DynamicDepthwise(KernelNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        staging = cls.staging(view)
-        return Demands(scratch_bytes=staging.bytes if staging else 0)
+        strips, staging = cls.strips(view), cls.staging(view)
+        return Demands(scratch_bytes=strips.plane_bytes if strips else staging.bytes if staging else 0)
 
     def call(self) -> Call:
+        strips = self.strips(self.view)
+        return self._by_strips(strips) if strips else self._by_lanes()
+
+    def _by_strips(self, form: FloatStrips) -> Call:
+        name, texts = float_strips_text.texts_of(form)
+        weights = self.inputs[WEIGHTS].data
+        stream = form.float_stream(weights, FloatNumbers.of(self.inputs, weights, 0))
+        arguments = (*data_arguments(self.inputs), Output(0), Constant("stream", stream), Scratch())
+        return Call(name, ("dynamic_planes.h",), arguments, form.description, texts, facts=computed("8 pixels x 1 channel"))
+
+    def _by_lanes(self) -> Call:
         shape, staging, weights = of_image(self.view), self.staging(self.view), self.inputs[WEIGHTS].data
         form = Depthwise(
             shape.channels,

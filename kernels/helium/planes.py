@@ -18,7 +18,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import pays_for_text
 from .geometry import Geometry
-from .rounding import Fixed, fixed_of, fixed_words, multiplier_words, way_of, zero_point_word
+from .rounding import Fixed, fixed_in_c, fixed_of, fixed_words, multiplier_words, way_of, zero_point_word
 
 LARGEST_WINDOW = 3  # rows, and columns
 MOST_PERIODS = 16  # vectors after which the places of copied pixels repeat
@@ -263,17 +263,43 @@ class Planes:
     def places(self) -> list[int]:
         """Offsets, as halfwords: of a patch, of stores, of pixels, of the taps of a patch, of copied pixels."""
         shape = self.shape
-        stores = [(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes]
         pixels = [pixel * shape.channels for pixel in range(self.together)]
         copies = [divmod(position, shape.in_width) for position in range(8 * self.periods)]
         parts = [
             self.patch_bytes,
-            numpy.array(stores, "<u2").tobytes(),
+            self.store_places,
             numpy.array(pixels, "<u2" if self.together == 8 else "<u1").tobytes(),
             numpy.array([max(tap, 0) for tap in self.taps_of_patch], "<u1").tobytes(),
             numpy.array([self.place_of(row, column) for row, column in copies], "<u2").tobytes(),
         ]
         return numpy.frombuffer(b"".join(parts), "<u2").tolist()
+
+    @property
+    def store_places(self) -> bytes:
+        """Of the eight outputs of a tile."""
+        stores = [(row * self.shape.out_width + column) * self.shape.channels for row, column, _ in self.lanes]
+        return numpy.array(stores, "<u2").tobytes()
+
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """Those that planes.h explains."""
+        shape = self.shape
+        return (
+            shape.channels,
+            shape.in_width,
+            *self.copied,
+            shape.out_height,
+            shape.out_width,
+            shape.top,
+            shape.left,
+            self.width,
+            self.stride,
+            shape.kernel_height,
+            shape.kernel_width,
+            self.bits,
+            self.numbers_bytes,
+            fixed_in_c(self.fixed),
+        )
 
     @property
     def taps_of_patch(self) -> list[int]:

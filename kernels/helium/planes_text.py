@@ -6,7 +6,6 @@ from __future__ import annotations
 from .assembly import SAVED_BYTES, Assembler, function
 from .levels_text import HEAD_BYTES, emit_levels, load_numbers, plane_text
 from .planes import Planes
-from .rounding import fixed_in_c
 
 STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
 FRAME_BYTES = 24
@@ -23,6 +22,8 @@ class PlanesPrinter:
 
     stores, pixels, taps, copies = STORES, PIXELS, TAPS, COPIES
     targets, counter = ("r1",), "r3"  # where pixels are copied to
+    output_bytes = 1
+    flips = False  # whether 128 in r8 makes signed bytes of those that are copied
 
     @property
     def shifts(self) -> tuple[tuple[int, ...], int]:
@@ -35,9 +36,7 @@ class PlanesPrinter:
         emit.add("r3", "r3", form.first_place)
         emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "strd r3, r4, [sp]", why="where a channel is copied to, places")
         self._offsets()
-        emit("ldr r9, [r2, #4]", why="zero point")
-        if form.clamps:
-            emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
+        self._begin_layer()
         emit("mov r5, r1", "mov r11, r0")
         emit.add("r12", "r2", HEAD_BYTES)
         emit.add("r10", "r12", self.form.numbers_bytes * shape.channels)
@@ -47,10 +46,16 @@ class PlanesPrinter:
         self._window()
         self._channel()
         emit.add("r11", "r11", 1 - self._copied_bytes)
-        emit.add("r5", "r5", 1 - self._passed_bytes)
+        emit.add("r5", "r5", self.output_bytes - self._passed_bytes)
         emit("ldr r0, [sp, #8]", "cmp r12, r0", "bne 1b")
         emit.leave(FRAME_BYTES)
         return emit.lines
+
+    def _begin_layer(self) -> None:
+        """What stays the same for all channels, from the head of the stream at r2."""
+        self.emit("ldr r9, [r2, #4]", why="zero point")
+        if self.form.clamps:
+            self.emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
 
     @property
     def _copied_bytes(self) -> int:
@@ -128,12 +133,13 @@ class PlanesPrinter:
             self._copy_eight()
         if left:
             emit(f"movs {self.counter}, #{left}", f"vctp.16 {self.counter}", "vldrh.u16 q6, [r0]")
-            emit(f"vpst{'t' * len(self.targets)}", "vldrbt.u16 q7, [r11, q5]")
+            emit(f"vpst{'t' * (len(self.targets) + self.flips)}", "vldrbt.u16 q7, [r11, q5]")
+            emit(*(["vaddt.i16 q7, q7, r8"] if self.flips else []))
             emit(*(f"vstrbt.16 q7, [{register}, q6]" for register in self.targets))
 
     def _copy_eight(self) -> None:
         emit = self.emit
-        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]")
+        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]", *(["vadd.i16 q7, q7, r8"] if self.flips else []))
         emit(*(f"vstrb.16 q7, [{register}, q6]" for register in self.targets))
         emit.add("r11", "r11", 8 * self.shape.channels)
 
@@ -249,22 +255,6 @@ def text_of(form: Planes, printer: PlanesPrinter | None = None) -> str:
     """The C text of the function, with the portable form beside the assembly."""
     printer = printer or PlanesPrinter(form)
     shape = form.shape
-    fields = (
-        shape.channels,
-        shape.in_width,
-        *form.copied,
-        shape.out_height,
-        shape.out_width,
-        shape.top,
-        shape.left,
-        form.width,
-        form.stride,
-        shape.kernel_height,
-        shape.kernel_width,
-        form.bits,
-        form.numbers_bytes,
-        fixed_in_c(form.fixed),
-    )
-    plain = "    (void)places;\n" + plane_text(fields, "plane")
+    plain = "    (void)places;\n" + plane_text(form.fields, "plane")
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
     return function(form.name, purpose, PARAMETERS, printer.lines(), plain)

@@ -74,7 +74,8 @@ class Strips(Planes):
         """Vectors of a copied row whose pixels have places of their own, in registers that those of a strip leave."""
         largest = LARGEST_NARROW_OFFSET if self.together == 16 else LARGEST_OFFSET
         reached = [(self.together * (number + 1) - 1) * self.shape.channels <= largest for number in range(self.chunks)]
-        return max(1, min(reached.index(False) if False in reached else self.chunks, MOST_CHUNKS + 2 - self.chunks))
+        taken = self.chunks if self.chunks <= MOST_CHUNKS else 2  # one has the places, of one more nobody knows
+        return max(1, min(reached.index(False) if False in reached else self.chunks, MOST_CHUNKS + 2 - taken))
 
     @property
     def _copies_fit(self) -> bool:

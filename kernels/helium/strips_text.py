@@ -6,7 +6,7 @@ from __future__ import annotations
 from . import planes_text
 from .levels_text import emit_fused_channel, emit_fused_levels
 from .planes_text import PlanesPrinter
-from .strips import REACH, Strips
+from .strips import MOST_CHUNKS, REACH, Strips
 
 GATHERS = ("q5", "q4", "q3", "q2")  # places of the pixels of vectors side by side
 
@@ -44,7 +44,9 @@ class StripsPrinter(PlanesPrinter):
         (rows, columns), together, size = form.copied, form.together, form.strip_bytes
         bits = 128 // together
         emit("movs r0, #0", *([] if form.stride == 1 else ["movs r4, #3"]))
-        for chunk in range(form.chunks):
+        moves = form.chunks > MOST_CHUNKS  # all vectors share the places of the first one, and the targets move on
+        beside = form.rows_of_strip * together if moves else 0
+        for chunk in range(1 if moves else form.chunks):
             emit(f"vidup.u{bits} q{chunk}, r0, #{4 if form.stride == 1 else 1}")
             emit(*([] if form.stride == 1 else [f"vmul.i{bits} q{chunk}, q{chunk}, r4"]))
         step = together * shape.channels
@@ -53,17 +55,26 @@ class StripsPrinter(PlanesPrinter):
         whole, left = divmod(columns, together)
         if left:
             emit(f"movs r0, #{left}", f"vctp.{bits} r0")
-        emit(f"movw r6, #{size}", f"movw r4, #{size - 1 if shape.top % 2 else 1}", f"movw r0, #{rows}", "dls lr, r0")
+        back = (form.chunks - 1) * beside
+        self._constant("r6", size - 2 * back)
+        self._constant("r4", (size - 1 if shape.top % 2 else 1) - back)
+        emit(f"movw r0, #{rows}", "dls lr, r0")
         emit.label(2)
         for chunk in range(form.chunks):
             is_masked = chunk == whole
             mark, number = "t" if is_masked else "", chunk % form.gathers
             emit.add("r11", "r11", form.gathers * step if chunk and number == 0 else 0)
-            emit(*(["vpsttt"] if is_masked else []), f"vldrb{mark}.u{bits} q7, [r11, {GATHERS[number]}]")
-            emit(*(f"vstrb{mark}.{bits} q7, [{register}, q{chunk}]" for register in ("r1", "r3")))
+            emit(*([f"vpsttt{'t' * self.flips}"] if is_masked else []), f"vldrb{mark}.u{bits} q7, [r11, {GATHERS[number]}]")
+            emit(*([f"vadd{mark}.i{bits} q7, q7, r8"] if self.flips else []))
+            emit(*(f"vstrb{mark}.{bits} q7, [{register}, q{0 if moves else chunk}]" for register in ("r1", "r3")))
+            for register in ("r1", "r3"):
+                emit.add(register, register, beside if chunk + 1 < form.chunks else 0)
         emit.add("r11", "r11", shape.in_width * shape.channels - (form.chunks - 1) // form.gathers * form.gathers * step)
         steps = ["add r1, r1, r4", "add r3, r3, r4", "sub r4, r6, r4"]
         emit(*(steps if form.stride == 1 else [steps[0], steps[2], steps[1]]), "le lr, 2b")
+
+    def _constant(self, register: str, value: int) -> None:
+        self.emit(f"movw {register}, #{value & 0xFFFF}", *([f"movt {register}, #0xFFFF"] if value < 0 else []))
 
     def _channel(self) -> None:
         emit, form = self.emit, self.strips

@@ -40,6 +40,14 @@ EDGES = [
     (1, 32, (5, 5), 32, (3, 3), 1, 1, (0, 0), 32),
     (1, 33, (4, 5), 33, (5, 5), 1, 1, (2, 2), 33),
 ]
+DEPTHWISE = [  # of small windows
+    (1, 24, (6, 43), 24, (3, 3), 1, 1, (1, 1), 24),
+    (1, 24, (7, 39), 24, (3, 3), 2, 1, (1, 0), 24),
+    (2, 5, (9, 34), 5, (2, 3), 1, 1, (1, 1), 5),
+    (1, 24, (12, 24), 24, (3, 3), 1, 1, (1, 1), 24),
+    (1, 7, (11, 16), 7, (3, 2), 2, 1, (0, 1), 7),
+    (2, 96, (7, 6), 96, (3, 3), 1, 1, (2, 1), 96),
+]
 ROWS = [((1, 1), 2), ((1, 640), 9), ((3, 64), 10), ((2, 7, 33), 17)]
 
 
@@ -109,6 +117,7 @@ def random_layer(seed):
 
 def candidates():
     own = [convolution(case, seed, edge, seed % 3 == 1) for seed, edge in enumerate(EDGES)]
+    own += [convolution(case, 2 * seed, edge, seed % 2 == 1) for seed, edge in enumerate(DEPTHWISE)]
     own += [fully_connected(case, seed, *shape, seed % 2 == 1) for seed, shape in enumerate(ROWS)]
     own += [random_layer(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
     own += measured_cases()
@@ -126,8 +135,14 @@ def test_the_plain_c_equals_the_meaning_on_this_machine():
     assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
 
 
+def test_depthwise_layers_of_small_windows_take_one_channel_at_a_time():
+    taken = [entry.call.function for entry in candidates() if "_dynamic_strips_" in entry.call.function]
+    assert len(taken) >= len(DEPTHWISE)
+    assert any("_signed" in name for name in taken) and any("_stride_2x2" in name for name in taken)
+
+
 @pytest.mark.parametrize("data, taken, other", [(DType.uint8, "u8", "s8"), (DType.int8, "s8", "u8")])
 def test_both_factors_of_a_product_are_signed_or_none(data, taken, other):
-    of_data = (entry for entry in candidates() if entry.view.inputs[0].dtype is data)
+    of_data = (entry for entry in candidates() if entry.view.inputs[0].dtype is data and "_strips_" not in entry.call.function)
     texts = "".join(text for entry in of_data for text in entry.call.texts)
     assert f"vmladav.{taken}" in texts and f"vmladav.{other}" not in texts

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Depthwise convolution in strips (strips.py) of bytes whose zero point and scale are given beside them, to float32.
+
+Unsigned bytes become signed ones, 128 less, while they are copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy
+
+from .floats import FloatNumbers, Floats
+from .planes import PLACES
+from .strips import MOST_CHUNKS, Strips
+
+LARGEST = 16_384  # bytes of scratch: results take four each
+OUTPUT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class FloatStrips(Strips):
+    """All channels of one image; `floats` says what sums become."""
+
+    floats: Floats = field(default_factory=lambda: Floats((0, 0)))
+    largest_plane = LARGEST
+    numbers_bytes = 12  # of a channel: the sum of its weights, factor and bias
+
+    @property
+    def name(self) -> str:
+        return super().name.replace("_strips_", "_dynamic_strips_", 1) + self.floats.name
+
+    @property
+    def description(self) -> str:
+        return f"one channel at a time, {self.tile[0]} x {self.tile[1]} outputs, scaled to float"
+
+    @property
+    def _copies_fit(self) -> bool:
+        return True
+
+    def steps(self, axis: int) -> tuple[int, int]:
+        inside, outside = super().steps(axis)
+        return inside, OUTPUT_BYTES * outside
+
+    @property
+    def second_half(self) -> int:
+        """How many bytes behind the first four outputs of a tile the other four are stored."""
+        return 2 * OUTPUT_BYTES * self.shape.channels * (self.shape.out_width if self.tall else 1)
+
+    @property
+    def instructions_of_copy(self) -> int:
+        vectors = self.copied[0] * self.chunks
+        return super().instructions_of_copy + vectors * (not self.floats.signed) + 2 * vectors * (self.chunks > MOST_CHUNKS)
+
+    def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
+        parts = sum(1 for part in self.parts_of(outputs) if part)
+        clamps = (self.floats.bounds[0] == 0) + (self.floats.highest_bits > 0)
+        return super().instructions_of_tile(outputs) + parts * (2 + clamps) - 3 + 3 * (outputs != self.tile)
+
+    def float_stream(self, taps: numpy.ndarray, numbers: FloatNumbers) -> numpy.ndarray:
+        """`taps` [channels, rows, columns]: 16 bytes that are not used, the numbers of each channel, all taps."""
+        columns = [numbers.sums.astype("<i4"), *(part.astype("<f4").view("<i4") for part in (numbers.factors, numbers.bias))]
+        parts = [bytes(16), numpy.stack(columns, axis=1).tobytes(), numpy.ascontiguousarray(taps.astype(numpy.int8)).tobytes()]
+        return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    @property
+    def store_places(self) -> bytes:
+        """Of the four outputs of half a tile, in elements."""
+        return numpy.array(
+            [(row * self.shape.out_width + column) * self.shape.channels for row, column in PLACES], "<u4"
+        ).tobytes()

@@ -20,6 +20,7 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.importers.frame import Frame
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.onnx_format import ModelNode, SubGraph
+from aidge_build.operators.base import require
 
 _FOLDER = "aidge_build.importers.expansions"
 Value = tuple[str, ...] | None  # of what is no tensor: a sequence of tensors, or an optional value that is not there
@@ -104,6 +105,27 @@ class Draft:
         if tensor.data is None:
             raise self._depends_on_data(tensor, what)
         return tensor.data
+
+    def number(self, name: str, what: str) -> float:
+        """The one finite number of such a tensor."""
+        values = self.known(name, what)
+        require(values.size == 1, f"{what} has {values.size} elements, wants one")
+        require(bool(values.dtype.kind in "biuf" and numpy.isfinite(values).all()), f"{what} is no finite number")
+        return values.reshape(()).item()
+
+    def integer(self, name: str, what: str, default: int | None = None) -> int:
+        """The one whole number of such a tensor; `default` where there is one and no tensor is given."""
+        if not name and default is not None:
+            return default
+        value = self.number(name, what)
+        require(int(value) == value, f"{what} is no whole number")
+        return int(value)
+
+    def integers(self, name: str, what: str) -> list[int]:
+        """The numbers of such a tensor of rank 1."""
+        values = self.known(name, what)
+        require(values.ndim == 1 and values.dtype.kind in "iu", f"{what} must be a list of integers")
+        return values.tolist()
 
     def _depends_on_data(self, tensor: Tensor, what: str) -> AidgeError:
         behind = self._host.inputs_behind(tensor.name)

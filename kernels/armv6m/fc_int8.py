@@ -130,8 +130,8 @@ def fc_call(node: LinearNode, rows: int) -> Call:
 
 
 def _turns(found: Layout, kinds: Kinds, features: int, outliers: int) -> dict[str, int]:
-    """How often the loops of a row turn, which depends on the weights: of its columns, of groups, of outputs alone, of what is put
-    right at the end."""
+    """How often the loops of a row turn, which depends on the weights: of its columns, of groups, of outputs alone, of what is
+    put right at the end."""
     taps, singles = found.blocks * found.block_taps, len(found.order) - found.paired
     return {
         "columns": taps // 2,

@@ -200,6 +200,45 @@ def test_places_that_are_none_and_sequences_that_are_read_as_tensors_are_refused
     )
 
 
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        (numpy.array([[1, 2]]), "the sizes of its parts must be a list of integers"),
+        (numpy.array([1.0, 2.0], numpy.float32), "the sizes of its parts must be a list of integers"),
+        (INT64(0), "parts of 0 elements"),
+        (INT64(1), "more than 10000 parts"),
+        (numpy.array([1, 2]), "parts of [1, 2], the axis has 20000 elements"),
+    ],
+)
+def test_parts_that_are_none_are_refused(sizes, message):
+    split = "s = SplitToSequence<axis = 0>(x, sizes) y = SequenceAt(s, zero)"
+    constants = {"sizes": sizes, "zero": INT64(0)}
+    assert message in refusal(model(split, inputs="float[20000] x", outputs="float[n] y", constants=constants))
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"bands": numpy.array([3, 3])}, "its bands has 2 elements"),
+        ({"low": numpy.float32("nan")}, "a frequency is no finite number"),
+        ({"low": numpy.float32(-800)}, "frequencies from -800.0"),
+        ({"high": numpy.float32(15000)}, "frequencies up to 15000.0 at the rate 16000"),
+        ({"length": INT64(1 << 40)}, "length 1099511627776"),
+    ],
+)
+def test_bands_of_frequencies_that_are_none_are_refused(changed, message):
+    constants = {
+        "bands": INT64(3),
+        "length": INT64(64),
+        "rate": INT64(16000),
+        "low": numpy.float32(0),
+        "high": numpy.float32(8000),
+    }
+    text = "m = MelWeightMatrix(bands, length, rate, low, high) y = MatMul(x, m)"
+    imported(model(text, inputs="float[1,33] x", outputs="float[1,3] y", constants=constants))
+    assert message in refusal(model(text, inputs="float[1,33] x", outputs="float[1,3] y", constants={**constants, **changed}))
+
+
 def test_optional_values_are_there_or_not():
     text = """o = Optional(x) h = OptionalHasElement(o) g = OptionalGetElement(o)
         y = If(h) <then_branch = a () => (float[2] p) { p = Neg(g) }, else_branch = b () => (float[2] p) { p = Abs(g) }>"""

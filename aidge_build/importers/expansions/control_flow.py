@@ -18,9 +18,7 @@ MOST_UNROLLED = 10_000  # nodes that one loop may become
 @expands("If")
 def branch(draft: Draft) -> Sequence[str]:
     """The nodes of the branch that is taken. Source: ONNX operator If."""
-    condition = draft.known(draft.input(0), "its condition")
-    require(condition.size == 1, f"its condition has {condition.size} elements, wants one")
-    name = "then_branch" if condition.reshape(()).item() else "else_branch"
+    name = "then_branch" if draft.number(draft.input(0), "its condition") else "else_branch"
     return draft.run(draft.graph(name), (), name)
 
 
@@ -33,14 +31,14 @@ def loop(draft: Draft) -> Sequence[str]:
         len(body.inputs) == count + 2, f"the body has {len(body.inputs)} inputs; with {count} carried values it has {count + 2}"
     )
     require(len(body.outputs) > count, f"the body has {len(body.outputs)} outputs, wants at least {count + 1}")
-    trips = _number(draft, 0, "its trip count")
-    goes_on = _number(draft, 1, "its condition")
+    trips = draft.integer(draft.input(0), "its trip count") if draft.input(0) else None
+    goes_on = draft.integer(draft.input(1), "its condition") if draft.input(1) else None
     if trips is not None and goes_on != 0 and _always(body, goes_on is not None):
         _refuse_long(trips, body)
     gathered: list[list[str]] = [[] for _ in body.outputs[count + 1 :]]
     condition = draft.input(1) or draft.constant(True)
     step = 0
-    while (trips is None or step < trips) and draft.known(condition, "its condition").reshape(()).item():
+    while (trips is None or step < trips) and draft.number(condition, "its condition"):
         _refuse_long(step + 1, body)
         condition, *results = draft.run(body, (draft.constant(step, numpy.int64), condition, *carried), f"step_{step}")
         if goes_on is None:
@@ -90,16 +88,6 @@ def scan(draft: Draft) -> Sequence[str]:
         for found, back, axis in zip(gathered, reversed_outputs, output_axes, strict=True)
     ]
     return (*carried, *stacked)
-
-
-def _number(draft: Draft, index: int, what: str) -> int | None:
-    """The value of an input that may be left out."""
-    name = draft.input(index)
-    if not name:
-        return None
-    values = draft.known(name, what)
-    require(values.size == 1, f"{what} has {values.size} elements, wants one")
-    return int(values.reshape(()).item())
 
 
 def _always(body: SubGraph, conditional: bool) -> bool:

@@ -71,7 +71,7 @@ def quant(draft: Draft) -> Sequence[str]:
     """(round(clamp(x / scale + zero_point)) - zero_point) * scale."""
     source = draft.source
     source.expect_attributes("narrow", "rounding_mode", "signed")
-    bits, signed = _whole(draft, 3, "its bit width"), bool(source.integer("signed", 1))
+    bits, signed = draft.integer(draft.input(3), "its bit width"), bool(source.integer("signed", 1))
     rounding = _rounding(draft, "ROUND")
     if bits == 1 and signed:
         low, high, rounding = -1, 1, "BIPOLAR"
@@ -99,13 +99,13 @@ def trunc(draft: Draft) -> Sequence[str]:
     levels = draft.one("Round", levels)
     rounding = _rounding(draft, "FLOOR")
     if not clamps:
-        step = 2.0 ** (_whole(draft, 3, "its bit width") - _whole(draft, 4, "its new bit width"))
+        step = 2.0 ** (draft.integer(draft.input(3), "its bit width") - draft.integer(draft.input(4), "its new bit width"))
         levels = _rounded(draft, draft.one("Div", levels, like(draft, levels, step)), rounding)
         return (_spread(draft, levels, scale, zero),)
     target = _scale(draft, 4)
     steps = (2 ** numpy.round(numpy.log2(target / scale))).astype(numpy.float32)
     low, high = _bounds(
-        _whole(draft, 5, "its new bit width"), bool(source.integer("signed", 1)), bool(source.integer("narrow", 0))
+        draft.integer(draft.input(5), "its new bit width"), bool(source.integer("signed", 1)), bool(source.integer("narrow", 0))
     )
     levels = _clipped(draft, draft.one("Div", levels, draft.constant(steps)), low, high)
     made = _spread(draft, _rounded(draft, levels, rounding), target, (zero / steps).astype(numpy.float32))
@@ -248,12 +248,6 @@ def _along_scale(draft: Draft, index: int) -> numpy.ndarray:
     fits = len(spread) == len(dims) and all(size in (1, whole) for size, whole in zip(spread, dims))
     require(values.size == 1 or fits, f"a scale or zero point with the dims {list(values.shape)} for data with {list(dims)}")
     return values if fits else values.reshape(())
-
-
-def _whole(draft: Draft, index: int, what: str) -> int:
-    values = draft.known(draft.input(index), what)
-    require(values.size == 1 and float(values.reshape(())).is_integer(), f"{what} must be one whole number")
-    return int(values.reshape(()))
 
 
 def _rounding(draft: Draft, default: str) -> str:

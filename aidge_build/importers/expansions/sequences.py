@@ -10,6 +10,8 @@ import numpy
 from aidge_build.importers.expansion import Draft, expands
 from aidge_build.operators.base import require
 
+MOST_PARTS = 10_000  # of a sequence
+
 
 @expands("SequenceConstruct")
 def construct(draft: Draft) -> Sequence[str]:
@@ -77,15 +79,19 @@ def split(draft: Draft) -> Sequence[str]:
 
 def _sizes(draft: Draft, whole: int) -> list[int]:
     if not draft.input(1):
-        return [1] * whole
-    given = draft.known(draft.input(1), "the sizes of its parts")
-    if given.ndim == 0:
-        size = int(given)
-        require(size > 0, f"parts of {size} elements")
-        return [min(size, whole - start) for start in range(0, whole, size)]
-    sizes = [int(size) for size in given]
+        return _of_one_size(1, whole)
+    what = "the sizes of its parts"
+    if draft.tensor(draft.input(1)).rank == 0:
+        return _of_one_size(draft.integer(draft.input(1), what), whole)
+    sizes = draft.integers(draft.input(1), what)
     require(sum(sizes) == whole and min(sizes, default=0) >= 0, f"parts of {sizes}, the axis has {whole} elements")
     return sizes
+
+
+def _of_one_size(size: int, whole: int) -> list[int]:
+    require(size > 0, f"parts of {size} elements")
+    require(whole <= MOST_PARTS * size, f"more than {MOST_PARTS} parts")
+    return [min(size, whole - start) for start in range(0, whole, size)]
 
 
 @expands("ConcatFromSequence")
@@ -138,8 +144,6 @@ def get_element(draft: Draft) -> Sequence[str]:
 
 def _place(draft: Draft, index: int, count: int, beyond: int = 0) -> int:
     """The place that an input names, counted from the front; `beyond` = 1 also allows the place behind the last."""
-    values = draft.known(draft.input(index), "the place")
-    require(values.size == 1, f"the place has {values.size} elements, wants one")
-    place = int(values.reshape(()).item())
+    place = draft.integer(draft.input(index), "the place")
     require(-count <= place < count + beyond, f"place {place} of a sequence of {count}")
     return place + count if place < 0 else place

@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.importers.expansion import Draft, expands
+from aidge_build.importers.folding import MOST_ELEMENTS
 from aidge_build.operators.base import require
 
 DOMAIN = {"domain": "aidge", "opset": 1}
@@ -20,13 +21,13 @@ def dft(draft: Draft) -> Sequence[str]:
     """Along one axis; the last axis holds real and imaginary part, or the real part alone. Source: ONNX operator DFT."""
     source = draft.source
     dims = source.input(0).dims
-    axis = source.integer("axis", 1) if source.opset < 20 else _number(draft, 2, "its axis", -2)
+    axis = source.integer("axis", 1) if source.opset < 20 else draft.integer(draft.input(2), "its axis", -2)
     axis += len(dims) if axis < 0 else 0
     require(len(dims) > 1 and dims[-1] in (1, 2) and 0 <= axis < len(dims) - 1, f"axis {axis} of the dims {list(dims)}")
     inverse, half = bool(source.integer("inverse", 0)), bool(source.integer("onesided", 0))
     back = inverse and half  # to real values
     require(not back or dims[-1] == 2, "an inverse transform of one side wants complex values")
-    length = _number(draft, 1, "its length", 2 * (dims[axis] - 1) if back else dims[axis])
+    length = draft.integer(draft.input(1), "its length", 2 * (dims[axis] - 1) if back else dims[axis])
     require(length > 0, f"its length is {length}")
     used = min(dims[axis], length // 2 + 1 if back else length)
     require(not back or used == length // 2 + 1, f"{used} frequencies do not give {length} values")
@@ -80,15 +81,15 @@ def stft(draft: Draft) -> Sequence[str]:
     signal = source.input(0)
     real = signal.rank == 2 or signal.rank == 3 and signal.dims[2] == 1
     require(real, f"a signal with the dims {list(signal.dims)} is not supported: [batch, length] or [batch, length, 1] is")
-    step = _number(draft, 1, "its step")
+    step = draft.integer(draft.input(1), "its step")
     window = []
     if draft.input(2):
         values = draft.known(draft.input(2), "its window")
-        length = _number(draft, 3, "its length", values.size)
+        length = draft.integer(draft.input(3), "its length", values.size)
         require(values.size == length, f"a window of {values.size} values, frames of {length}")
         window = [draft.constant(values.reshape(-1).astype(signal.dtype.numpy))]
     else:
-        length = _number(draft, 3, "its length")
+        length = draft.integer(draft.input(3), "its length")
     require(step > 0 and 0 < length <= signal.dims[1], f"frames of {length} every {step} of {signal.dims[1]} values")
     row = draft.one("Reshape", draft.input(0), draft.constant([signal.dims[0], signal.dims[1]], numpy.int64))
     half = source.integer("onesided", 1)
@@ -98,12 +99,16 @@ def stft(draft: Draft) -> Sequence[str]:
 @expands("MelWeightMatrix")
 def mel_weight_matrix(draft: Draft) -> Sequence[str]:
     """Triangles over the bins of a transform, as far apart as ears hear them. Source: ONNX operator MelWeightMatrix."""
-    bands, length, rate = (_number(draft, place, what) for place, what in enumerate(("bands", "its length", "its rate")))
-    lowest, highest = (float(draft.known(draft.input(place), "a frequency").reshape(())) for place in (3, 4))
+    names = ("its bands", "its length", "its rate")
+    bands, length, rate = (draft.integer(draft.input(place), what) for place, what in enumerate(names))
+    lowest, highest = (draft.number(draft.input(place), "a frequency") for place in (3, 4))
+    rows = length // 2 + 1
+    require(min(bands, length, rate) > 0 and rows * bands <= MOST_ELEMENTS, f"{bands} bands, length {length}, rate {rate}")
+    require(0 <= lowest <= highest <= rate, f"frequencies from {lowest} to {highest} at the rate {rate}")
     steps = numpy.arange(bands + 2) * ((_mel(highest) - _mel(lowest)) / (bands + 2)) + _mel(lowest)
-    require(bands > 0 and length > 0 and rate > 0, f"{bands} bands, length {length}, rate {rate}")
     bins = ((length + 1) * (700 * (10 ** (steps / 2595) - 1)) // rate).astype(int)
-    matrix = numpy.zeros((length // 2 + 1, bands))
+    require(bool(bins[-2] < rows and bins[-1] <= rows), f"frequencies up to {highest} at the rate {rate}")
+    matrix = numpy.zeros((rows, bands))
     for band in range(bands):
         low, middle, high = bins[band : band + 3]
         if middle == low:
@@ -117,11 +122,3 @@ def mel_weight_matrix(draft: Draft) -> Sequence[str]:
 
 def _mel(frequency: float) -> float:
     return 2595 * math.log10(1 + frequency / 700)
-
-
-def _number(draft: Draft, index: int, what: str, default: int | None = None) -> int:
-    if not draft.input(index) and default is not None:
-        return default
-    values = draft.known(draft.input(index), what)
-    require(values.size == 1, f"{what} has {values.size} elements, wants one")
-    return int(values.reshape(()).item())

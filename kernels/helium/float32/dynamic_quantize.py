@@ -84,7 +84,7 @@ def _range_text(is_above: bool) -> str:
 
 
 def _quotient(numbers: str, quotient: str, target: str) -> list[str]:
-    """Rounded quotients of four numbers, which change. r2, r4, r5: the scale with its sign changed, its reciprocal in two parts."""
+    """Rounded quotients of four numbers, which change. r2, r4, r5: the scale, negative, and its reciprocal in two parts."""
     return [
         f"vmul.f32 {quotient}, {numbers}, r5",
         f"vfma.f32 {quotient}, {numbers}, r4",

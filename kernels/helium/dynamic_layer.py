@@ -13,6 +13,7 @@ from aidge_build.contract.call import Argument, Call, Constant, Output, Scratch,
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
 from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, data_arguments, dynamic_spec, is_signed
+from aidge_build.kernel_kit.terms import plus
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
 from . import float_strips_text, floats
@@ -30,16 +31,34 @@ from .floats import FloatNumbers, Floats
 from .geometry import Geometry, of_image
 from .plan import PIXELS, Plan
 from .plan_choice import plan_of
+from .product import HEAD_BYTES
 from .staging import Staging
 from .stream import float_stream
 
 FEWEST_OUTPUTS = 2
+FEWEST_PIXELS = 16  # for which numbers are prepared: they take an eighth of the result's bytes then
 
 
 class DynamicDriver(Driver):
     """The same with numbers of run time."""
 
-    begin, pad, further = floats.BEGIN, floats.PAD, floats.FURTHER
+    pad = floats.PAD
+
+    @property
+    def begin(self) -> tuple[str, ...]:
+        form = self.plan.product
+        if not form.floats.prepared:
+            return floats.BEGIN
+        window = form.rows * form.taps * form.vectors * LANES
+        return (
+            *floats.BEGIN,
+            f"int32_t *const prepared = {plus('(int32_t *)scratch', self.plan.prepared_begins // 4)};",
+            f"aidge_helium_prepare(stream + {HEAD_BYTES + window}, {2 * window}, prepared, data);",
+        )
+
+    @property
+    def further(self) -> str:
+        return ", prepared" if self.plan.product.floats.prepared else floats.FURTHER
 
     @property
     def parameters(self) -> str:
@@ -83,8 +102,14 @@ class DynamicLayer(KernelNode):
 
     @classmethod
     def plan(cls, view: NodeView) -> Plan:
-        plan = plan_of(cls.geometry(view), False, True)
-        return replace(plan, product=replace(plan.product, floats=_floats_of(view)))
+        plan, form = plan_of(cls.geometry(view), False, True), _floats_of(view)
+        shape, pairs = plan.geometry, plan.geometry.outputs // 2 + plan.geometry.outputs % 2
+        is_prepared = shape.batches * shape.out_height * shape.out_width >= FEWEST_PIXELS
+        return replace(
+            plan,
+            product=replace(plan.product, floats=replace(form, prepared=is_prepared)),
+            prepared=floats.PREPARED_BYTES * pairs if is_prepared else 0,
+        )
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

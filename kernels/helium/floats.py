@@ -3,6 +3,8 @@
 
 Beside unsigned data weights are stored + 128, so that both factors are unsigned; what they lack, the zero points of the weights
 with it, is an offset (finer.py). From each sum the zero point of the data times the sum of the weights goes.
+
+That, and the factor times the scale, is prepared in scratch before a layer of many pixels.
 """
 
 from __future__ import annotations
@@ -30,21 +32,30 @@ BEGIN = (
     "const aidge_helium_data *const data = &measured;",
 )
 PAD, FURTHER = "(int8_t)zero_point[0]", ", data"
+PREPARED = ", const int32_t *prepared"
+PREPARED_BYTES = 16  # of a pair of channels
 
 
 @dataclass(frozen=True)
 class Floats:
-    """What sums become: `bounds` are none, 0 and none, or 0 and a number. `signed`: those of int8 data."""
+    """What sums become: `bounds` are none, 0 and none, or 0 and a number. `signed`: those of int8 data. `prepared`: numbers of
+    pairs of channels that depend on the data are in scratch."""
 
     bounds: tuple[float, float]
     signed: bool = False
+    prepared: bool = False
 
     @property
     def name(self) -> str:
         """The part of a function's name that says so."""
         lowest, highest = self.bounds
         clamp = f"_to_{self.highest_bits:x}" if highest < math.inf else "_relu" if lowest == 0 else ""
-        return clamp + "_signed" * self.signed
+        return clamp + "_signed" * self.signed + "_prepared" * self.prepared
+
+    @property
+    def further(self) -> str:
+        """The last parameter of a function that computes a block."""
+        return PREPARED if self.prepared else PARAMETERS
 
     @property
     def letter(self) -> str:
@@ -76,7 +87,7 @@ class Floats:
     def clamp(self, emit: Assembler, registers: Sequence[str], vector: str, number: str) -> None:
         """As integers, in whose order floats above 0 are; `vector` and `number` are spare registers."""
         if self.bounds[0] == 0:
-            emit(f"vmov.i32 {vector}, #0", *(f"vmax.s32 {register}, {register}, {vector}" for register in registers))
+            emit(*(f"vqshlu.s32 {register}, {register}, #0" for register in registers), why="0 where the sign is set")
         if self.highest_bits:
             emit(f"movw {number}, #{self.highest_bits & 0xFFFF}", f"movt {number}, #{self.highest_bits >> 16}")
             emit(f"vdup.32 {vector}, {number}", *(f"vmin.s32 {register}, {register}, {vector}" for register in registers))
@@ -110,12 +121,18 @@ class FloatNumbers:
 
 def emit_floats(emit: Assembler, form: Floats, numbers: str, windows: str) -> None:
     """The sums of two channels in q0 and q1 become float32; even registers and q2 change. `numbers`: where the stack has the
-    address of what is known of the data; `windows`: the register with the sums of the windows."""
+    address of what is known of the data, or, as a register or there, the address of what is prepared; `windows`: the register
+    with the sums of the windows."""
     emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="offsets, sums of the weights, factors, biases")
     emit(f"vmla.s32 q0, {windows}, r0", f"vmla.s32 q1, {windows}, r2")
-    emit(f"ldr r0, {numbers}", "ldrd r0, r2, [r0]", why="- zero point, scale")
-    emit("mul r4, r4, r0", "mul r6, r6, r0", "vadd.i32 q0, q0, r4", "vadd.i32 q1, q1, r6")
-    emit("vmov s8, s9, r8, r10", "vmov s10, r2", "vmul.f32 s8, s8, s10", "vmul.f32 s9, s9, s10", "vmov r8, r10, s8, s9")
+    if not form.prepared:
+        emit(f"ldr r0, {numbers}", "ldrd r0, r2, [r0]", "mul r4, r4, r0", "mul r6, r6, r0", why="- zero point, scale")
+        emit("vmov s8, s9, r8, r10", "vmov s10, r2", "vmul.f32 s8, s8, s10", "vmul.f32 s9, s9, s10", "vmov r8, r10, s8, s9")
+    elif numbers.startswith("r"):
+        emit(f"ldm {numbers}!, {{r4, r6, r8, r10}}", why="what is prepared")
+    else:
+        emit(f"ldr r10, {numbers}", f"ldrd r4, r6, [r10], #{PREPARED_BYTES}", f"str r10, {numbers}", "ldrd r8, r10, [r10, #-8]")
+    emit("vadd.i32 q0, q0, r4", "vadd.i32 q1, q1, r6")
     emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r8", "vmul.f32 q1, q1, r10")
     emit("vadd.f32 q0, q0, r12", "vadd.f32 q1, q1, lr")
     form.clamp(emit, ("q0", "q1"), "q2", "r0")

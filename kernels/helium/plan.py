@@ -35,9 +35,18 @@ class Plan:
     batch: int = 0
     columns: Columns | None = None
     together: int = 1  # rows of the output that pass while weights stay in registers
+    prepared: int = 0  # bytes of scratch behind all that, of numbers that depend on the data (floats.py)
 
     @property
     def scratch_bytes(self) -> int:
+        return self.prepared_begins + self.prepared if self.prepared else self._copied_bytes
+
+    @property
+    def prepared_begins(self) -> int:
+        return -(-self._copied_bytes // 4) * 4
+
+    @property
+    def _copied_bytes(self) -> int:
         if self.columns:
             return self.columns.bytes
         staged = self.staging.bytes if self.staging else 0

@@ -142,7 +142,8 @@ class Product:
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         name, behind = "aidge_helium_product", "&shape"
         if self.floats:
-            name, behind = "aidge_helium_dynamic", f"data, {self.floats.in_c}, &shape"
+            given = "NULL, prepared" if self.floats.prepared else "data, NULL"
+            name, behind = "aidge_helium_dynamic", f"{given}, {self.floats.in_c}, &shape"
         if self.ring:
             return shape + f"    {name}({plus('x[0]', self.begin)}, x, y, stream, blocks, {behind});"
         if not self.gap:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from . import floats
 from .assembly import BYTE_REACH, SAVED_BYTES, WORD_REACH, Access, Assembler, function, walk
 from .floats import emit_floats, emit_stores
 from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, Product
@@ -27,7 +26,7 @@ def text_of(form: Product) -> str:
     )
     parameters = OF_ROWS if form.ring else PARAMETERS
     if form.floats:
-        parameters = parameters.replace("int8_t *y", "float *y") + floats.PARAMETERS
+        parameters = parameters.replace("int8_t *y", "float *y") + form.floats.further
     return function(form.name, purpose, parameters, _Printer(form).lines(), form.plain())
 
 
@@ -77,12 +76,17 @@ class _Printer:
         self.homes = [min(read.offset for read in reads if read.pointer == index) for index in range(pointers)]
         spare = list(POINTERS[pointers:])
         counter = spare.pop() if self.in_loop else ""
+        is_prepared = shape.floats is not None and shape.floats.prepared
+        prepared = spare.pop() if is_prepared and spare else ""
         start = spare.pop() if spare else ""
         blocks = spare.pop() if spare else ""
         is_wide = not self.windows_stay if shape.offsets else not self.offsets_stay
         stack = 16 + (16 if is_wide else 0) - (4 if is_wide and shape.offsets else 0)
+        place = 28 if is_wide else 12  # of the address of prepared numbers, where no register has it
+        stack = max(stack, place + 4) if is_prepared and not prepared else stack
         emit.enter(stack)
-        self.numbers = f"[sp, #{SAVED_BYTES + stack}]"
+        given = f"[sp, #{SAVED_BYTES + stack}]"
+        self.numbers = prepared or f"[sp, #{place}]" if is_prepared else given
         emit(f"vldr{'w.u32' if shape.floats else 'h.u16'} q7, [r2]", why="offsets of the stores of each pixel")
         if not self.offsets_stay and not shape.offsets:
             emit("vstrw.32 q7, [sp, #16]")
@@ -100,6 +104,8 @@ class _Printer:
         if shape.pixels < 4 and not shape.tail:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0", why="the stores of the pixels that there are")
         emit.label(1)
+        if is_prepared:
+            emit(*([f"ldr {prepared}, {given}"] if prepared else [f"ldr r0, {given}", f"str r0, {self.numbers}"]))
         if shape.offsets:
             self._windows(reads, counter)
         emit.label(2)

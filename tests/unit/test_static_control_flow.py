@@ -222,7 +222,7 @@ def test_parts_that_are_none_are_refused(sizes, message):
         ({"bands": numpy.array([3, 3])}, "its bands has 2 elements"),
         ({"low": numpy.float32("nan")}, "a frequency is no finite number"),
         ({"low": numpy.float32(-800)}, "frequencies from -800.0"),
-        ({"high": numpy.float32(15000)}, "frequencies up to 15000.0 at the rate 16000"),
+        ({"high": numpy.float32(15000), "bands": INT64(30)}, "frequencies up to 15000.0 at the rate 16000"),
         ({"length": INT64(1 << 40)}, "length 1099511627776"),
     ],
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -57,6 +58,21 @@ def _images_and_pixels(view: NodeView) -> tuple[int, int]:
     return (1, batches * pixels) if is_pointwise(window_of_layer(view)) else (batches, pixels)
 
 
+def _patched_rows(fields: Mapping[str, int]) -> int:
+    """Of the windows of all outputs of an image, the rows that do not lie in it as a whole."""
+    rows, columns = (_places(fields, axis) for axis in ("height", "width"))
+    inside_rows = int((rows >= 0).sum() - (rows >= fields["in_height"]).sum())
+    is_inside = ((columns >= 0) & (columns < fields["in_width"])).all(axis=1) & (fields["dilation_width"] == 1)
+    return rows.size * len(columns) - inside_rows * int(is_inside.sum())
+
+
+def _places(fields: Mapping[str, int], axis: str) -> numpy.ndarray:
+    """Where in the input the taps of each output are [outputs, taps] along an axis."""
+    outputs, taps = numpy.arange(fields[f"out_{axis}"]), numpy.arange(fields[f"kernel_{axis}"])
+    first = outputs * fields[f"stride_{axis}"] - fields["pad_top" if axis == "height" else "pad_left"]
+    return first[:, None] + taps * fields[f"dilation_{axis}"]
+
+
 def _has_shape(view: NodeView) -> str:
     return "" if shape_of(view) else "too few pixels, or too many taps for the scratch"
 
@@ -105,7 +121,34 @@ class Conv2dInt8(LinearNode):
             note=form.note,
             texts=texts,
             facts=form.facts(f"{shape.pixels} pixels x {shape.channels} channel{'s' * (shape.channels > 1)}"),
+            work=self._turns(shape, rows.shape[1], form),
         )
+
+    def _turns(self, shape: Shape, taps: int, form: Form) -> dict[str, int]:
+        """How often the loops turn: of blocks, of rows and words of their columns and of those that are copied because they reach
+        beyond the image, of groups of channels; instructions of these; of groups with a channel that has no line."""
+        images, pixels = _images_and_pixels(self.view)
+        starts = group_starts(len(form.channels), shape.channels)
+        has_no_line = [not form.channels[first : first + shape.channels, 0].all() for first in starts]
+        blocks, rows, row_taps, patched = images * -(-pixels // shape.pixels), 1, 1, 0
+        if not is_pointwise(window_of_layer(self.view)):
+            fields = window2d(self.inputs[0], self.outputs[0], self.operator.window).fields
+            rows, row_taps, patched = fields["kernel_height"], fields["kernel_width"], images * _patched_rows(fields)
+        groups, slow = blocks * len(starts), blocks * sum(has_no_line)
+        return {
+            "blocks": blocks,
+            "column_rows": blocks * shape.pairs * rows,
+            "column_words": blocks * shape.pairs * taps,
+            "patched_rows": patched,
+            "patched_taps": patched * row_taps,
+            "patched_words": patched * taps // rows,
+            "groups": groups,
+            "turns": groups * -(-taps // shape.unroll),
+            "group_instructions": groups * shape.instructions(form, taps),
+            "last_groups": blocks * (len(form.channels) % shape.channels > 0),
+            "groups_without_line": slow,
+            "outputs_without_line": slow * shape.channels * shape.pixels,
+        }
 
     def packed(self, shape: Shape, rows: numpy.ndarray, form: Form) -> tuple[numpy.ndarray, numpy.ndarray, int]:
         """Weights and numbers of the groups, and the bytes of the weights of those that overlap no other."""

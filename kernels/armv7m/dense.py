@@ -72,6 +72,12 @@ class Shape:
         late = ("r11", "r4", "r12") if self.keeps_output else ("r1", "r12", "lr")
         return {"stride": "r0", "factor": "r2", "numbers": "r3", **dict(zip(("output", "low", "high"), late))}
 
+    def instructions(self, form: Form, taps: int) -> int:
+        """Of a group of channels of a block, but for the turns of its loop."""
+        end = Code(self.registers)
+        _end_of_group(end, self, form)
+        return taps * (1 + self.channels * (1 + self.pairs)) + end.instructions
+
     def entry(self, taps: int) -> int:
         """The number of steps of the text that the first turn leaves out, behind the first tap."""
         rest = (taps - 1) % self.unroll

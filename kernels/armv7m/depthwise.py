@@ -105,6 +105,39 @@ def _block(code: Code, layout: Layout, form: Form, pairs: int, advance: str, bac
     code(f"str r4, {_place('output')}")
 
 
+def turns(layout: Layout, form: Form, batches: int) -> dict[str, int]:
+    """How often the loops of a layer turn: of channels, of bands, of the plane's rows and words that are filled inside of the
+    image, at its edge, and moved; of rows of pairs; instructions of their blocks; of pairs of channels without a line."""
+    (bands, inside, edge, moved, edge_values), (_, seconds, both, firsts) = layout.plane_turns, layout.fills
+    channels, slow = batches * len(form.channels), batches * (len(form.channels) - form.proved)
+    rows, (whole, rest) = (channels - slow) * layout.rows, layout.blocks
+    blocks = whole * _block_instructions(layout, form, PAIRS) + (_block_instructions(layout, form, rest) if rest else 0)
+    pairs = slow * layout.rows * layout.columns
+    return {
+        "plane_words": layout.plane_rows * layout.pitch,
+        "channels": channels,
+        "bands": channels * bands,
+        "filled_rows": channels * inside,
+        "filled_pairs": channels * inside * both,
+        "filled_singles": channels * inside * (seconds + firsts),
+        "edge_rows": channels * edge,
+        "edge_words": channels * edge * layout.pitch,
+        "edge_values": channels * edge_values,
+        "moved_words": channels * moved * layout.pitch,
+        "rows": rows,
+        "looped_blocks": rows * whole * layout.is_looped,
+        "block_instructions": rows * blocks,
+        "pairs_without_line": pairs,
+        "taps_without_line": pairs * layout.kernel[0] * layout.kernel[1],
+    }
+
+
+def _block_instructions(layout: Layout, form: Form, pairs: int) -> int:
+    code = Code({})
+    _block(code, layout, form, pairs, "advance", "back")
+    return code.instructions
+
+
 def _store(code: Code, value: str, form: Form, address: str) -> None:
     code(f"ldrd r12, lr, {_place('low')}")
     code(f"smlal r12, lr, {value}, r2")

@@ -11,7 +11,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import BYTES_AND_OFFSETS, FITTING_SUMS, linear_spec
-from .depthwise import layer_texts
+from .depthwise import layer_texts, turns
 from .depthwise_layout import layout_of, window_of
 from .packing import form_of, head, taps_last_channels
 
@@ -55,4 +55,5 @@ class DepthwiseInt8(LinearNode):
             note=form.note,
             texts=texts,
             facts=form.facts("6 pixels x 1 channel"),
+            work=turns(layout, form, self.inputs[0].dims[0]),
         )

@@ -104,6 +104,28 @@ class Layout:
         return self.out_size[0] * self.out_size[1] <= self.in_size[0] * self.in_size[1]
 
     @property
+    def plane_turns(self) -> tuple[int, int, int, int, int]:
+        """Bands of a channel; rows of the plane that lie in the image with both values, that do not, and that move up; values in
+        the rows that do not."""
+        _, seconds, both, firsts = self.fills
+        values = ((0, firsts + both), (self.apart[0] * self.stride[0], seconds + both))
+        bands = inside = edge = moved = edge_values = done = ready = 0
+        while done < self.rows:
+            rows = min(self.band, self.rows - done)
+            top, end = done * self.stride[0] - self.pads[0], self._extent(0, rows)
+            for row in range(top + ready, top + end):
+                found = [count for down, count in values if 0 <= row + down < self.in_size[0]]
+                if len(found) == len(values):
+                    inside += 1
+                else:
+                    edge, edge_values = edge + 1, edge_values + sum(found)
+            bands, done = bands + 1, done + rows
+            if done < self.rows:
+                ready = max(0, end - rows * self.stride[0])
+                moved += ready
+        return bands, inside, edge, moved, edge_values
+
+    @property
     def struct(self) -> Struct:
         """The struct of depthwise.h."""
         before, seconds, both, firsts = self.fills

@@ -11,7 +11,7 @@ from aidge_build.elf.agreed import Agreed
 from aidge_build.elf.claim import Claim, ClaimedArena
 from aidge_build.elf.findings import ERROR, WARNING, Finding
 from aidge_build.elf.image import Image, Symbol
-from aidge_build.elf.occupants import Span, described, foreign_sections, reserved
+from aidge_build.elf.occupants import Span, described, foreign_sections, reserved, stacks_in
 from aidge_build.elf.regions import region_at
 from aidge_build.elf.reservations import HEAP_FIRSTS, reservations
 from aidge_build.elf.vectors import find_tables
@@ -44,20 +44,32 @@ def check_buffers(
 
 
 def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iterator[Finding]:
-    """MEM12: the stack, which grows down from where the vector table lets it begin, comes by an arena before it ends."""
+    """MEM12: the stack, which grows down from where the vector table lets it begin, comes by what a model keeps in RAM, or by
+    weights that were copied there, before it ends."""
+    stacks = [table.stack for table in find_tables(image)]
+    for label, symbol in _occupied(image, claims):
+        end = symbol.address + symbol.size_bytes
+        for stack in stacks:
+            if end < stack and Span(stack - stack_bytes, stack).meets(symbol.address, end):
+                yield Finding(
+                    "MEM12",
+                    ERROR,
+                    f"{label} {symbol.name} ends {stack - end:,} B below 0x{stack:08x}, "
+                    f"where the stack begins, which needs {stack_bytes:,} B",
+                    "more room between them: the linker script decides where the stack begins",
+                )
+
+
+def _occupied(image: Image, claims: Sequence[Claim]) -> Iterator[tuple[str, Symbol]]:
+    """What models have in memory, and what it is."""
     for claim in claims:
-        for part in claim.arenas:
-            symbol = image.symbol(part.symbol)
-            for table in find_tables(image) if symbol and part.size_bytes else ():
-                end = symbol.address + part.size_bytes
-                if end < table.stack and Span(table.stack - stack_bytes, table.stack).meets(symbol.address, end):
-                    yield Finding(
-                        "MEM12",
-                        ERROR,
-                        f"arena {part.symbol} ends {table.stack - end:,} B below 0x{table.stack:08x}, "
-                        f"where the stack begins, which needs {stack_bytes:,} B",
-                        "more room between them: the linker script decides where the stack begins",
-                    )
+        named = [("arena", part.symbol) for part in claim.arenas] + [(part.word, part.symbol) for part in claim.kept]
+        named += [("state", claim.state.symbol)] if claim.state else []
+        named += [("weights", constant.symbol) for constant in claim.constants]
+        for label, name in named:
+            symbol = image.symbol(name)
+            if symbol and symbol.size_bytes:
+                yield label, symbol
 
 
 def _check(
@@ -177,9 +189,7 @@ def _sharers(image: Image, symbol: Symbol, part: ClaimedArena, others: _Others) 
         if not is_alias and span.meets(other.address, other.address + other.size_bytes):
             yield f"{other.linked_name} ({other.size_bytes:,} B at 0x{other.address:08x})"
     yield from reserved(image, span)
-    for table in find_tables(image) if image.machine == "ARM" else ():
-        if span.begin < table.stack <= span.end:
-            yield f"the stack, which grows down from 0x{table.stack:08x}"
+    yield from stacks_in(image, span)
 
 
 def _spans(image: Image, names: Collection[str]) -> list[Span]:

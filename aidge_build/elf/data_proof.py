@@ -12,7 +12,7 @@ from aidge_build.elf.agreed import Agreed
 from aidge_build.elf.claim import Claim, ClaimedConstant
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Section, Symbol
-from aidge_build.elf.occupants import Span, described, foreign_sections, reserved
+from aidge_build.elf.occupants import Span, described, foreign_sections, reserved, stacks_in
 from aidge_build.elf.regions import region_at
 
 
@@ -75,7 +75,7 @@ def _check(
     if constant.memory is not None:
         yield from _check_memory(label, constant.region, constant.memory, symbol)
         agreed = replace(agreed, weights_in=agreed.weights_in | {constant.region})
-    yield from _check_place(label, section, symbol, regions, agreed)
+    yield from _check_place(image, label, section, symbol, regions, agreed)
     yield from _check_occupants(image, label, section, symbol)
     if not excess and _sha256(content) != constant.sha256:
         yield Finding("MEM14", ERROR, f"{label} of model {claim.model} are not what was generated: {_difference(claim, content)}")
@@ -105,7 +105,9 @@ def _difference(claim: Claim, content: bytes) -> str:
     return "their SHA-256 is another one"
 
 
-def _check_place(label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed) -> Iterator[Finding]:
+def _check_place(
+    image: Image, label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed
+) -> Iterator[Finding]:
     """They are read in flash, or in a memory that was agreed upon; and they are stored in flash, and loaded, in any case."""
     region = region_at(symbol.address, regions)
     kind, is_agreed = (region.kind, region.name in agreed.weights_in) if region else ("", False)
@@ -136,6 +138,15 @@ def _check_place(label: str, section: Section, symbol: Symbol, regions: Sequence
             "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies; "
             "a memory that a boot loader fills and nobody writes is one of kind flash",
         )
+    begin = _begin(image)
+    if region and stored is region and region.kind == "flash" and begin and _shift(section) not in (0, _shift(begin)):
+        yield Finding(
+            "MEM03",
+            ERROR,
+            f"{label} are read at 0x{symbol.address:08x} in {region.name}, but stored at "
+            f"0x{_load_address(section, symbol):08x} there: nobody copies them from flash to flash",
+            "no AT of its own for .rodata in the linker script, and no tool that moves the load address of a section",
+        )
     if not section.is_loaded:
         yield Finding(
             "MEM03",
@@ -143,6 +154,17 @@ def _check_place(label: str, section: Section, symbol: Symbol, regions: Sequence
             f"{label} are not loaded: no segment of the ELF file holds the bytes of {section.name}",
             "a PHDRS line of the linker script leaves it out, or a tool has changed the file",
         )
+
+
+def _begin(image: Image) -> Section | None:
+    """The section where the program begins. A whole image may be stored elsewhere than it runs, for a boot loader to put it
+    there."""
+    return next((section for section in image.sections if section.address <= image.entry < section.end), None)
+
+
+def _shift(section: Section) -> int:
+    """By how much further on than it runs a section is stored."""
+    return 0 if section.load_address is None else section.load_address - section.address
 
 
 def _load_address(section: Section, symbol: Symbol) -> int:
@@ -156,5 +178,6 @@ def _check_occupants(image: Image, label: str, section: Section, symbol: Symbol)
         span = Span(begin, begin + symbol.size_bytes)
         others = [described(image, other, place) for other, place in foreign_sections(image, span, section)]
         others += reserved(image, span)
+        others += stacks_in(image, span) if _shift(section) else []  # copied to RAM
         if others:
             yield Finding("MEM12", ERROR, f"{label} share their bytes at {span} with {', '.join(others)}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.regions import places
 from aidge_build.elf.reservations import reservations
+from aidge_build.elf.vectors import find_tables
 
 # Between arrays of one section that are allowed to lie there: an arena's alignment leaves fewer bytes than these.
 _PADDING = 16
@@ -54,6 +55,13 @@ def described(image: Image, section: Section, span: Span) -> str:
     inside = [symbol for symbol in image.symbols if symbol.section == section.name and symbol.size_bytes]
     largest = min(inside, key=lambda symbol: (-symbol.size_bytes, symbol.linked_name), default=None)
     return f"section {section.name} ({span}{f': {largest.linked_name}' if largest else ''})"
+
+
+def stacks_in(image: Image, span: Span) -> Iterator[str]:
+    """The stack, where a vector table lets it begin there."""
+    for table in find_tables(image) if image.machine == "ARM" else ():
+        if span.begin < table.stack <= span.end:
+            yield f"the stack, which grows down from 0x{table.stack:08x}"
 
 
 def reserved(image: Image, span: Span) -> Iterator[str]:

@@ -16,6 +16,8 @@ pytestmark = needs_cross_compiler
 NOTE_LINE = "    .note.aidge 0 :"
 RODATA = "    .rodata : { *(.rodata*) } > FLASH\n"
 IN_DTCM = "    .rodata : { *(.rodata*) } > DTCM AT > FLASH\n"
+STORED_ELSEWHERE = "    .rodata : AT(0x08003000) { *(.rodata*) } > FLASH\n"
+BELOW_THE_STACK = "stack_top = 0x20001000;\n    .rodata stack_top - 80 : { *(.rodata*) } > DTCM AT > FLASH"
 ON_PURPOSE = ("--weights-in=DTCM",)
 CODE, OTHER = "0123456789ab", "ba9876543210"
 SAYS_CODE = '__asm__(".globl aidge_kws__code_{0}\\n.set aidge_kws__code_{0}, 1");'
@@ -208,6 +210,15 @@ FAULTS = {
         .replace(".data :", ".data : AT(0x08008010)")
         .replace(" AT > FLASH", ""),
         NO_CHECK,
+    ),
+    "weights that are stored elsewhere in the flash that they are read in": Fault(
+        "MEM03", ("read at", "nobody copies them from flash to flash#"), script=SCRIPT.replace(RODATA, STORED_ELSEWHERE)
+    ),
+    "copied weights where the stack grows": Fault(
+        "MEM12",
+        ("weights kws_fc_weights ends 16 B below 0x20001000, where the stack begins",),
+        script=SCRIPT.replace(RODATA, "").replace("stack_top = 0x20010000;", BELOW_THE_STACK),
+        says=ON_PURPOSE,
     ),
     "two sections stored in one place": Fault(
         "MEM12",

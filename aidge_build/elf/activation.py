@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
+from aidge_build.elf.disassembly import CONDITIONS, Instruction
 from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply
-from aidge_build.elf.image import Image, Section
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
-from aidge_build.elf.vectors import find_tables
+from aidge_build.elf.program_code import Code, is_if_then
 
 _BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 _REFUSED = {
@@ -24,12 +22,8 @@ _REFUSED = {
     "svc": "a supervisor call, whose handler uses the stack, too,",
 }
 
-# Functions of start-up code that call each function of tables between two symbols.
-_TABLES = {
-    "aidge_start": (("aidge_constructors_first", "aidge_constructors_end"),),
-    "__libc_init_array": (("__preinit_array_start", "__preinit_array_end"), ("__init_array_start", "__init_array_end")),
-    "__libc_fini_array": (("__fini_array_start", "__fini_array_end"),),
-}
+# What sets the flags beside instructions that end in "s" (subs, vmrs).
+_COMPARISONS = ("cmp", "cmn", "tst", "teq", "msr")
 
 
 # How a called function comes back: with these registers lost that it should have kept; None where it never returns.
@@ -55,79 +49,6 @@ class Activation:
     answer: Answer
 
 
-class Code:
-    """The instructions, constants, function names and vector tables of a program."""
-
-    def __init__(self, image: Image, instructions: Mapping[int, Instruction]):
-        self.image = image
-        self.instructions = instructions
-        self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
-        self.starts = sorted(self.functions)
-        self.conditional = frozenset(_in_blocks(instructions))
-        self._constants = [section for section in image.sections if section.content and not section.writable]
-        self.tables = find_tables(image)
-        self._tables = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.size_bytes]
-        first = min((section.address for section in self._constants), default=0)
-        self.initial_stack = self.tables[0].stack if self.tables else self.read(first, 4)
-
-    def read(self, address: int, width: int) -> int | None:
-        """The little-endian number at an address that the program cannot write, or None."""
-        return self._read(self._constants, address, width)
-
-    @staticmethod
-    def _read(sections: Sequence[Section], address: int, width: int) -> int | None:
-        for section in sections:
-            if section.content and section.address <= address and address + width <= section.end:
-                offset = address - section.address
-                return int.from_bytes(section.content[offset : offset + width], "little")
-        return None
-
-    def extent(self, address: int) -> tuple[int, int]:
-        """The first address of the function that holds `address`, and of the one after it."""
-        index = bisect_right(self.starts, address)
-        first = self.starts[index - 1] if index else 0
-        return first, self.starts[index] if index < len(self.starts) else 1 << 32
-
-    def name(self, address: int) -> str:
-        """The name of the function that holds `address`."""
-        symbol = self.functions.get(self.extent(address)[0])
-        return symbol.name if symbol else f"0x{address:x}"
-
-    def compared_with(self, switch: Instruction) -> int:
-        """How many entries the table of `tbb [pc, r0]` has by `cmp r0, #4` and `bhi` in front of it; 0 where these are not."""
-        branch = self._before(switch)
-        comparison = self._before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
-        if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in switch.operands[0]:
-            return 0
-        return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
-
-    def _before(self, instruction: Instruction) -> Instruction | None:
-        found = (self.instructions.get(instruction.address - size) for size in (2, 4))
-        return next((one for one in found if one is not None and one.next == instruction.address), None)
-
-    def table_at(self, place: int) -> tuple[int, int | None]:
-        """Where a table of addresses begins and ends that holds `place`; (place, None) where no symbol says it."""
-        around = (symbol for symbol in self._tables if symbol.address <= place < symbol.address + symbol.size_bytes)
-        symbol = next(around, None)
-        return (symbol.address, symbol.address + symbol.size_bytes) if symbol else (place, None)
-
-    def tabled(self, name: str) -> tuple[int, ...] | None:
-        """The functions that start-up function `name` calls by table, or None where it is none."""
-        if name not in _TABLES:
-            return None
-        targets = []
-        for first, end in _TABLES[name]:
-            limits = [self.image.symbol(symbol) for symbol in (first, end)]
-            if None in limits:
-                return None
-            # Compilers call these tables writable, but nothing writes them.
-            entries = [self._read(self.image.sections, at, 4) for at in range(limits[0].address, limits[1].address, 4)]
-            if None in entries:
-                return None
-            targets += [entry & ~1 for entry in entries]
-        return tuple(targets)
-
-
 def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activation]:
     """Follows every way from `entry`. Asks of each function that is called how it returns; raises Refusal.
 
@@ -142,19 +63,6 @@ def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activa
         tuple(sorted(walker.calls, key=lambda call: (call.site, call.target))),
         walker.answer,
     )
-
-
-def _is_if_then(instruction: Instruction) -> bool:
-    return instruction.mnemonic.startswith("it") and instruction.mnemonic.strip("te") == "i" and bool(instruction.operands)
-
-
-def _in_blocks(instructions: Mapping[int, Instruction]) -> Iterator[int]:
-    """The addresses of instructions that an IT block makes conditional."""
-    for block in filter(_is_if_then, instructions.values()):
-        address = block.next
-        for _ in block.mnemonic[1:]:
-            yield address
-            address = instructions[address].next if address in instructions else address
 
 
 class _Asked(Exception):
@@ -212,12 +120,14 @@ class _Walker:
             if not any(section.address <= address < section.end for section in self.code.image.sections):
                 raise Refusal(f"the way leads to {where}, which is not in the program")
             raise Refusal(f"the way leads to {where}, where no instruction is")
-        if _is_if_then(instruction):
+        if self.code.is_overlaid(address):
+            raise Refusal(f"{self._where(address)} is in an overlay: code of several sections takes turns there")
+        if is_if_then(instruction):
             return self._if_then(instruction, state)
         return self._execute(instruction, instruction.mnemonic, state)
 
     def _if_then(self, block: Instruction, state: State) -> Iterator[tuple[int, State]]:
-        """Both ways through an IT block; a comparison in it decides anew what the rest does."""
+        """Both ways through an IT block; what sets the flags in it decides anew what the rest does."""
         pattern = "t" + block.mnemonic[2:]
         ways = [(state.copy(), "t"), (state.copy(), "e")]
         address = block.next
@@ -234,7 +144,7 @@ class _Walker:
                 for target, then in successors:
                     if target != instruction.next:
                         yield target, then
-                    elif name in ("cmp", "cmn", "tst", "teq"):
+                    elif name.endswith("s") or name in _COMPARISONS:
                         onward += [(then.copy(), "t"), (then.copy(), "e")]
                     else:
                         onward.append((then, assumed))
@@ -339,12 +249,22 @@ class _Walker:
         return answer
 
     def _thumb1_switch(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
-        """libgcc finds the table behind the call; it uses up to 8 bytes of stack itself, which the call accounts for."""
+        """libgcc finds the table behind the call; the call accounts for what it uses of the stack itself."""
         width, signed, scale = THUMB1_SWITCHES[self.code.name(target)]
-        self.deepest = max(self.deepest, (8 - state.stack, instruction.address))
+        self.deepest = max(self.deepest, (self._straight_on(target) - state.stack, instruction.address))
         table = instruction.next if width < 4 else (instruction.next + 2) & ~3
         state.after_call()
         return self._all(offsets(table, width, signed, scale, self.code.instructions, self.code.read), state)
+
+    def _straight_on(self, address: int) -> int:
+        """What a function without branches uses of the stack."""
+        state, used = State(), 0
+        while (instruction := self.code.instructions.get(address)) and instruction.mnemonic != "bx":
+            if instruction.target is not None or instruction.mnemonic == "blx":
+                raise Refusal(f"a switch that is not libgcc's at {self._where(address)}")
+            apply(state, instruction, instruction.mnemonic, lambda place: self.code.read(place, 4))
+            used, address = max(used, -state.stack, -state.lowest), instruction.next
+        return used
 
     def _two_ways(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
         if name.startswith(("le", "wls")):
@@ -374,7 +294,12 @@ class _Walker:
             # By name, as the unlikely parts of a function may lie apart (`f.cold`).
             name = self.code.name(instruction.address)
             begin, end = self.code.table_at(place)
-            targets = words(begin, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read, end)
+            if end is None:
+                targets = words(begin, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read)
+            else:
+                targets = tuple(sorted(self.code.labels.get(name, frozenset()) | self.code.targets_in(begin, end, name)))
+            if not targets:
+                raise Refusal(f"a jump through a table at 0x{place:x}, which leads nowhere in its function")
             return self._all(targets, state)
         raise Refusal(f"an indirect jump at {self._where(instruction.address)}")
 

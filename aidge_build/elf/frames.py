@@ -296,7 +296,7 @@ def _number(name: str, instruction: Instruction, values: list[Value | None]) -> 
     if name.startswith("rsb"):
         return "number", (second - first) & _WORD
     if name.startswith("lsl"):
-        return "number", first << min(second, 32) & _WORD
+        return "number", first << (second & 0xFF) & _WORD  # a register's lowest byte counts
     return ("number", second << 16 | first & 0xFFFF) if name == "movt" else None
 
 

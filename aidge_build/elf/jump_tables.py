@@ -49,19 +49,12 @@ def offsets(
     return tuple(sorted(targets))
 
 
-def words(
-    table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant, end: int | None = None
-) -> tuple[int, ...]:
-    """The targets of a table of addresses: all words that lead to instructions inside of the function, from `table` to `end`, or
-    to the first that does not."""
+def words(table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
+    """The targets of a table of addresses: all words from `table` on that lead to instructions inside of the function."""
     targets = set()
-    for place in range(table, table + 4 * _LIMIT if end is None else end, 4):
+    for place in range(table, table + 4 * _LIMIT, 4):
         entry = read(place, 4)
-        leads = place not in code and entry is not None and entry & ~1 in code and is_inside(entry & ~1)
-        if leads:
-            targets.add(entry & ~1)
-        elif end is None:
+        if place in code or entry is None or entry & ~1 not in code or not is_inside(entry & ~1):
             break
-    if not targets:
-        raise Refusal(f"a jump through a table at 0x{table:x}, which leads nowhere in its function")
+        targets.add(entry & ~1)
     return tuple(sorted(targets))

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from aidge_build.elf.activation import Activation, Answer, Code, walk
+from aidge_build.elf.activation import Activation, Answer, walk
 from aidge_build.elf.disassembly import Instruction
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.image import Image
+from aidge_build.elf.program_code import Code
 from aidge_build.elf.vector_moves import Move, vector_moves
 from aidge_build.elf.vectors import VectorTable, table_at, tables_in_ram
 
@@ -23,13 +24,15 @@ _Path = tuple[tuple[str, int], ...]  # functions, and what each holds
 class StackBound:
     """`bytes` is the bound, along the calls of `path`; None with the `reason` why there is none.
 
-    `held_bytes` are what each function of the path holds while the next one runs; they add up to the bound.
+    `held_bytes` are what each function of the path holds while the next one runs; they add up to the bound. `lost` are the
+    registers that a function should hand back as it found them, and does not.
     """
 
     bytes: int | None
     path: tuple[str, ...]
     reason: str = ""
     held_bytes: tuple[int, ...] = ()
+    lost: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
     search = _Search(code, entry if is_root else None)
     try:
         total, path = search.bound(entry)
-        return StackBound(total, tuple(name for name, _ in path), held_bytes=tuple(held for _, held in path))
+        lost = search.answer(entry) or frozenset()
+        return StackBound(total, tuple(name for name, _ in path), held_bytes=tuple(held for _, held in path), lost=lost)
     except Refusal as refusal:
         return StackBound(None, tuple(map(code.name, refusal.chain)), str(refusal))
 
@@ -103,6 +107,9 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
         found = _bound(code, handler, False)
         if found.bytes is None:
             return StackBound(None, found.path, found.reason)
+        if found.lost:
+            reason = f"{code.name(handler)} does not hand back {', '.join(sorted(found.lost))} as it found them"
+            return StackBound(None, found.path, reason)
         deepest = max(deepest, found, key=lambda bound: bound.bytes)
     frame = _VECTOR_FRAME_BYTES if uses_vectors else _FRAME_BYTES
     return StackBound(frame + deepest.bytes, deepest.path)
@@ -192,6 +199,10 @@ class _Search:
             path += self._done[place].held
             place = self._done[place].below
         return self._done[entry].total, tuple(path)
+
+    def answer(self, entry: int) -> Answer:
+        """How a function that has a bound comes back."""
+        return self._done[entry].answer
 
     def _enter(self, entry: int) -> None:
         self.chain[entry] = _Begun(walk(self.code, entry, entry == self.root))

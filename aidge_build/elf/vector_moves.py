@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from aidge_build.elf.activation import Code
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate, memory_operand, register_list
 from aidge_build.elf.frames import Refusal, State, Value, address_of, apply
+from aidge_build.elf.program_code import Code
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
 # Reference Manual, D1.2.270).

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aidge_build.elf.activation import Code
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, memory_operand, register_list
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.jump_tables import offsets
+from aidge_build.elf.program_code import Code
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.operands import LR, NUMBERS, SP, Operation, Registers, address, reader, register
 from aidge_build.longest.operations import elements_of, operation, predicated

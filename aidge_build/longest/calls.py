@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from aidge_build.elf.activation import Code
 from aidge_build.elf.disassembly import Instruction
 from aidge_build.elf.image import Image
+from aidge_build.elf.program_code import Code
 from aidge_build.longest.blocks import Blocks, State
 from aidge_build.longest.memory import Constants, Memory
 from aidge_build.longest.operands import COUNT, SP, Registers

@@ -352,36 +352,36 @@ BY_HAND = (
         board=M55,
     ),
 )
-_LATE = (
+LATE = (
     "__attribute__((aligned(128))) void (*const late[16])(void) = {{ [14] = PendSV }};\n"
     "#define PEND (*(volatile unsigned *)0xE000ED04 = 0x10000000)\n"
     '#define BARRIER __asm__ volatile("dsb\\n isb" : : : "memory")\n'
     "int main(void) {{ *(volatile unsigned *)0xE000ED08 = (unsigned)late; {} return 0; }}\n"
 )
 INTERRUPTS = (
-    Attack("a handler of C", "void PendSV(void) { deep(n); }\n" + _LATE.format("PEND; BARRIER;"), interrupt=True, board=M3),
+    Attack("a handler of C", "void PendSV(void) { deep(n); }\n" + LATE.format("PEND; BARRIER;"), interrupt=True, board=M3),
     Attack(
         "a handler within a deep function",
         "void PendSV(void) { leaf(n); }\nKEPT int f(int k) { volatile char b[400]; b[k] = 1; *(volatile unsigned "
-        '*)0xE000ED04 = 0x10000000; __asm__ volatile("dsb\\n isb"); return b[k]; }\n' + _LATE.format("f(n);"),
+        '*)0xE000ED04 = 0x10000000; __asm__ volatile("dsb\\n isb"); return b[k]; }\n' + LATE.format("f(n);"),
         interrupt=True,
         board=M3,
     ),
     Attack(
         "a handler with the FPU in use",
         "volatile float g = 1.5f; void PendSV(void) { g *= 1.5f; deep(n); }\nKEPT void f(float x) { g = x + g; *(volatile "
-        'unsigned *)0xE000ED04 = 0x10000000; __asm__ volatile("dsb\\n isb"); g = g * x; }\n' + _LATE.format("f(g);"),
+        'unsigned *)0xE000ED04 = 0x10000000; __asm__ volatile("dsb\\n isb"); g = g * x; }\n' + LATE.format("f(g);"),
         interrupt=True,
     ),
     Attack(
         "a handler with its attribute",
-        "__attribute__((interrupt)) void PendSV(void) { deep(n); }\n" + _LATE.format("PEND; BARRIER;"),
+        "__attribute__((interrupt)) void PendSV(void) { deep(n); }\n" + LATE.format("PEND; BARRIER;"),
         interrupt=True,
         board=M3,
     ),
     Attack(
         "a handler that calls through a pointer",
-        "int (*volatile p)(int) = deep; void PendSV(void) { p(n); }\n" + _LATE.format("PEND; BARRIER;"),
+        "int (*volatile p)(int) = deep; void PendSV(void) { p(n); }\n" + LATE.format("PEND; BARRIER;"),
         "an indirect",
         interrupt=True,
         board=M3,
@@ -391,14 +391,14 @@ INTERRUPTS = (
         assembler("g", "ldr lr, =0xFFFFFFFD; bx lr; .ltorg")
         + "void PendSV(void);\n"
         + '__asm__(".global PendSV\\n.type PendSV, %function\\n.thumb_func\\nPendSV: b g");'
-        + _LATE.format("if (n == 4) { PEND; BARRIER; }"),
+        + LATE.format("if (n == 4) { PEND; BARRIER; }"),
         "not in the program",
         interrupt=True,
         board=M3,
     ),
     Attack(
         "a handler of a small core's kind",
-        "void PendSV(void) { deep(n); }\n" + _LATE.format("PEND; BARRIER;"),
+        "void PendSV(void) { deep(n); }\n" + LATE.format("PEND; BARRIER;"),
         interrupt=True,
         board=M33,
     ),
@@ -430,7 +430,7 @@ IN_OTHER_TABLES = (
         "a table of handlers that was in RAM from the begin",
         "void Reset_Handler(void); void Fault_Handler(void); void PendSV(void) { volatile char b[1000]; b[n] = 1; }\n"
         "__attribute__((aligned(128))) void *table[16] = { (void *)0x20401000, Reset_Handler, Fault_Handler, Fault_Handler, "
-        "[14] = PendSV };\n" + _LATE.format("PEND; BARRIER;").replace("(unsigned)late", "(unsigned)table"),
+        "[14] = PendSV };\n" + LATE.format("PEND; BARRIER;").replace("(unsigned)late", "(unsigned)table"),
         "table in RAM looks like a vector table",
         interrupt=True,
         board=M3,

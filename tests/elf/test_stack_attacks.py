@@ -14,10 +14,11 @@ from aidge_build.boards import load_board
 from aidge_build.elf import read_disassembly, read_image, stack_use
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import disassemble
+from tests.elf.independent_attacks import ONCE_BELOW, independent_attacks
 from tests.elf.stack_attacks import Attack, attacks
 from tests.programs import build, needs_cross_compiler, needs_qemu
 
-ALL = tuple(attacks())
+ALL = (*attacks(), *independent_attacks())
 # Each of them was once below what was used, or lost its bound.
 SAMPLE = (
     "computed gotos of a table with a hole",
@@ -29,12 +30,13 @@ SAMPLE = (
     "vectors of a large core",
     "a handler with its attribute",
     "a table of handlers in RAM",
+    *(attack.name for attack in ONCE_BELOW),
 )
 
 
 def test_there_are_enough_attacks_and_each_has_its_name():
     names = [attack.name for attack in ALL]
-    assert len(names) >= 80 and len(set(names)) == len(names) and set(SAMPLE) < set(names)
+    assert len(names) >= 120 and len(set(names)) == len(names) and set(SAMPLE) < set(names)
 
 
 @needs_cross_compiler

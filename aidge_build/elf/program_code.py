@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""The code of a linked program: its instructions, its functions, and what its constant tables name."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+
+from aidge_build.elf.disassembly import Instruction, immediate
+from aidge_build.elf.image import Image, Section, Symbol
+from aidge_build.elf.vectors import find_tables
+
+_MOST_TABLE = 1 << 17  # 65,536 halves
+
+# Functions of start-up code that call each function of tables between two symbols.
+_TABLES = {
+    "aidge_start": (("aidge_constructors_first", "aidge_constructors_end"),),
+    "__libc_init_array": (("__preinit_array_start", "__preinit_array_end"), ("__init_array_start", "__init_array_end")),
+    "__libc_fini_array": (("__fini_array_start", "__fini_array_end"),),
+}
+
+
+class Code:
+    """The instructions, constants, function names and vector tables of a program."""
+
+    def __init__(self, image: Image, instructions: Mapping[int, Instruction]):
+        self.image = image
+        self.instructions = instructions
+        self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
+        self.starts = sorted(self.functions)
+        self.conditional = frozenset(_in_blocks(instructions))
+        self._constants = [section for section in image.sections if section.content and not section.writable]
+        self.tables = find_tables(image)
+        self._tables = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.size_bytes]
+        self._twice = _shared(section for section in image.sections if section.content and section.executable)
+        first = min((section.address for section in self._constants), default=0)
+        self.initial_stack = self.tables[0].stack if self.tables else self.read(first, 4)
+
+    def read(self, address: int, width: int) -> int | None:
+        """The little-endian number at an address that the program cannot write, or None."""
+        return self._read(self._constants, address, width)
+
+    @staticmethod
+    def _read(sections: Sequence[Section], address: int, width: int) -> int | None:
+        for section in sections:
+            if section.content and section.address <= address and address + width <= section.end:
+                offset = address - section.address
+                return int.from_bytes(section.content[offset : offset + width], "little")
+        return None
+
+    def extent(self, address: int) -> tuple[int, int]:
+        """The first address of the function that holds `address`, and of the one after it."""
+        index = bisect_right(self.starts, address)
+        first = self.starts[index - 1] if index else 0
+        return first, self.starts[index] if index < len(self.starts) else 1 << 32
+
+    def name(self, address: int) -> str:
+        """The name of the function that holds `address`."""
+        symbol = self.functions.get(self.extent(address)[0])
+        return symbol.name if symbol else f"0x{address:x}"
+
+    def compared_with(self, switch: Instruction) -> int:
+        """How many entries the table of `tbb [pc, r0]` has by `cmp r0, #4` and `bhi` in front of it; 0 where these are not.
+
+        Where a branch goes around these, it has as many as there is room for, a last one for alignment left out.
+        """
+        branch = self._before(switch)
+        comparison = self._before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
+        if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in switch.operands[0]:
+            return 0
+        if self._led_to & {switch.address, branch.address}:
+            behind = next((at for at in range(switch.next, switch.next + _MOST_TABLE, 2) if at in self.instructions), switch.next)
+            return (behind - switch.next) // (1 if switch.mnemonic == "tbb" else 2) - 1
+        return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
+
+    @cached_property
+    def _led_to(self) -> frozenset[int | None]:
+        """Where branches lead."""
+        return frozenset(instruction.target for instruction in self.instructions.values())
+
+    def _before(self, instruction: Instruction) -> Instruction | None:
+        found = (self.instructions.get(instruction.address - size) for size in (2, 4))
+        return next((one for one in found if one is not None and one.next == instruction.address), None)
+
+    def table_at(self, place: int) -> tuple[int, int | None]:
+        """Where a table of addresses begins and ends that holds `place`; (place, None) where no symbol says it."""
+        around = (symbol for symbol in self._tables if symbol.address <= place < symbol.address + symbol.size_bytes)
+        symbol = next(around, None)
+        return (symbol.address, symbol.address + symbol.size_bytes) if symbol else (place, None)
+
+    @cached_property
+    def labels(self) -> Mapping[str, frozenset[int]]:
+        """Where jumps through tables may lead to in each function: what all constant tables name that name a place within it.
+
+        A table is an array of addresses of code. Compilers take the address of one and count from somewhere below it, so that
+        an address in the code does not say which table is meant.
+        """
+        found: dict[str, set[int]] = {}
+        for symbol in self._tables:
+            targets = set(self._addresses_in(symbol))
+            for name in {self.name(target) for target in targets if target not in self.functions}:
+                found.setdefault(name, set()).update(targets)
+        return {name: frozenset(targets) for name, targets in found.items()}
+
+    def targets_in(self, begin: int, end: int, name: str) -> frozenset[int]:
+        """Where words of a table lead to that may hold numbers, too: places in function `name`, and other functions beside."""
+        words = [self.read(place, 4) or 0 for place in range(begin, end - 3, 4)]
+        inside = {word & ~1 for word in words if word & ~1 in self.instructions and self.name(word & ~1) == name}
+        others = {word & ~1 for word in words if word & 1 and word & ~1 in self.functions}
+        return frozenset(inside | others if inside else ())
+
+    def _addresses_in(self, symbol: Symbol) -> Iterator[int]:
+        """The addresses of code in a constant array of nothing but these and zeros."""
+        words = []
+        for place in range(symbol.address, symbol.address + symbol.size_bytes - 3, 4):
+            word = self.read(place, 4)
+            if word is None or (word and word & ~1 not in self.instructions):
+                return
+            words += [word & ~1] if word else []
+        yield from words
+
+    def is_overlaid(self, address: int) -> bool:
+        """Whether several sections have code at this address, of which one is there at a time."""
+        return any(begin <= address < end for begin, end in self._twice)
+
+    def tabled(self, name: str) -> tuple[int, ...] | None:
+        """The functions that start-up function `name` calls by table, or None where it is none."""
+        if name not in _TABLES:
+            return None
+        targets = []
+        for first, end in _TABLES[name]:
+            limits = [self.image.symbol(symbol) for symbol in (first, end)]
+            if None in limits:
+                return None
+            # Compilers call these tables writable, but nothing writes them.
+            entries = [self._read(self.image.sections, at, 4) for at in range(limits[0].address, limits[1].address, 4)]
+            if None in entries:
+                return None
+            targets += [entry & ~1 for entry in entries]
+        return tuple(targets)
+
+
+def _shared(sections: Iterable[Section]) -> tuple[tuple[int, int], ...]:
+    """The addresses that two sections have."""
+    spans = sorted((section.address, section.end) for section in sections)
+    common = [(max(one[0], two[0]), min(one[1], two[1])) for one, two in combinations(spans, 2)]
+    return tuple((begin, end) for begin, end in common if begin < end)
+
+
+def is_if_then(instruction: Instruction) -> bool:
+    """Whether it begins an IT block."""
+    return instruction.mnemonic.startswith("it") and instruction.mnemonic.strip("te") == "i" and bool(instruction.operands)
+
+
+def _in_blocks(instructions: Mapping[int, Instruction]) -> Iterator[int]:
+    """The addresses of instructions that an IT block makes conditional."""
+    for block in filter(is_if_then, instructions.values()):
+        address = block.next
+        for _ in block.mnemonic[1:]:
+            yield address
+            address = instructions[address].next if address in instructions else address

@@ -45,7 +45,8 @@ def _fused(
         if not all(_may_cover(kernel, node) for node in found.nodes):
             continue
         node = meta_node(view, kernel.type, found)
-        seen = NodeView(node, tuple(map(view.tensor, node.inputs)), tuple(map(view.tensor, node.outputs)), view)
+        asked = {name: getattr(target, name) for name in ("objective", "features", "any_weights")}
+        seen = NodeView(node, tuple(map(view.tensor, node.inputs)), tuple(map(view.tensor, node.outputs)), view, **asked)
         rejected = kernel.rejection(seen, target.features, target.rounding)
         if rejected or _better_apart(view, found, preferred, libraries, target):
             continue

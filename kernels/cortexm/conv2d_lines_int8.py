@@ -7,12 +7,10 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import has_fpu, in_text, linear_spec
+from .conditions import in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
-from .halfwords import are_halfwords
-from .packing import pack, taps_last_channels
+from .dense_node import DenseNode
 from .window import Plane, line_buffer, plane_of_view
 
 MOST_TAPS = 320  # of a column that is gathered without a loop
@@ -31,8 +29,11 @@ def _no_lines(view: NodeView) -> str:
     return no_lines(plane_of_view(view, is_upright=True))
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
-class Conv2dLinesInt8(LinearNode):
+FEW_TAPS = Predicate("few taps that lie close together", _no_lines)
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, FEW_TAPS))
+class Conv2dLinesInt8(DenseNode):
     unroll = {"speed": 80, "balanced": 36, "compact": 10, "size": 8}  # pairs of taps in the text, of 44 B
 
     @classmethod
@@ -43,8 +44,7 @@ class Conv2dLinesInt8(LinearNode):
     def call(self) -> Call:
         buffer = line_buffer(plane_of_view(self.view, is_upright=True))
         order, places = line_taps(buffer.plane, buffer)
-        linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
-        stream = pack(linear, order, has_fpu(self.view), may_pack=may_pack)
+        stream = self.stream(order)
         function, texts = lines_texts(stream, buffer, order, places, in_text(self.unroll, self.view))
         return Call(
             function,

@@ -7,12 +7,10 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
+from .conditions import QUADS_OF_CHANNELS, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
-from .halfwords import are_halfwords
-from .packing import pack, taps_last_channels
+from .dense_node import DenseNode
 from .window import Plane, plane_buffer, plane_of_view
 
 
@@ -32,11 +30,14 @@ def _no_planes(view: NodeView) -> str:
     return no_planes(_plane(view))
 
 
+NEAR_ROWS = Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)
+
+
 @kernel(
     ("Conv1D", "Conv2D"),
-    linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)),
+    linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, NEAR_ROWS),
 )
-class Conv2dPlanesInt8(LinearNode):
+class Conv2dPlanesInt8(DenseNode):
     unroll = {
         "speed": 48,
         "balanced": 24,
@@ -51,8 +52,7 @@ class Conv2dPlanesInt8(LinearNode):
 
     def call(self) -> Call:
         buffer = plane_buffer(_plane(self.view))
-        linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
-        stream = pack(linear, plane_taps(buffer.plane), has_fpu(self.view), may_pack=may_pack)
+        stream = self.stream(plane_taps(buffer.plane))
         function, texts = planes_texts(stream, buffer, in_text(self.unroll, self.view), in_text(self.looped, self.view))
         return Call(
             function,

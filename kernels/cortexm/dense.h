@@ -28,6 +28,10 @@
  *   multipliers: what is added to 256 times the sum of each even channel; all multipliers are then divided by 256.
  * Where levels leave as words, channels 1 and 2 of a group have changed places; form 1 gives levels + 128, for sums 0 and 2 without
  *   a shift; and wide sums have a constant each, two behind the two multipliers.
+ * Curved: 2 factors and 2 biases of each pair of channels, float32 (of odd channels packed: a 256th of the factor), stand in place
+ *   of the multipliers; behind the groups the words of a function (aidge_cortexm_curved). The head holds what numbers are raised and
+ *   lowered by instead of zero point and limits. Before the factors a word: the first channel, and above 16 bits how many words
+ *   from there the middle of these words is. `form`: AIDGE_CORTEXM_CURVE.
  * Form 1: the generator has proved that hi32(sum * multiplier) (+ constant), shifted right, equals the float formula for every
  *   possible sum.
  */
@@ -197,6 +201,34 @@ typedef struct {
     const int32_t *taps;
 } aidge_cortexm_taps;
 
+enum { AIDGE_CORTEXM_CURVE = -8 };
+
+/*
+ * The level of a sum by way of float32 and a number in fixed point (arithmetic/carried_steps.py). Factor and bias are patterns of
+ * floats; `words` are those of the function, from the middle on; shift: the width of a cell, and 32 times the bits behind the point.
+ */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_curved(int32_t sum, int32_t factor, int32_t bias, const int32_t *head,
+                                                 const int32_t *words, int32_t shift)
+{
+    const int32_t cell_bits = shift & 31;
+    int32_t bits = shift >> 5;
+    float number = aidge_cortexm_kept((float)sum * aidge_cortexm_as_float((uint32_t)factor))
+                   + aidge_cortexm_as_float((uint32_t)bias);
+    int64_t fixed;
+    int32_t entry;
+    uint32_t level;
+    for (; bits > 0; bits--) {
+        number *= 2.0f;
+    }
+    fixed = number >= 2147483648.0f ? 2147483647 : number < -2147483648.0f ? -2147483647 - 1 : (int32_t)number;
+    fixed += head[0];
+    fixed = (fixed > 2147483647 ? 2147483647 : fixed) - head[1];
+    fixed = fixed < -2147483647 - 1 ? -2147483647 - 1 : fixed;
+    entry = words[fixed >> cell_bits];
+    level = ((uint32_t)entry + (entry < 0 ? ~(uint32_t)fixed : (uint32_t)fixed)) >> cell_bits;
+    return (int8_t)((int32_t)((level & 0xFFu) ^ 0x80u) - 128);
+}
+
 /*
  * The stored values of a group of channels from their sums; `group` points behind its weights. Returns the end of the group.
  * packed: AIDGE_CORTEXM_PACKED and others.
@@ -222,6 +254,15 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     if (is_packed != 0) {
         sum1 -= sum0;
         sum3 -= sum2;
+    }
+    if (form == AIDGE_CORTEXM_CURVE) {
+        const int32_t *const middle = group + ((uint32_t)*group >> 16);
+        output += *group++ & 0xFFFF;
+        output[0] = aidge_cortexm_curved((int32_t)sum0, group[0], group[2], head, middle, shift);
+        output[1] = aidge_cortexm_curved((int32_t)sum1, group[1], group[3], head, middle, shift);
+        output[2] = aidge_cortexm_curved((int32_t)sum2, group[4], group[6], head, middle, shift);
+        output[3] = aidge_cortexm_curved((int32_t)sum3, group[5], group[7], head, middle, shift);
+        return group + 8;
     }
     if (form < 0) {
         is_proved = *group & 1;

@@ -82,11 +82,12 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
 
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
  * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. Of each channel `head` words stand before its
- * weights: bias and multiplier; 4 where what is not proved has a fixed-point factor, whose constant and shift follow. Weights and
+ * weights: bias and multiplier; 3 where a function follows, factor and bias of the floats (aidge_cortexm_curved); 4 where what is not proved has a fixed-point factor, whose constant and shift follow. Weights and
  * bias of such channels are `doubled`, or not. */
 typedef struct {
     int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
     int32_t row_words, pairs, weights, scale, head, doubled;
+    int32_t curve; /* words from the head to the middle of those of a function, or 0 */
     const int16_t *places;
 } aidge_cortexm_depthwise_geometry;
 
@@ -124,7 +125,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
 {
     int32_t channel, y, x, ky, kx;
     for (channel = 0; channel < 4; channel++) {
-        const int32_t form = (constants[1] >= 0) ? 1 : 0;
+        const int32_t form = ((constants[1] >= 0) && (geometry->curve == 0)) ? 1 : 0;
         const int32_t factor = constants[1] & 0x7FFFFFFF;
         const int32_t scale = (geometry->scale != 0) && (form != 0) ? 256 : geometry->scale;
         for (y = 0; y < rows; y++) {
@@ -142,7 +143,9 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
                     }
                 }
                 output[(y * geometry->out_width + x) * geometry->channels + channel] =
-                    form != 0 ? aidge_cortexm_depthwise_proved((int32_t)sum, factor, shift + 8, head)
+                    geometry->curve != 0
+                        ? aidge_cortexm_curved((int32_t)sum, constants[1], constants[2], head, head + geometry->curve, shift)
+                    : form != 0 ? aidge_cortexm_depthwise_proved((int32_t)sum, factor, shift + 8, head)
                     : geometry->head > 2
                         ? aidge_cortexm_depthwise_fixed((int32_t)sum >> geometry->doubled, constants + 1, head)
                         : aidge_cortexm_rounded((int32_t)sum, factor, head);

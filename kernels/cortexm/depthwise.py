@@ -15,7 +15,7 @@ from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
 from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, places
-from .depthwise_levels import FixedLevels, FloatForm, Form, NearForm, integer_form, near_factor
+from .depthwise_levels import CurvedLevels, FixedLevels, FloatForm, Form, NearForm, integer_form, near_factor
 from .depthwise_sums import REGISTERS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 from .offsets import plus
@@ -34,6 +34,8 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "row_bytes": 12,
     "rows_end": 13,
     "row_end": 14,
+    "real_bias": 7,
+    "curve": 15,
 }
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
@@ -101,10 +103,11 @@ static void {name}(
 def _waiting(form: Form) -> Waiting:
     if form.has_fpu:
         return Waiting(WAITING)
+    waiting = {name: place for name, place in WAITING.items() if name not in ("real_bias", "curve")}
     if form.is_fixed and form.has_floats:
-        return Waiting({name: place for name, place in WAITING.items() if name != "limits" or form.limits.is_more}, has_fpu=False)
+        return Waiting({name: place for name, place in waiting.items() if name != "limits" or form.limits.is_more}, has_fpu=False)
     unneeded = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
-    places = {name: place for name, place in WAITING.items() if name not in unneeded}
+    places = {name: place for name, place in waiting.items() if name not in unneeded}
     return Waiting(
         places, (*dense.near_words(form.has_floats, form.limits.is_more), "head")[: None if form.has_floats else 0], False
     )
@@ -133,11 +136,14 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if layer.head_words == FIXED_HEAD_WORDS:
         code("ldrd {sum0}, {sum1}, [r10], #8", "constant, shift")
         code.put("multiplier", "{sum0}, {sum1}")
+    if form.curve:
+        code("ldr {sum0}, [r10], #4")
+        code.put("real_bias", "{sum0}")
     load_weights(code, layer)
     code.put("constants", "r10")
     if not rows.keeps_bias:
         code.put("bias", "r11, r11")
-    rounded = (FixedLevels if form.is_fixed else FloatForm if form.has_fpu else NearForm)(code, form)
+    rounded = _other_form(form)(code, form)
     rows.begin()
     if form.is_mixed:
         code("cmp {factor}, #0")
@@ -153,13 +159,16 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code("b 8f")
         code.label(5)
     if form.has_floats:
-        code("bic {factor}, {factor}, #0x80000000")
+        if not form.curve:
+            code("bic {factor}, {factor}, #0x80000000")
         if not form.is_fixed:
             code.put("multiplier", "{factor}")
         if form.in_float:
             code.get("{factor}", "zero")
             code("sxth {factor}, {factor}")
             code("sub {factor}, {factor}, #128", "zero point")
+        elif form.curve:
+            code.get("{factor}", "curve")
         elif form.is_near and not form.is_fixed:
             near_factor(code)
         unpack_weights(code, layer, is_scaled=form.in_float)
@@ -193,21 +202,33 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         (NARROW_SCALE if form.in_float else 1) if layer.is_narrow else 0,
         layer.head_words,
         int(layer.is_doubled),
+        form.distance,
     )
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"
         f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-        f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {form.shift});"
+        f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {form.in_c});"
     )
     return code.function(
         name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.", portable
     )
 
 
+def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm]:
+    """Of sums of which no integer form is proved."""
+    if form.curve:
+        return CurvedLevels
+    return FixedLevels if form.is_fixed else FloatForm if form.has_fpu else NearForm
+
+
 def _load_head(code: Routine, form: Form) -> None:
     """What the stream says of the output, from r12."""
     if form.has_fpu:
         code("vldmia r12, {{s5-s6}}", "zero point, limits")
+        if form.curve:
+            code.constant("r4", 4 * form.distance)
+            code("add r12, r12, r4")
+            code.put("curve", "r12", "the middle of the function's words")
     elif form.is_fixed and form.has_floats and form.limits.is_more:
         code("ldr r4, [r12, #4]", "limits")
         code.put("limits", "r4")

@@ -54,9 +54,10 @@ def _are_bytes(rows: numpy.ndarray, scales: numpy.ndarray, is_scaled: numpy.ndar
     return bool(fits and (scales == numpy.where(is_scaled, NARROW_SCALE, 1)).all())
 
 
-@kernel(
-    ("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", unfit))
-)
+NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR))
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
     together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text

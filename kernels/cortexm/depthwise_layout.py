@@ -21,6 +21,7 @@ from .window import SCRATCH_BYTES, Plane
 
 WEIGHT_REGISTERS = 6
 HEAD_WORDS, FIXED_HEAD_WORDS = 2, 4  # bias and multiplier; constant and shift of a fixed-point factor, too
+CURVED_HEAD_WORDS = 3  # bias and factor of the sums, bias of the floats
 NARROW_SCALE = 256  # of weights that stand in the stream as bytes, where sums carry fraction bits
 LARGEST_OFFSET = 4095  # of a load
 
@@ -181,7 +182,6 @@ def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -
     weights' scale as long as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and
     its weights, too; or of a fixed-point factor, whose constant and shift follow.
     """
-    height, width = layer.plane.kernel
     words = [
         (linear.zero_point + 128) * 0x10001,
         (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16,
@@ -203,10 +203,14 @@ def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -
             if fixed is not None and layer.head_words == FIXED_HEAD_WORDS:
                 words += [int(fixed.constants[channel]), int(fixed.shifts[channel])]
             scale = 1 if layer.is_narrow else scales[channel]
-            taps = (scale * linear.rows[channel].reshape(height, width)).tolist()
-            pairs = [pair for row in taps for pair in row_pairs(layer, row)]
-            words += _narrow(pairs) if layer.is_narrow else [low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs]
+            words += channel_words(layer, scale * linear.rows[channel])
     return as_words(words)
+
+
+def channel_words(layer: Depthwise, taps: numpy.ndarray) -> list[int]:
+    """The weights of a channel in the stream."""
+    pairs = [pair for row in taps.reshape(layer.plane.kernel).tolist() for pair in row_pairs(layer, row)]
+    return _narrow(pairs) if layer.is_narrow else [low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs]
 
 
 def _narrow(pairs: list[tuple[int, int]]) -> list[int]:

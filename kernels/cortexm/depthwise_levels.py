@@ -10,6 +10,7 @@ from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
 from . import dense_levels
 from .assembly import Routine
+from .curves import Curve
 from .limits import Limits
 
 
@@ -29,6 +30,8 @@ class Form:
     is_doubled: bool = False  # its sums are twice as large
     has_ends: bool = False  # what is proved must be limited by more than saturation, too
     is_even: bool = False  # all channels divide by powers of two, halves to even
+    curve: Curve | None = None  # sums go through a function, whose words have their middle this far from the head
+    distance: int = 0
 
     @property
     def is_mixed(self) -> bool:
@@ -37,7 +40,12 @@ class Form:
     @property
     def in_float(self) -> bool:
         """Whether sums that are not proved go through the FPU."""
-        return self.has_fpu and not self.is_fixed
+        return self.has_fpu and not self.is_fixed and self.curve is None
+
+    @property
+    def in_c(self) -> int:
+        """The last argument of the C version."""
+        return self.curve.in_c if self.curve else self.shift
 
     @property
     def variant(self) -> str:
@@ -48,6 +56,8 @@ class Form:
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_twice{'_doubled' * self.is_doubled}" if self.is_fixed and self.has_floats else ""
         weights = "_bytes" * self.is_narrow
+        if self.curve:
+            return f"{self.curve.variant}_at{self.distance}{weights}_u{self.together}"
         return f"_s{self.shift}{self.limits.variant}{kind}{core}{weights}_u{self.together}"
 
 
@@ -98,6 +108,27 @@ class FloatForm:
             code(self.limits.saturate(f"{{{name}}}"))
         if self.limits.is_more:
             _clamp(code, self.limits, sums)
+        store(code, sums, place, channels)
+
+
+class CurvedLevels:
+    """Sums become outputs by way of float32, a table of words and a carry."""
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.curve = code, form.curve
+
+    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        code, sums, cells = self.code, ("sum0", "sum1")[: 1 + two], (2, 3)[: 1 + two]
+        code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
+        dense_levels.convert(code, [(cell, 4, 7) for cell in cells], self.curve)
+        code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
+        code.get("{x0}, {x1}", "zero", "what numbers are raised and lowered by")
+        for name in sums:
+            code(f"qadd {{{name}}}, {{{name}}}, {{x0}}")
+            code(f"qsub {{{name}}}, {{{name}}}, {{x1}}")
+        for name, entry in zip(sums, ("{x0}", "{x1}")):
+            dense_levels.carry(code, self.curve, f"{{{name}}}", entry, "{factor}")
         store(code, sums, place, channels)
 
 

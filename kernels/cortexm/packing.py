@@ -23,6 +23,7 @@ from aidge_build.kernel_kit.linear_int8 import (
 )
 
 from .conditions import GROUP
+from .curves import Curve
 from .limits import Limits, compared, limits_of
 from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_sums
 
@@ -33,6 +34,7 @@ EVEN = -2
 _FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
 _FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
 FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
+CURVED = -8  # the form in C
 CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
@@ -68,6 +70,12 @@ class Stream:
     leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
     has_ends: bool = False  # levels of proved groups leave as words, and must be limited to more than int8
     is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
+    curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
+
+    @property
+    def group_bytes(self) -> int:
+        """Of head and groups, without the table of a curve."""
+        return self.words.nbytes - (4 * self.curve.cells if self.curve else 0)
 
     @property
     def is_stated(self) -> bool:
@@ -87,6 +95,8 @@ class Stream:
         weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
+        if self.curve:
+            return f"{weights}{self.curve.variant}"
         return f"{weights}_s{self.shift}{self.limits.variant}{'_ends' * self.has_ends}{form}{core}"
 
     @property
@@ -99,6 +109,8 @@ class Stream:
     @property
     def numbers(self) -> str:
         """The last arguments of the C versions."""
+        if self.curve:
+            return f"{self.is_packed:d}, {self.curve.in_c}, {CURVED}"
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
         return f"{flags + 16 * self.is_centred + 32 * self.fraction_bits}, {self.shift}, {self.form_in_c}"
 
@@ -118,6 +130,8 @@ class Stream:
 
     @property
     def note(self) -> str:
+        if self.curve:
+            return f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, {self.curve.note}"
         return (
             f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
             f"of {self.groups} groups of channels proved in integers, of the others in "
@@ -127,7 +141,7 @@ class Stream:
     def facts(self, pixels: int = 2) -> dict[str, str]:
         """For `Call.facts`: blocks of this many pixels."""
         block = f"{pixels} pixels x {GROUP} channels" if pixels > 1 else f"1 row x {GROUP} outputs"
-        otherwise = "fixed point" if self.fixed else "float"
+        otherwise = "fixed point" if self.fixed else "one word for each cell" if self.curve else "float"
         return {
             **computed(block, self.proved, self.groups, otherwise=otherwise),
             "weights": "2 per halfword" if self.is_packed else "int16",

@@ -8,12 +8,11 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.following import following
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
+from .conditions import QUADS_OF_CHANNELS, in_text, linear_spec
+from .dense_node import DenseNode
 from .fc_int8 import FcInt8, fc_call, fc_demands
-from .halfwords import are_halfwords
-from .packing import Stream, pack, quads
+from .packing import Stream, quads
 from .pointwise import routine
 
 LONG_CHANNELS = 16  # of a pixel: a text for them takes more than 700 B
@@ -50,17 +49,21 @@ def _are_many(view: NodeView) -> bool:
     return len(long) > MOST_LONG_TEXTS
 
 
+ONE_PIXEL = Predicate("a window of one pixel", _window)
+NO_MOVES = Predicate("no strides, no pads", _moves)
+
+
 @kernel(
     ("Conv1D", "Conv2D"),
     linear_spec(
         ONE_GROUP,
         QUADS_OF_CHANNELS,
-        Predicate("a window of one pixel", _window),
-        Predicate("no strides, no pads", _moves),
+        ONE_PIXEL,
+        NO_MOVES,
         Predicate("bands of more pixels than one", _alone),
     ),
 )
-class PointwiseInt8(LinearNode):
+class PointwiseInt8(DenseNode):
     unroll = {"speed": 80, "balanced": 36, "size": 0}  # pairs of taps in the text, of 44 B; 0: it is shared
     shared = {"speed": 0, "balanced": 0, "compact": 16, "size": 0}  # pairs of taps in a text that many layers share; 0: none
 
@@ -83,8 +86,7 @@ class PointwiseInt8(LinearNode):
             return fc_call(self, 1, in_text(FcInt8.unroll, self.view))
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs = data.dims[1], output.dims[1]
-        linear, may_pack = self.linear(self.inputs[1].data.reshape(outputs, channels)), not are_halfwords(self.view)
-        stream = pack(linear, quads(channels), has_fpu(self.view), may_pack=may_pack)
+        stream = self.stream(quads(channels))
         shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
         function, text = routine(stream, channels, shared or in_text(self.unroll, self.view), shared > 0)
         shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)
@@ -110,7 +112,7 @@ def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Str
             "back_input": channels if odd else 0,
             "back_output": outputs if odd else 0,
             "output_step": stream.left_to_step(2 * outputs, outputs),
-            "stream_bytes": stream.words.nbytes,
+            "stream_bytes": stream.group_bytes,
             "column_bytes": 4 * channels,
         },
     )

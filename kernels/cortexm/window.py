@@ -169,7 +169,7 @@ class Buffer:
                 "second_input": pairs.second_input,
                 "input_step": pairs.input_step,
                 "advanced": 0 if stream.is_stated else plane.out_channels,
-                "stream_bytes": stream.words.nbytes,
+                "stream_bytes": stream.group_bytes,
             },
         )
 

@@ -19,7 +19,7 @@ from tests.qat_models import NETWORKS, qat_model
 FILES = [names for first in range(0, len(NETWORKS), 2) for names in [tuple(NETWORKS)[first : first + 2]]]
 FLOAT_ACTIVATION, FLOAT_MEAN = ("pt2eswish",), ("eager", "eagertensor", "eagersigned")
 # board: the most instructions for each multiply-accumulate, and behind convolutions whose activation the file computes in float
-BOARDS = {"mps2-an386": (1.2, 3.3), "mps3-an547": (0.35, 0.8)}
+BOARDS = {"mps2-an386": (1.2, 1.8), "mps3-an547": (0.35, 0.8)}
 RUNS = [(names, board) for names in FILES for board in BOARDS]
 RUNS = RUNS if "AIDGE_STRESS" in os.environ else [RUNS[1], RUNS[4], RUNS[8], RUNS[9]]
 
@@ -57,7 +57,8 @@ def test_no_value_differs_and_each_file_takes_few_instructions(names, board, tmp
     for name in names:
         layers = layers_of(made, name)
         behind = [layer for layer in layers if layer.node.type == "Staircase"]
-        assert len(behind) == (3 if name in FLOAT_ACTIVATION else 0)
+        fused = [layer for layer in layers if layer.node.type == "CurvedConv"]
+        assert len(behind) + len(fused) == (3 if name in FLOAT_ACTIVATION else 0)
         linear = [layer for layer in layers if layer.macs]
         ratio = sum(counted[layer.symbol] for layer in [*linear, *behind]) / sum(layer.macs for layer in linear)
         assert ratio <= BOARDS[board][name in FLOAT_ACTIVATION], (name, ratio)

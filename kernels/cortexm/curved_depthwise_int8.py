@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Depthwise convolutions of stored bytes with the function behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.dynamic import DEPTHWISE
+
+from .conditions import in_text
+from .curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec, layer_alone
+from .curves import table_of
+from .depthwise import texts
+from .depthwise_int8 import NEAR, DepthwiseInt8
+from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, channel_words, struct
+from .depthwise_levels import Form
+from .limits import Limits
+from .packing import as_words, group_starts
+
+
+@kernel(TYPE, curved_spec(DEPTHWISE, NEAR), PATTERN)
+class CurvedDepthwiseInt8(KernelNode):
+    """The layer alone is one of DepthwiseInt8."""
+
+    assembly = "needed"
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return DepthwiseInt8.demands(layer_alone(view))
+
+    def call(self) -> Call:
+        found, geometry = curved_layer(self.view), DepthwiseInt8.layer(layer_alone(self.view))
+        are_bytes = DType.int8.holds(found.rows)
+        geometry = replace(geometry, is_narrow=geometry.is_narrow and are_bytes, head_words=CURVED_HEAD_WORDS)
+        words = _groups(found, geometry)
+        form = Form(
+            0,
+            Limits(),
+            has_integers=False,
+            has_floats=True,
+            together=in_text(DepthwiseInt8.together, self.view),
+            has_fpu=True,
+            is_near=False,
+            is_narrow=geometry.is_narrow,
+            curve=found.curve,
+            distance=len(words) + found.curve.middle,
+        )
+        function, functions = texts(geometry, form)
+        return Call(
+            function,
+            ("depthwise.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("stream", as_words(words + table_of(found.curved))),
+                Scratch(),
+                struct(geometry, len(words)),
+            ),
+            note=found.curve.note,
+            texts=functions,
+            facts=computed("2 pixels x 1 channel", otherwise="one word for each cell"),
+        )
+
+
+def _groups(found: CurvedLayer, geometry: Depthwise) -> list[int]:
+    """Head, then per group of 4 its first channel, and per channel the start of the sums, factor, bias of the floats, weights."""
+    words, floats = list(found.head), numpy.stack([found.factors, found.biases], axis=1).view(numpy.int32).tolist()
+    for first in group_starts(len(found.rows)):
+        words.append(first)
+        for channel in range(first, first + 4):
+            words += [int(found.starts[channel]), *floats[channel], *channel_words(geometry, found.rows[channel])]
+    return words

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Layers of stored bytes and the function behind them (`Staircase`) as one layer: no float of them is ever in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy
+
+from aidge_build.arithmetic.curved_sums import CurvedSums, ScaledSums, curved_sums
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.dynamic import bias_of
+from aidge_build.operators.dynamic import DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
+from aidge_build.operators.staircase import Staircase
+
+from .conditions import FEATURES, GROUP
+from .curves import Curve, head_of, table_of
+from .limits import Limits
+from .packed_sums import fit_halfwords
+from .packing import STATED, Stream, as_words, group_starts, pair_words, taps_last_channels
+
+TYPE, PATTERN = "CurvedConv", "DynamicConv->Staircase"
+MOST_CELLS = {"speed": 2048, "balanced": 1536, "size": 320}  # of 4 B
+FAR_BITS = 16  # of a first channel, and of the distance in words from it to the middle of the table
+SMALLEST_FACTOR = 2.0**-100  # its 256th part is a float of as many bits
+_INT32 = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedLayer:
+    """Weights [channels, taps], int64, taps in the order of ONNX with channels last; the sums' start in each channel, with the
+    input's zero point in it, and their range; what comes behind them."""
+
+    rows: numpy.ndarray
+    starts: numpy.ndarray
+    low: numpy.ndarray
+    high: numpy.ndarray
+    factors: numpy.ndarray
+    biases: numpy.ndarray
+    input_zero_point: int
+    curved: CurvedSums
+
+    @property
+    def largest(self) -> numpy.ndarray:
+        """Of |sum|, in each channel."""
+        return numpy.maximum(numpy.abs(self.low), numpy.abs(self.high))
+
+    @property
+    def curve(self) -> Curve:
+        """What texts know of the function."""
+        return Curve.of(self.curved)
+
+    @property
+    def head(self) -> list[int]:
+        """The first words of the stream."""
+        return head_of(self.curved, (self.input_zero_point & 0xFF) * 0x01010101)
+
+
+def layer_alone(view: NodeView) -> NodeView:
+    """The convolution as if it gave the bytes itself."""
+    graph = view.operator.graph
+    (node,) = (node for node in graph.nodes if node.type == "DynamicConv")
+    return replace(view, node=node, inputs=(view.inputs[DATA], *graph.input_tensors(node)[1:]))
+
+
+def curved_layer(view: NodeView) -> CurvedLayer | None:
+    """None where the function has no such form (arithmetic/curved_sums.py)."""
+    convolution, staircase = view.operator.graph.nodes
+    inputs = view.operator.graph.input_tensors(convolution)
+    rows = taps_last_channels(inputs[WEIGHTS].data).astype(numpy.int64)
+    zero_point = int(inputs[ZERO_POINT].data.reshape(()))
+    starts = -zero_point * rows.sum(axis=1)
+    products = [rows * end for end in inputs[DATA].dtype.range]
+    low, high = (starts + ends.sum(axis=1) for ends in (numpy.minimum(*products), numpy.maximum(*products)))
+    factors = (inputs[SCALE].data.reshape(()) * inputs[FACTORS].data).astype(numpy.float32)
+    biases = bias_of(inputs).astype(numpy.float32)
+    if (factors < SMALLEST_FACTOR).any() or not (numpy.isfinite(factors) & numpy.isfinite(biases)).all():
+        return None
+    numbers = numpy.stack([factors, biases]), numpy.stack([low, high])
+    bounds = convolution.operator.minimum, convolution.operator.maximum
+    found = _curved(*(part.tobytes() for part in numbers), bounds, staircase.operator, MOST_CELLS[view.objective])
+    return None if found is None else CurvedLayer(rows, starts, low, high, factors, biases, zero_point, found)
+
+
+@lru_cache(maxsize=64)  # the spec asks, and then the call
+def _curved(scales: bytes, ends: bytes, bounds: tuple[float, float], steps: Staircase, most: int) -> CurvedSums | None:
+    factors, biases = numpy.frombuffer(scales, numpy.float32).reshape(2, -1)
+    low, high = numpy.frombuffer(ends, numpy.int64).reshape(2, -1)
+    keys, levels = (numpy.array(numbers, numpy.int64) for numbers in (steps.keys, steps.levels))
+    return curved_sums(ScaledSums(factors, biases, low, high, *bounds), keys, levels, most)
+
+
+def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
+    """The stream of dense.h for taps in this order (-1: a tap of weight 0), an even number of them."""
+    size = len(layer.rows)
+    starts = group_starts(size)
+    groups = [list(range(first, first + GROUP)) for first in starts]
+    is_packed = fit_halfwords(layer.rows, groups, False) and bool((256 * layer.largest < _INT32 - 256).all())
+    rows = numpy.where(numpy.array(order) < 0, 0, layer.rows[:, order])
+    parts = numpy.array([1, 1 / 256 if is_packed else 1], numpy.float32)
+    words = layer.head
+    places: list[int] = []
+    for channels in groups:
+        words = words + _biases(layer.starts[channels].tolist(), is_packed) + pair_words(rows[channels], is_packed)
+        places.append(len(words))
+        words += [channels[0]]
+        for pair in (channels[:2], channels[2:]):
+            words += numpy.concatenate([layer.factors[pair] * parts, layer.biases[pair]]).view(numpy.int32).tolist()
+    for place in places:
+        words[place] |= (len(words) + layer.curve.middle - place) << FAR_BITS
+    return Stream(
+        as_words(words + table_of(layer.curved)),
+        is_packed,
+        Limits(),
+        0,
+        len(starts),
+        0,
+        STATED,
+        True,
+        False,
+        curve=layer.curve,
+    )
+
+
+def _biases(starts: list[int], is_packed: bool) -> list[int]:
+    if not is_packed:
+        return starts
+    return [starts[0], 256 * starts[1] + starts[0], starts[2], 256 * starts[3] + starts[2]]
+
+
+def _unfit(view: NodeView) -> str:
+    convolution = view.operator.graph.nodes[0]
+    inputs = view.operator.graph.input_tensors(convolution)
+    if view.any_weights:
+        return "the weights may be replaced, and steps follow from them"
+    if convolution.type != "DynamicConv" or any(not tensor.is_constant for tensor in inputs[1:]):
+        return "zero point, scale or weights are computed at run time"
+    if inputs[DATA].dtype is not DType.int8 or inputs[DATA].rank > 4:
+        return f"the data is {inputs[DATA].dtype.name} of rank {inputs[DATA].rank}, wants int8 of at most 4"
+    if inputs[WEIGHTS].dims[0] < GROUP:
+        return f"{inputs[WEIGHTS].dims[0]} output channels, wants at least {GROUP}"
+    return ""
+
+
+def _is_large(view: NodeView) -> str:
+    weights = view.inputs[WEIGHTS]
+    words = weights.elements + 16 * weights.dims[0] + MOST_CELLS[view.objective]  # at most
+    return "" if max(words, weights.dims[0]) < 1 << FAR_BITS else f"{weights.elements} weights are too many"
+
+
+def _no_curve(view: NodeView) -> str:
+    return "" if curved_layer(view) else f"a function that wants more than {MOST_CELLS[view.objective]} cells"
+
+
+SMALL = Predicate("few weights", _is_large)
+
+
+def curved_spec(*predicates: Predicate) -> ImplSpec:
+    """int8 to int8; `predicates` see the convolution alone."""
+    alone = tuple(Predicate(entry.name, lambda view, entry=entry: entry.rejection(layer_alone(view))) for entry in predicates)
+    return ImplSpec(
+        (IOSpec(DType.int8, CHANNELS_LAST), IOSpec(DType.any, ANY)),
+        (IOSpec(DType.int8, CHANNELS_LAST),),
+        features=FEATURES | {"fpu"},
+        predicates=(
+            Predicate("constants, int8, at least 4 outputs", _unfit),
+            SMALL,
+            *alone,
+            Predicate("cells of one step", _no_curve),
+        ),
+        rounding="any",
+    )

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""Layers that the dense core computes."""
+
+from __future__ import annotations
+
+from aidge_build.kernel_kit.linear_int8 import LinearNode
+
+from .conditions import has_fpu
+from .halfwords import are_halfwords
+from .packing import Stream, pack, taps_last_channels
+
+
+class DenseNode(LinearNode):
+    """A convolution of one group of channels."""
+
+    def stream(self, order: list[int]) -> Stream:
+        """For taps in this order (-1: a tap of weight 0), an even number of them."""
+        linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
+        return pack(linear, order, has_fpu(self.view), may_pack=may_pack)

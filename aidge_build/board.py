@@ -49,10 +49,11 @@ class Board:
     """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
 
     `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
-    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `clock_hz` is what the core usually
-    runs at, 0 where nobody said; `source` are (collection, device) of machine-readable data that the memories were compared
-    with; `runners` are (program, target) to flash with; `boot_block` is what the boot ROM wants beside the program; `files`
-    holds everything that was read (path -> bytes): these are build dependencies.
+    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `flash_wait_states` are None
+    where nobody said; `clock_hz` is what the core usually runs at, 0 where nobody said; `source` are (collection,
+    device) of machine-readable data that the memories were compared with; `runners` are (program, target) to flash
+    with; `boot_block` is what the boot ROM wants beside the program; `files` holds everything that was read (path ->
+    bytes): these are build dependencies.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Board:
     regions: tuple[Region, ...]
     arena_regions: tuple[Region, ...]
     libs: tuple[str, ...]
-    flash_wait_states: int
+    flash_wait_states: int | None
     multiplier_cycles: int
     stack_bytes: int
     reserved_bytes: int

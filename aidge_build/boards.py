@@ -176,7 +176,7 @@ class _Reader:
             regions=regions,
             arena_regions=tuple(by_name[self._region_name("arena", item)] for item in self._get("arena", [])),
             libs=self._libs(),
-            flash_wait_states=self._get("flash_wait_states", 0),
+            flash_wait_states=self.settings.get("flash_wait_states"),
             multiplier_cycles=self._multiplier_cycles(),
             stack_bytes=self._size("stack_size", self._get("stack_size", 0)),
             reserved_bytes=self._size("reserved", self._get("reserved", 0)),

@@ -93,7 +93,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             rounding,
             arguments.optimize,
             table,
-            board.flash_wait_states if board else 0,
+            (board.flash_wait_states or 0) if board else 0,
             arguments.update == "weights",
         ),
         target_name=board.name if board else arguments.cpu or "any",

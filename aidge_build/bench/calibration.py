@@ -22,7 +22,7 @@ def calibration_text(figures: Sequence[Figures], board: Board, compiler: str) ->
         "board": board.name,
         "cpu": board.cpu,
         "clock_hz": board.clock_hz,
-        "flash_wait_states": board.flash_wait_states,
+        "flash_wait_states": board.flash_wait_states or 0,
         "counter": measured[0].counter if measured else "",
         "halt_cycles": sorted({each.overhead for each in measured if each.overhead is not None}),
         "models": [

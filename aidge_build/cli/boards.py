@@ -90,7 +90,7 @@ def _as_json(board: Board) -> dict:
         "float_abi": board.float_abi,
         "features": sorted(board.features),
         "libs": list(board.libs),
-        "flash_wait_states": board.flash_wait_states,
+        "flash_wait_states": board.flash_wait_states or 0,
         "multiplier_cycles": board.multiplier_cycles,
         "stack_bytes": board.stack_bytes,
         "reserved_bytes": board.reserved_bytes,

@@ -29,7 +29,7 @@ class Budget:
             for words in (
                 _over_bytes("RAM", found.ram_bytes, self.ram_bytes),
                 _over_bytes("flash", found.image_bytes, self.flash_bytes),
-                _over_time(found.milliseconds, self.milliseconds),
+                _over_time(found.most_milliseconds, self.milliseconds),
             )
             if words
         )

@@ -17,10 +17,12 @@ from aidge_build.verify.vectors import random_vectors
 
 @dataclass(frozen=True)
 class Count:
-    """Instructions of one inference, for one seeded random input; None: not counted, and why."""
+    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated; None where
+    they cannot be."""
 
     instructions: int | None
     reason: str = ""
+    cycles: int | None = None
 
 
 def count_instructions(program: Program, board: Board, folder: Path) -> Count:
@@ -32,10 +34,12 @@ def count_instructions(program: Program, board: Board, folder: Path) -> Count:
     if machine.emulator.kind == "unicorn" and not program.regions:
         machine = roomy(machine, machine.name)
     try:
-        counted = execute(program, machine, random_vectors(program.view, 1, seed=0), folder).result.run_instructions
+        result = execute(program, machine, random_vectors(program.view, 1, seed=0), folder, estimates=True).result
     except AidgeError as error:
         return Count(None, error.what)
-    return Count(counted) if counted is not None else Count(None, "the emulators' counters need a C compiler of this machine")
+    if result.run_instructions is None:
+        return Count(None, "the emulators' counters need a C compiler of this machine")
+    return Count(result.run_instructions, cycles=result.run_cycles)
 
 
 def _emulated(board: Board) -> Board | None:

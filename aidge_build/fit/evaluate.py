@@ -35,6 +35,7 @@ from aidge_build.fit.evaluation import (
 from aidge_build.fit.firmware import Firmware
 from aidge_build.fit.question import Question, opened, temporary_folder, without_folder
 from aidge_build.fit.sharing import board_of, equivalence_key, is_bound_to_board
+from aidge_build.fit.time import time_of
 from aidge_build.inputs import NAME_TO_LOOK_AT, load
 from aidge_build.placement import kept_beside
 from aidge_build.prediction.predict import Prediction, predict
@@ -47,7 +48,7 @@ _NO_FLASH = "PLAN04"
 _ENOUGH_FLASH = 1 << 32
 _NOT_BUILT = "the bound is read from the board's own program: --build"
 _NOT_COUNTED = "nobody measured such kernels on this core; the emulator counts: --measure"
-_NO_TIME = "no network was measured on a board, so no error could be stated (docs/prediction.md)"
+_NO_TIME = "cycles are estimated of what the emulator executes: --measure"
 
 
 class _Compiled:
@@ -179,7 +180,7 @@ def _answer(
         by_rows=bool(program.cascades),
         notices=program.notices if is_own else (),
     )
-    found = _with_instructions(found, counted, question.measure)
+    found = _with_time(_with_instructions(found, counted, question.measure), counted, board, question.measure)
     if not board.regions:
         return _unknown(found, IMAGE, "the board states no memories")
     try:
@@ -246,6 +247,17 @@ def _with_instructions(found: Evaluation, compiled: _Compiled, measure: bool) ->
         return _unknown(found, INSTRUCTIONS, count.reason)
     error = round(100 * prediction.error, 1)
     return _without_unknown(replace(found, instructions=prediction.instructions, instructions_error=error), INSTRUCTIONS)
+
+
+def _with_time(found: Evaluation, compiled: _Compiled, board: Board, measure: bool) -> Evaluation:
+    """From estimated cycles of what was counted."""
+    if not measure or compiled.count.instructions is None:
+        return found
+    time = time_of(compiled.count.cycles, 0.0, board)
+    if time.milliseconds is None:
+        return _unknown(found, MILLISECONDS, time.reason)
+    found = replace(found, milliseconds=time.milliseconds, milliseconds_error=round(100 * time.error, 1))
+    return _without_unknown(found, MILLISECONDS)
 
 
 def _refused(question: Question, error: AidgeError, shared: _Compiled | None = None) -> Evaluation:

@@ -71,6 +71,11 @@ class Evaluation:
         """What the smallest firmware takes of all RAM, its reserved stack included."""
         return sum(memory.used_bytes for memory in self.memories if memory.kind == "ram") if self.memories else None
 
+    @property
+    def most_milliseconds(self) -> float | None:
+        """The longest that an inference may take, if the time is known."""
+        return None if self.milliseconds is None else self.milliseconds * (1 + (self.milliseconds_error or 0.0) / 100)
+
     def as_json(self) -> dict[str, Any]:
         """The same as values of JSON, which `evaluation_of` reads."""
         return dataclasses.asdict(self)

@@ -90,7 +90,7 @@ def core_of(board: Board, with_wait_states: bool = False) -> list:
         [Path(source).name for source in board.sources],
         Path(board.link_script).name,
         _contents(board.files, tables=False),
-        board.flash_wait_states if with_wait_states else 0,
+        (board.flash_wait_states or 0) if with_wait_states else 0,
     ]
 
 

@@ -147,7 +147,7 @@ def test_a_budget_holds_to_the_byte_and_what_is_unknown_is_over_it():
     assert Budget(flash_bytes=39_000).excess(KNOWN) == ("flash +1,000 B",)
     assert Budget(milliseconds=50).excess(KNOWN) == ("time not known",)
     timed = row(milliseconds=50.0, milliseconds_error=10.0).found
-    assert Budget(milliseconds=50).excess(timed) == () and Budget(milliseconds=49.5).excess(timed) == ("+0.5 ms",)
+    assert Budget(milliseconds=56).excess(timed) == () and Budget(milliseconds=54).excess(timed) == ("+1.0 ms",)
     assert Budget(1, 1).excess(row(memories=(), image_bytes=None).found) == ("RAM not known", "flash not known")
 
 

@@ -19,7 +19,7 @@ class Part:
 
 
 RARE = Part("rare", range(24), kind="rare")
-FLOAT = Part("float32", range(96), is_quantized=False)
+FLOAT = Part("float32", range(64), is_quantized=False)
 OTHERS = Part("alternatives", (3001, 3041, 3042, *range(3081, 3089), *range(3121, 3129)), has_alternatives=True)
 
 CORPORA = {

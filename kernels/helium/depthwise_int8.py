@@ -16,13 +16,14 @@ from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear import LinearConstants
 from aidge_build.kernel_kit.raster import convolution_demands
 
-from . import floats, planes_text, quads_text, series_text, strips_text
+from . import floats, long_strips_text, planes_text, quads_text, series_text, strips_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .driver import PARAMETERS
 from .finer import numbers_of, shifted
 from .geometry import Geometry, geometry_of, of_band
+from .long_strips import LongStrips
 from .planes import Planes
 from .quads import Quads
 from .rounding import fixed_of, rounds_by_addition
@@ -70,7 +71,7 @@ class ConvDepthwise2dInt8(KernelNode):
         shape, clamps = cls.geometry(view), _clamps(view)
         if is_wide(view.inputs[1].data):
             return None
-        makers = [Quads.best] if shape.bands else [Planes.best, Strips.best, Series.of]
+        makers = [Quads.best] if shape.bands else [Planes.best, Strips.best, LongStrips.best, Series.of]
         found = [make(shape, clamps) for make in makers]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
         most = cls._instructions_of_lanes(view, shape.out_height) if shape.bands else Depthwise.instructions_for(shape)
@@ -211,6 +212,8 @@ def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
 def _text_of(form: Planes | Series) -> str:
     if isinstance(form, Series):
         return series_text.text_of(form)
+    if isinstance(form, LongStrips):
+        return long_strips_text.text_of(form)
     return strips_text.text_of(form) if isinstance(form, Strips) else planes_text.text_of(form)
 
 

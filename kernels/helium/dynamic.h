@@ -25,7 +25,7 @@ AIDGE_KIT_INLINE void aidge_helium_prepare(const int8_t *pair, int32_t weight_by
  * As aidge_helium_product, for unsigned bytes whose zero point and scale are in `data`, or what follows from them in `prepared`; the
  * result is float32.
  *
- * stream: 16 bytes of offsets, 4 that are not used, a window of ones, then for each pair of output channels the weights + 128, int32
+ * stream: 16 bytes of offsets, 4 that are not used, with `offsets` a window of ones, then for each pair of output channels the weights + 128, int32
  *   {what the weights lack}, {sums of the weights}, float {factor}, {bias}, each of both channels, and int32 how many bytes further
  *   the next pair is stored; 0 after the last one.
  */
@@ -36,9 +36,9 @@ static void aidge_helium_dynamic(const int8_t *x, int8_t *const *rows, float *y,
     const int32_t window_bytes = shape->rows * shape->taps * shape->vectors * 16;
     int32_t pixel, channel;
     for (pixel = 0; pixel < blocks * shape->pixels; pixel++) {
-        const int8_t *pair = stream + 20 + window_bytes;
+        const int8_t *pair = stream + 20 + (shape->offsets != 0 ? window_bytes : 0);
         const int32_t *known = prepared;
-        const uint32_t window = aidge_helium_window(x, rows, stream + 20, 16, shape);
+        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 16, shape) : 0u;
         int32_t step;
         do {
             const int8_t *const found = pair + 2 * window_bytes;

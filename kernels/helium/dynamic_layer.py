@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -25,8 +24,8 @@ from .conv2d_int8 import FEW_DILATED_TAPS
 from .depthwise import LANES, Depthwise
 from .depthwise_int8 import SMALL_WINDOW, driver_of, is_wide
 from .driver import PARAMETERS, Driver
-from .finer import BYTES_APART, in_bytes
-from .float_strips import FloatStrips
+from .finer import BYTES_APART, in_bytes, offsets_of
+from .float_strips import FloatStrips, best_of
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry, of_image
 from .plan import PIXELS, Plan
@@ -48,12 +47,12 @@ class DynamicDriver(Driver):
     def begin(self) -> tuple[str, ...]:
         form = self.plan.product
         if not form.floats.prepared:
-            return floats.BEGIN
+            return form.floats.begin
         window = form.rows * form.taps * form.vectors * LANES
         return (
-            *floats.BEGIN,
+            *form.floats.begin,
             f"int32_t *const prepared = {plus('(int32_t *)scratch', self.plan.prepared_begins // 4)};",
-            f"aidge_helium_prepare(stream + {HEAD_BYTES + window}, {2 * window}, prepared, data);",
+            f"aidge_helium_prepare(stream + {HEAD_BYTES + window * form.offsets}, {2 * window}, prepared, data);",
         )
 
     @property
@@ -66,7 +65,7 @@ class DynamicDriver(Driver):
 
     @property
     def name(self) -> str:
-        return super().name.replace("_conv_", "_dynamic_conv_", 1).replace("_offsets", self.plan.product.floats.name)
+        return super().name.replace("_conv_", "_dynamic_conv_", 1).replace("_offsets", "") + self.plan.product.floats.name
 
     @property
     def note(self) -> str:
@@ -88,7 +87,7 @@ class DynamicDriver(Driver):
 
 def _stored(weights: numpy.ndarray, form: Floats) -> numpy.ndarray:
     """As they are multiplied with."""
-    return (in_bytes(weights).astype(numpy.int16) + form.missing).astype(numpy.int8 if form.signed else numpy.uint8)
+    return (in_bytes(weights).astype(numpy.int16) + form.missing).astype(numpy.uint8 if form.missing else numpy.int8)
 
 
 def _floats_of(view: NodeView) -> Floats:
@@ -105,9 +104,12 @@ class DynamicLayer(KernelNode):
         plan, form = plan_of(cls.geometry(view), False, True), _floats_of(view)
         shape, pairs = plan.geometry, plan.geometry.outputs // 2 + plan.geometry.outputs % 2
         is_prepared = shape.batches * shape.out_height * shape.out_width >= FEWEST_PIXELS
+        product = plan.product
+        is_one = product.rows == product.taps == product.vectors == 1 and not offsets_of(view.inputs[WEIGHTS].data).any()
+        form = replace(form, prepared=is_prepared, stays=is_prepared and is_one)
         return replace(
             plan,
-            product=replace(plan.product, floats=replace(form, prepared=is_prepared)),
+            product=replace(product, floats=form, offsets=not form.stays),
             prepared=floats.PREPARED_BYTES * pairs if is_prepared else 0,
         )
 
@@ -188,12 +190,10 @@ class DynamicDepthwise(KernelNode):
 
     @staticmethod
     def strips(view: NodeView) -> FloatStrips | None:
-        shape, form = of_image(view), _floats_of(view)
+        shape = of_image(view)
         if view.layer is not None or is_wide(view.inputs[WEIGHTS].data):
             return None
-        ways = itertools.product((False, True), repeat=2)
-        forms = [one for one in (FloatStrips(shape, False, *way, floats=form) for way in ways) if one.fits]
-        best = min(forms, key=lambda one: one.instructions, default=None)
+        best = best_of(shape, _floats_of(view))
         return best if best and best.instructions * shape.batches < Depthwise.float_instructions_for(shape) else None
 
     @staticmethod

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Depthwise convolution in strips (strips.py) of bytes whose zero point and scale are given beside them, to float32.
+"""Depthwise convolution in strips (strips.py, long_strips.py) of bytes whose zero point and scale are given beside, to float32.
 
 Unsigned bytes become signed ones, 128 less, while they are copied.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 import numpy
 
 from .floats import FloatNumbers, Floats
+from .geometry import Geometry
+from .long_strips import LongStrips
 from .planes import PLACES
-from .strips import MOST_CHUNKS, Strips
+from .strips import Strips
 
 LARGEST = 16_384  # bytes of scratch: results take four each
 OUTPUT_BYTES = 4
@@ -28,7 +31,7 @@ class FloatStrips(Strips):
 
     @property
     def name(self) -> str:
-        return super().name.replace("_strips_", "_dynamic_strips_", 1) + self.floats.name
+        return super().name.replace("strips_", "dynamic_strips_", 1) + self.floats.name
 
     @property
     def description(self) -> str:
@@ -50,7 +53,7 @@ class FloatStrips(Strips):
     @property
     def instructions_of_copy(self) -> int:
         vectors = self.copied[0] * self.chunks
-        return super().instructions_of_copy + vectors * (not self.floats.signed) + 2 * vectors * (self.chunks > MOST_CHUNKS)
+        return super().instructions_of_copy + vectors * (not self.floats.signed)
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
         parts = sum(1 for part in self.parts_of(outputs) if part)
@@ -69,3 +72,15 @@ class FloatStrips(Strips):
         return numpy.array(
             [(row * self.shape.out_width + column) * self.shape.channels for row, column in PLACES], "<u4"
         ).tobytes()
+
+
+@dataclass(frozen=True)
+class FloatLongStrips(FloatStrips, LongStrips):
+    """The same of larger windows."""
+
+
+def best_of(shape: Geometry, form: Floats) -> FloatStrips | None:
+    """The form with the fewest instructions that fits; None where none does."""
+    ways = itertools.product((FloatStrips, FloatLongStrips), (False, True), (False, True))
+    forms = [kind(shape, False, tall, down, floats=form) for kind, tall, down in ways]
+    return min((one for one in forms if one.fits), key=lambda one: one.instructions, default=None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from . import floats
 from .assembly import SAVED_BYTES, c_function, function, loop
-from .float_strips import OUTPUT_BYTES, FloatStrips
+from .float_strips import OUTPUT_BYTES, FloatLongStrips, FloatStrips
+from .long_strips_text import LongStripsPrinter
 from .planes_text import FRAME_BYTES, PARAMETERS, places_lines
 from .strips_text import StripsPrinter
 
@@ -59,6 +60,10 @@ class FloatStripsPrinter(StripsPrinter):
         emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
 
 
+class FloatLongStripsPrinter(FloatStripsPrinter, LongStripsPrinter):
+    """Of larger windows."""
+
+
 def texts_of(form: FloatStrips) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
     shape, name = form.shape, f"{form.name}_all"
@@ -85,5 +90,6 @@ def texts_of(form: FloatStrips) -> tuple[str, tuple[str, ...]]:
             ],
         ),
     ]
-    text = function(form.name, purpose, parameters, FloatStripsPrinter(form).lines(), plain)
+    printer = FloatLongStripsPrinter if isinstance(form, FloatLongStrips) else FloatStripsPrinter
+    text = function(form.name, purpose, parameters, printer(form).lines(), plain)
     return name, (text, c_function(name, f"{form.floats.of_driver}, void *scratch", body))

@@ -5,6 +5,9 @@ Beside unsigned data weights are stored + 128, so that both factors are unsigned
 with it, is an offset (finer.py). From each sum the zero point of the data times the sum of the weights goes.
 
 That, and the factor times the scale, is prepared in scratch before a layer of many pixels.
+
+Where a window is one vector and weights are bytes, those of four pixels stay in registers for all channels, as signed bytes: 128
+less where they are unsigned.
 """
 
 from __future__ import annotations
@@ -39,18 +42,19 @@ PREPARED_BYTES = 16  # of a pair of channels
 @dataclass(frozen=True)
 class Floats:
     """What sums become: `bounds` are none, 0 and none, or 0 and a number. `signed`: those of int8 data. `prepared`: numbers of
-    pairs of channels that depend on the data are in scratch."""
+    pairs of channels that depend on the data are in scratch. `stays`: so do windows in registers."""
 
     bounds: tuple[float, float]
     signed: bool = False
     prepared: bool = False
+    stays: bool = False
 
     @property
     def name(self) -> str:
         """The part of a function's name that says so."""
         lowest, highest = self.bounds
         clamp = f"_to_{self.highest_bits:x}" if highest < math.inf else "_relu" if lowest == 0 else ""
-        return clamp + "_signed" * self.signed + "_prepared" * self.prepared
+        return clamp + "_signed" * self.signed + "_prepared" * self.prepared + "_staying" * self.stays
 
     @property
     def further(self) -> str:
@@ -60,12 +64,28 @@ class Floats:
     @property
     def letter(self) -> str:
         """Of the instructions that read data."""
-        return "s" if self.signed else "u"
+        return "s" if self.signed or self.stays else "u"
+
+    @property
+    def flips(self) -> bool:
+        """Whether unsigned data become signed."""
+        return self.stays and not self.signed
+
+    @property
+    def kind(self) -> int:
+        """Of the data, for plain C: 0 signed, 1 unsigned, 2 becomes signed."""
+        return 0 if self.signed else 2 if self.stays else 1
 
     @property
     def missing(self) -> int:
         """What stored weights have more."""
-        return 0 if self.signed else UNSIGNED
+        return 0 if self.signed or self.stays else UNSIGNED
+
+    @property
+    def begin(self) -> tuple[str, ...]:
+        """The first lines of a function that runs a layer."""
+        zero_point = f"{UNSIGNED} - (int32_t)zero_point[0]" if self.flips else "-(int32_t)zero_point[0]"
+        return tuple(line.replace("-(int32_t)zero_point[0]", zero_point) for line in BEGIN)
 
     @property
     def of_driver(self) -> str:
@@ -85,12 +105,19 @@ class Floats:
         return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
 
     def clamp(self, emit: Assembler, registers: Sequence[str], vector: str, number: str) -> None:
-        """As integers, in whose order floats above 0 are; `vector` and `number` are spare registers."""
+        """As integers, in whose order floats above 0 are; `vector` and `number` are spare registers, `vector` with the highest
+        number if there is no `number`."""
         if self.bounds[0] == 0:
             emit(*(f"vqshlu.s32 {register}, {register}, #0" for register in registers), why="0 where the sign is set")
         if self.highest_bits:
-            emit(f"movw {number}, #{self.highest_bits & 0xFFFF}", f"movt {number}, #{self.highest_bits >> 16}")
-            emit(f"vdup.32 {vector}, {number}", *(f"vmin.s32 {register}, {register}, {vector}" for register in registers))
+            if number:
+                self.highest(emit, vector, number)
+            emit(*(f"vmin.s32 {register}, {register}, {vector}" for register in registers))
+
+    def highest(self, emit: Assembler, vector: str, number: str) -> None:
+        """The highest number into all lanes of `vector`; `number` is a spare register."""
+        emit(f"movw {number}, #{self.highest_bits & 0xFFFF}", f"movt {number}, #{self.highest_bits >> 16}")
+        emit(f"vdup.32 {vector}, {number}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +149,9 @@ class FloatNumbers:
 def emit_floats(emit: Assembler, form: Floats, numbers: str, windows: str) -> None:
     """The sums of two channels in q0 and q1 become float32; even registers and q2 change. `numbers`: where the stack has the
     address of what is known of the data, or, as a register or there, the address of what is prepared; `windows`: the register
-    with the sums of the windows."""
+    with the sums of the windows, or where these stay the highest result."""
     emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="offsets, sums of the weights, factors, biases")
-    emit(f"vmla.s32 q0, {windows}, r0", f"vmla.s32 q1, {windows}, r2")
+    emit(*([] if form.stays else [f"vmla.s32 q0, {windows}, r0", f"vmla.s32 q1, {windows}, r2"]))
     if not form.prepared:
         emit(f"ldr r0, {numbers}", "ldrd r0, r2, [r0]", "mul r4, r4, r0", "mul r6, r6, r0", why="- zero point, scale")
         emit("vmov s8, s9, r8, r10", "vmov s10, r2", "vmul.f32 s8, s8, s10", "vmul.f32 s9, s9, s10", "vmov r8, r10, s8, s9")
@@ -135,7 +162,7 @@ def emit_floats(emit: Assembler, form: Floats, numbers: str, windows: str) -> No
     emit("vadd.i32 q0, q0, r4", "vadd.i32 q1, q1, r6")
     emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r8", "vmul.f32 q1, q1, r10")
     emit("vadd.f32 q0, q0, r12", "vadd.f32 q1, q1, lr")
-    form.clamp(emit, ("q0", "q1"), "q2", "r0")
+    form.clamp(emit, ("q0", "q1"), *((windows, "") if form.stays else ("q2", "r0")))
 
 
 def emit_stores(emit: Assembler, is_whole: bool) -> None:

@@ -79,12 +79,21 @@ class Planes:
         return (
             shape.stride_height == shape.stride_width <= 2
             and shape.dilation_height == shape.dilation_width == 1
-            and max(shape.kernel_height, shape.kernel_width) <= LARGEST_WINDOW
+            and self._window_fits
             and self.plane_bytes <= self.largest_plane
             and max(farthest * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
             and min(self.copied) > 0
             and self._copies_fit
         )
+
+    @property
+    def _window_fits(self) -> bool:
+        return max(self.shape.kernel_height, self.shape.kernel_width) <= LARGEST_WINDOW
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Rows and columns that a window is taken to have."""
+        return LARGEST_WINDOW, LARGEST_WINDOW
 
     @property
     def _copies_fit(self) -> bool:
@@ -108,14 +117,14 @@ class Planes:
     @property
     def width(self) -> int:
         """Of a plane: what whole tiles read."""
-        return self._reached(self.tiles[1] * self.tile[1])
+        return self._reached(1)
 
     @property
     def height(self) -> int:
-        return self._reached(self.tiles[0] * self.tile[0])
+        return self._reached(0)
 
-    def _reached(self, outputs: int) -> int:
-        return self.stride * (outputs - 1) + LARGEST_WINDOW
+    def _reached(self, axis: int) -> int:
+        return self.stride * (self.tiles[axis] * self.tile[axis] - 1) + self.reach[axis]
 
     @property
     def plane_bytes(self) -> int:

@@ -137,7 +137,7 @@ class Product:
             self.bits,
             fixed_in_c(self.fixed),
             int(self.offsets),
-            int(self.floats is not None and not self.floats.signed),
+            self.floats.kind if self.floats else 0,
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         name, behind = "aidge_helium_product", "&shape"

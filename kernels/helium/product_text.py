@@ -54,6 +54,7 @@ class _Printer:
         self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
         # Sums of the windows are in a register that data leave, or on the stack, where there is no place for the offsets then.
         self.windows_stay = shape.taps == 1
+        self.stays = shape.floats is not None and shape.floats.stays  # whether windows do, in q2 to q5
         self.body, self.rest = self._division()
 
     def _division(self) -> tuple[Product, Product | None]:
@@ -103,9 +104,13 @@ class _Printer:
                 emit.add(POINTERS[index], "r0", self.homes[index])
         if shape.pixels < 4 and not shape.tail:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0", why="the stores of the pixels that there are")
+        if self.stays and shape.floats.highest_bits:
+            shape.floats.highest(emit, "q6", "r0")
         emit.label(1)
         if is_prepared:
             emit(*([f"ldr {prepared}, {given}"] if prepared else [f"ldr r0, {given}", f"str r0, {self.numbers}"]))
+        if self.stays:
+            self._load_windows(reads)
         if shape.offsets:
             self._windows(reads, counter)
         emit.label(2)
@@ -126,6 +131,25 @@ class _Printer:
             emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
         emit.leave(stack)
         return emit.lines
+
+    def _load_windows(self, reads: list[_Read]) -> None:
+        """Those of all pixels, as signed bytes."""
+        emit, shape = self.emit, self.shape
+        accesses, ends = self._addresses(reads)
+        if shape.tail:
+            emit(f"movs r0, #{shape.tail}", "vctp.8 r0", why="what lies behind the input must not be read")
+        mark, size = ("t", "b.u8") if shape.tail else ("", "w.u32" if shape.aligned else "b.u8")
+        for read, access in zip(reads, accesses):
+            if access.before:
+                emit.move(POINTERS[read.pointer], access.before)
+            emit(*(["vpst"] if shape.tail else []))
+            emit(f"vldr{size[0]}{mark}{size[1:]} q{2 + read.uses[0][0]}, {access.address}")
+        for index, end in enumerate(ends):
+            emit.move(POINTERS[index], end)
+        if shape.floats.flips:
+            emit("movs r0, #128", *(f"vadd.i8 q{2 + pixel}, q{2 + pixel}, r0" for pixel in range(shape.pixels)))
+        if shape.tail and shape.pixels < 4:
+            emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
 
     def _windows(self, reads: list[_Read], counter: str) -> None:
         """The sum of each window: its products with a window of ones."""
@@ -186,6 +210,12 @@ class _Printer:
 
     def _sums(self, reads: list[_Read], counter: str) -> None:
         emit, shape = self.emit, self.shape
+        if self.stays:
+            for channel in self.channels:
+                emit(f"vldrw.u32 q{channel}, [r3], #16")
+                for pixel in range(shape.pixels):
+                    self._multiply(pixel, channel, f"q{channel}", f"q{2 + pixel}", set())
+            return
         if not self.in_loop:
             self._block(self.body, reads, set(), 0)
             return
@@ -300,7 +330,7 @@ class _Printer:
         self._gather()
         emit_floats(emit, shape.floats, self.numbers, "q6")
         self._load_offsets()
-        if shape.tail and shape.pixels < 4:
+        if shape.tail and shape.pixels < 4 and not self.stays:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
         emit_stores(emit, shape.pixels == 4)
 

@@ -8,7 +8,7 @@ typedef struct {
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /* The products of a window, which begins at x, with weights that lie `next` bytes apart from one vector to the following one;
- * with `floats` bytes are unsigned. */
+ * `floats`: 1: bytes are unsigned, 2: those of the data become signed, 128 less. */
 static uint32_t aidge_helium_window(const int8_t *x, int8_t *const *rows, const int8_t *w, int32_t next,
                                     const aidge_helium_product_shape *shape)
 {
@@ -22,8 +22,9 @@ static uint32_t aidge_helium_window(const int8_t *x, int8_t *const *rows, const 
                 const int32_t column = (vector & 1) != 0 ? shape->taps - 1 - tap : tap;
                 const int8_t *source = window + column * shape->tap_step + 16 * vector;
                 for (lane = 0; lane < length; lane++) {
-                    sum += shape->floats != 0 ? (uint32_t)((uint8_t)source[lane] * (uint8_t)w[lane])
-                                              : (uint32_t)(source[lane] * w[lane]);
+                    const int32_t value = shape->floats != 0 ? (uint8_t)source[lane] : source[lane];
+                    sum += (uint32_t)(shape->floats == 1 ? value * (uint8_t)w[lane]
+                                                         : (value - (shape->floats == 2 ? 128 : 0)) * w[lane]);
                 }
                 w += next;
             }

@@ -40,6 +40,7 @@ class Stationary:
             and not shape.tail
             and not shape.clamps
             and not shape.offsets
+            and not shape.floats
             and shape.pixel_step <= reach
         )
 

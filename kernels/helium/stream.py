@@ -52,7 +52,7 @@ def float_stream(shape: Product, windows: numpy.ndarray, numbers: FloatNumbers) 
     """The same for results in float32; `windows` as they are stored."""
     channels = len(windows)
     offsets = numpy.array([4 * pixel * shape.distance for pixel in LANE_PIXELS] + [0], "<i4")
-    parts = [offsets.tobytes(), _in_order(shape, numpy.ones_like(windows[:1])).tobytes()]
+    parts = [offsets.tobytes(), *([_in_order(shape, numpy.ones_like(windows[:1])).tobytes()] if shape.offsets else [])]
     ordered = _in_order(shape, windows)
     firsts = _first_channels(channels)
     for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):

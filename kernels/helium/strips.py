@@ -41,6 +41,11 @@ class Strips(Planes):
         return 3 - self.stride
 
     @property
+    def copies_of_row(self) -> int:
+        """Into how many strips each row is stored."""
+        return 2
+
+    @property
     def strip_bytes(self) -> int:
         return -(-self.rows_of_strip * self.width // 4) * 4
 
@@ -82,6 +87,11 @@ class Strips(Planes):
         return self.chunks <= MOST_CHUNKS or self.periods > 0
 
     @property
+    def moves_of_copy(self) -> int:
+        """Of the places that a row goes to, beside those after it: vectors have no register each."""
+        return self.copies_of_row * (self.chunks - 1) if self.chunks > MOST_CHUNKS else 0
+
+    @property
     def periods(self) -> int:
         """As in planes.py, of an even number of rows: every second row begins a strip."""
         shape, (rows, columns) = self.shape, self.copied
@@ -118,7 +128,7 @@ class Strips(Planes):
         rows, columns = self.copied
         if self.periods:
             return 5 * -(-rows * columns // 8) + 8
-        moves = -(-self.chunks // self.gathers)
+        moves = -(-self.chunks // self.gathers) + self.moves_of_copy
         return rows * (3 * self.chunks + moves + 4 + (columns % self.together > 0)) + 2 * self.chunks + self.gathers
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:

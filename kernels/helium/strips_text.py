@@ -8,6 +8,7 @@ from .levels_text import emit_fused_channel, emit_fused_levels
 from .planes_text import PlanesPrinter
 from .strips import MOST_CHUNKS, REACH, Strips
 
+MOST_PREDICATED = 4  # instructions behind one VPST
 GATHERS = ("q5", "q4", "q3", "q2")  # places of the pixels of vectors side by side
 
 
@@ -32,8 +33,9 @@ class StripsPrinter(PlanesPrinter):
     def _copy(self) -> None:
         emit, form = self.emit, self.strips
         emit("ldrd r1, r2, [sp]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]")
-        is_stored_twice = form.stride == 1 or form.shape.top % 2 == 0
-        emit.add("r3", "r1", 2 - form.strip_bytes if is_stored_twice else 0)
+        is_stored_twice = form.rows_of_strip % 2 == 0 or form.shape.top % 2 == 0
+        for before, target in zip(self.targets, self.targets[1:]):
+            emit.add(target, before, 2 - form.strip_bytes if is_stored_twice else 0)
         if form.periods:
             self._copy_image()
         else:
@@ -43,12 +45,13 @@ class StripsPrinter(PlanesPrinter):
         emit, shape, form = self.emit, self.shape, self.strips
         (rows, columns), together, size = form.copied, form.together, form.strip_bytes
         bits = 128 // together
-        emit("movs r0, #0", *([] if form.stride == 1 else ["movs r4, #3"]))
+        apart = form.rows_of_strip
+        emit("movs r0, #0", *([] if apart == 4 else [f"movs r4, #{apart}"]))
         moves = form.chunks > MOST_CHUNKS  # all vectors share the places of the first one, and the targets move on
-        beside = form.rows_of_strip * together if moves else 0
+        beside = apart * together if moves else 0
         for chunk in range(1 if moves else form.chunks):
-            emit(f"vidup.u{bits} q{chunk}, r0, #{4 if form.stride == 1 else 1}")
-            emit(*([] if form.stride == 1 else [f"vmul.i{bits} q{chunk}, q{chunk}, r4"]))
+            emit(f"vidup.u{bits} q{chunk}, r0, #{4 if apart == 4 else 1}")
+            emit(*([] if apart == 4 else [f"vmul.i{bits} q{chunk}, q{chunk}, r4"]))
         step = together * shape.channels
         emit(*([f"movw r0, #{step}"] if form.gathers > 1 else []))
         emit(*(f"vadd.i{bits} {GATHERS[number]}, {GATHERS[number - 1]}, r0" for number in range(1, form.gathers)))
@@ -64,14 +67,17 @@ class StripsPrinter(PlanesPrinter):
             is_masked = chunk == whole
             mark, number = "t" if is_masked else "", chunk % form.gathers
             emit.add("r11", "r11", form.gathers * step if chunk and number == 0 else 0)
-            emit(*([f"vpsttt{'t' * self.flips}"] if is_masked else []), f"vldrb{mark}.u{bits} q7, [r11, {GATHERS[number]}]")
-            emit(*([f"vadd{mark}.i{bits} q7, q7, r8"] if self.flips else []))
-            emit(*(f"vstrb{mark}.{bits} q7, [{register}, q{0 if moves else chunk}]" for register in ("r1", "r3")))
-            for register in ("r1", "r3"):
+            copied = [f"vldrb{mark}.u{bits} q7, [r11, {GATHERS[number]}]"]
+            copied += [f"vadd{mark}.i{bits} q7, q7, r8"] if self.flips else []
+            copied += [f"vstrb{mark}.{bits} q7, [{register}, q{0 if moves else chunk}]" for register in self.targets]
+            for first in range(0, len(copied), MOST_PREDICATED):
+                some = copied[first : first + MOST_PREDICATED]
+                emit(*([f"vps{'t' * len(some)}"] if is_masked else []), *some)
+            for register in self.targets:
                 emit.add(register, register, beside if chunk + 1 < form.chunks else 0)
         emit.add("r11", "r11", shape.in_width * shape.channels - (form.chunks - 1) // form.gathers * form.gathers * step)
-        steps = ["add r1, r1, r4", "add r3, r3, r4", "sub r4, r6, r4"]
-        emit(*(steps if form.stride == 1 else [steps[0], steps[2], steps[1]]), "le lr, 2b")
+        steps, other = [f"add {target}, {target}, r4" for target in self.targets], "sub r4, r6, r4"
+        emit(*([*steps, other] if apart % 2 == 0 else [steps[0], other, steps[1]]), "le lr, 2b")
 
     def _constant(self, register: str, value: int) -> None:
         self.emit(f"movw {register}, #{value & 0xFFFF}", *([f"movt {register}, #0xFFFF"] if value < 0 else []))

@@ -54,6 +54,20 @@ EDGES = [
     *((1, 3, spatial, (3, 3), 1, 1, (1, 1)) for spatial in ((9, 5), (5, 10), (6, 7), (7, 6), (2, 9), (13, 1))),
     *((1, 3, spatial, (3, 3), 2, 1, (1, 1)) for spatial in ((17, 9), (9, 19), (11, 13), (13, 11), (3, 17))),
 ]
+# Patches of two vectors: heights from 2 to 5, both strides, odd pads, few and many channels, wide rows, images.
+LONG = [
+    (1, 3, (12, 12), (5, 5), 1, 1, (2, 2)),
+    (1, 24, (11, 13), (5, 5), 1, 1, (1, 2)),
+    (1, 20, (15, 14), (5, 5), 2, 1, (2, 1)),
+    (1, 4, (9, 21), (5, 5), 2, 1, (0, 0)),
+    (2, 5, (10, 9), (4, 4), 1, 1, (2, 1)),
+    (1, 18, (13, 11), (4, 3), 2, 1, (1, 1)),
+    (1, 3, (12, 17), (3, 5), 1, 1, (1, 1)),
+    (1, 6, (14, 20), (2, 8), 2, 1, (1, 0)),
+    (1, 19, (6, 40), (5, 5), 1, 1, (3, 3)),
+    (1, 18, (7, 39), (4, 5), 2, 1, (1, 1)),
+    (1, 2, (16, 3), (5, 4), 1, 1, (2, 2)),
+]
 # One axis: rows without and with pads, whole groups of pads, the widest windows, strides, dilations, loops of tiles, images.
 SERIES = [
     (1, 16, (24,), (10,), 1, 1, (0, 0)),
@@ -186,17 +200,22 @@ def test_what_is_too_large_for_strips_lies_in_planes():
     assert ["_strips_" in function for function in functions] == [True, False] and "_planes_" in functions[1]
 
 
+def test_larger_windows_are_patches_of_two_vectors():
+    assert sum("_long_strips_" in depthwise(2, *edge).call.function for edge in LONG) >= len(LONG) - 3
+    assert "_lanes_" in depthwise(2, 1, 16, (9, 9), (7, 7), 1, 1, (3, 3)).call.function
+
+
 def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
     return [
-        *(depthwise(index, *edge) for index, edge in enumerate(EDGES)),
+        *(depthwise(index, *edge) for index, edge in enumerate(EDGES + LONG)),
         *(first_accepted(index, edge) for index, edge in enumerate(SERIES)),
         *itertools.chain(*fused_cases()),
         with_weights(alternating, (1e-30, 2.0**-10, 1e30)),
         with_weights([[127] * 9] * 2, (2.0**-12, 2.0**-14)),
         *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES)),
         *(finer(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 0),
-        *(finer(first_accepted(index, edge), index) for index, edge in enumerate(SERIES) if index % 5 == 1),
+        *(finer(first_accepted(index, edge), index) for index, edge in enumerate(SERIES + LONG) if index % 5 == 1),
         *(with_offsets(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 1),
         with_weights([[-128] * 9] * 3, (2.0**-14, 1e-30, 1e30)),
     ]

@@ -57,9 +57,12 @@ def _is_above_0(view: NodeView) -> bool:
     return producer is not None and getattr(producer.operator, "minimum", -1) >= 0
 
 
+LARGE = 0x4B400000  # the bits of 1.5 * 2^23: a float to which that is added is rounded to an integer, in its low 16 bits
+
+
 def _turns(emit: Assembler, count: str, of_16: list[str], of_4: list[str]) -> None:
-    """Turns of 16 values while there are so many, then of 4; `count` and lr change."""
-    emit(f"lsrs r12, {count}, #4", "wls lr, r12, 2f")
+    """Turns of 16 values, which find `LARGE` in r12, while there are so many, then of 4; `count` and lr change."""
+    emit(f"lsrs r12, {count}, #4", "wls lr, r12, 2f", "movw r12, #0", f"movt r12, #{LARGE >> 16}")
     emit.label(1)
     emit(*of_16, "le lr, 1b")
     emit.label(2)
@@ -83,14 +86,13 @@ def _range_text(is_above: bool) -> str:
     )
 
 
-def _quotient(numbers: str, quotient: str, target: str) -> list[str]:
-    """Rounded quotients of four numbers, which change. r2, r4, r5: the scale, negative, and its reciprocal in two parts."""
+def _quotient(numbers: str, quotient: str) -> list[str]:
+    """Quotients of four numbers, which change. r2: the scale with its sign changed, r4, r5: its reciprocal."""
     return [
         f"vmul.f32 {quotient}, {numbers}, r5",
         f"vfma.f32 {quotient}, {numbers}, r4",
         f"vfma.f32 {numbers}, {quotient}, r2",
         f"vfma.f32 {quotient}, {numbers}, r4",
-        f"vcvtn.s32.f32 {target}, {quotient}",
     ]
 
 
@@ -101,17 +103,12 @@ def _levels_text() -> str:
     )
     of_16 = [f"vld4{part}.32 {{q0, q1, q2, q3}}, [r0]{'!' * (part == 3)}" for part in range(4)]
     for register in range(4):
-        of_16 += _quotient(f"q{register}", "q4", f"q{register}")
-    of_16 += [f"vqmovn{half}.s32 q{to}, q{of}" for to, half, of in ((0, "b", 0), (0, "t", 2), (1, "b", 1), (1, "t", 3))]
-    of_16 += [
-        "vqadd.s16 q0, q0, r6",
-        "vqadd.s16 q1, q1, r6",
-        "vqmovunb.s16 q0, q0",
-        "vqmovunt.s16 q0, q1",
-        "vstrb.8 q0, [r1], #16",
-    ]
-    of_4 = ["vldrw.u32 q0, [r0], #16", *_quotient("q0", "q1", "q1"), "vqadd.s32 q1, q1, r6"]
-    _turns(emit, "r3", of_16, [*of_4, "vqmovunb.s32 q1, q1", "vqmovnb.u16 q1, q1", "vstrb.32 q1, [r1], #4"])
+        of_16 += [*_quotient(f"q{register}", "q4"), f"vadd.f32 q{register}, q4, r12"]
+    of_16 += ["vmovnt.i32 q0, q2", "vmovnt.i32 q1, q3", "vqadd.s16 q0, q0, r6", "vqadd.s16 q1, q1, r6"]
+    of_16 += ["vqmovunb.s16 q0, q0", "vqmovunt.s16 q0, q1", "vstrb.8 q0, [r1], #16"]
+    of_4 = ["vldrw.u32 q0, [r0], #16", *_quotient("q0", "q1"), "vcvtn.s32.f32 q1, q1", "vqadd.s32 q1, q1, r6"]
+    of_4 += ["vqmovunb.s32 q1, q1", "vqmovnb.u16 q1, q1", "vstrb.32 q1, [r1], #4"]
+    _turns(emit, "r3", of_16, of_4)
     emit("vpop {d8-d9}", "pop {r4-r6, pc}")
     return function(
         "aidge_helium_levels",

@@ -46,9 +46,11 @@ static void aidge_helium_strided_bytes(int8_t *to, int32_t to_step, const int8_t
 }
 
 /* Images of `channels` planes of `pixels` bytes to pixels of all channels, or back. */
-static void aidge_helium_reformat(const int8_t *input, int8_t *output, int32_t batches, int32_t channels, int32_t pixels,
+static void aidge_helium_reformat(const void *source, void *target, int32_t batches, int32_t channels, int32_t pixels,
                                   int32_t to_planes)
 {
+    const int8_t *input = (const int8_t *)source;
+    int8_t *output = (int8_t *)target;
     int32_t channel;
     for (; batches > 0; batches--) {
         for (channel = 0; channel < channels; channel++) {

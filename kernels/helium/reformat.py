@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The copy of an int8 tensor from planes of channels to pixels of all channels, or back, by gathers and scatters."""
+"""The copy of a tensor of bytes or words from planes of channels to pixels of all channels, or back, by gathers and scatters."""
 
 from __future__ import annotations
 
@@ -24,23 +24,40 @@ def _other_orders(view: NodeView) -> str:
     return "" if source.dims[1] <= MOST_CHANNELS else f"{source.dims[1]} channels"
 
 
-@kernel(
-    "Reformat",
-    ImplSpec(
-        inputs=(IOSpec(DType.int8, ANY),),
-        outputs=(IOSpec(DType.int8, ANY),),
+def _spec(dtype: DType) -> ImplSpec:
+    return ImplSpec(
+        inputs=(IOSpec(dtype, ANY),),
+        outputs=(IOSpec(dtype, ANY),),
         features=MVE,
         predicates=(Predicate("between row-major and channels last", _other_orders),),
-    ),
-)
-class ReformatInt8(KernelNode):
+    )
+
+
+class _Reformat(KernelNode):
     def call(self) -> Call:
         batches, channels, *spatial = self.inputs[0].dims
         to_planes = self.outputs[0].storage == row_major(self.outputs[0].rank)
         numbers = (batches, channels, math.prod(spatial), int(to_planes))
+        is_bytes = self.inputs[0].dtype.size_bytes == 1
+        together = 4 if not is_bytes else 16 if channels <= 17 else 8
         return Call(
-            "aidge_helium_reformat",
-            ("reformat.h",),
+            "aidge_helium_reformat" if is_bytes else "aidge_helium_reformat_words",
+            ("reformat.h" if is_bytes else "reformat_words.h",),
             (Input(0), Output(0), *map(Literal, numbers)),
-            facts=computed("16 values" if channels <= 17 else "8 values"),
+            facts=computed(f"{together} values"),
         )
+
+
+@kernel("Reformat", _spec(DType.int8))
+class ReformatInt8(_Reformat):
+    pass
+
+
+@kernel("Reformat", _spec(DType.uint8))
+class ReformatUint8(_Reformat):
+    pass
+
+
+@kernel("Reformat", _spec(DType.float32))
+class ReformatFloat32(_Reformat):
+    pass

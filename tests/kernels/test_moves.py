@@ -66,6 +66,9 @@ def reformats(case):
         for one, other in ((row_major, channels_last), (channels_last, row_major)):
             data = random.data(*dims).with_(format=one(len(dims)))
             yield case(Reformat(), [data], [random.int8(*dims)], quantization=data.quantization, format=other(len(dims)))
+            for dtype, values in ((DType.uint8, random.int8(*dims).view(numpy.uint8)), (DType.float32, random.float32(*dims))):
+                tensor = Tensor("x", dims, dtype).with_(format=one(len(dims)))
+                yield case(Reformat(), [tensor], [values], format=other(len(dims)))
 
 
 def candidates():

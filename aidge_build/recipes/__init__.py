@@ -21,6 +21,7 @@ from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.move_views import move_views
+from aidge_build.recipes.name_curves import name_curves
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.read_stored import read_stored
@@ -67,6 +68,7 @@ RECIPES: tuple[Recipe, ...] = (
     replace_blocks,
     staircases,
     tabulate,
+    name_curves,
 )
 
 

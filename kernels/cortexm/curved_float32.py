@@ -11,11 +11,13 @@ from aidge_build.kernel_kit.conditions import REAL
 from aidge_build.kernel_kit.curves import CURVES, HAS_CURVE, TIMES_CURVES, element_curve
 from aidge_build.kernel_kit.elementwise import ElementWise
 
+from .binary_float32 import routine
 from .curve import NAME, curve_text
 from .float32 import FEATURES
 
 FLOAT = IOSpec(DType.float32, SAME)
 SPEC = ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=FEATURES, predicates=(REAL, HAS_CURVE))
+PRODUCT, PRODUCT_TEXT = routine("Mul", (1, 1), has_relu=False)
 CURVE = f"""/* y = the curve of x; may work in place. */
 static void {NAME}_float32(const float *x, float *y, const float *numbers, int32_t count)
 {{
@@ -29,16 +31,14 @@ static void {NAME}_times_float32(const float *x, float *y, const float *numbers,
 {{
     (void)memcpy(y, x, (uint32_t)count * sizeof *y);
     {NAME}(y, count, numbers);
-    for (; count > 0; count--) {{
-        *y++ *= *x++;
-    }}
+    {PRODUCT}(x, y, y, count);
 }}"""
 
 
-def _call(node: KernelNode, function: str, text: str) -> Call:
+def _call(node: KernelNode, function: str, *texts: str) -> Call:
     numbers = Constant("numbers", element_curve(node.operator)[0])
     arguments = (Input(0), Output(0), numbers, Literal(node.outputs[0].elements))
-    return Call(function, ("recurrent_float32.h",), arguments, texts=(curve_text(), text), facts=computed("4 values"))
+    return Call(function, ("recurrent_float32.h",), arguments, texts=(curve_text(), *texts), facts=computed("4 values"))
 
 
 @kernel(CURVES, SPEC)
@@ -50,4 +50,4 @@ class Curve(ElementWise):
 @kernel(TIMES_CURVES, SPEC)
 class TimesCurve(KernelNode):
     def call(self) -> Call:
-        return _call(self, f"{NAME}_times_float32", TIMES_CURVE)
+        return _call(self, f"{NAME}_times_float32", PRODUCT_TEXT, TIMES_CURVE)

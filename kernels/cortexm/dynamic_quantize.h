@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "quantize.h"
 
-/* Scale and zero point of `count` float32 numbers, from their own range including 0. Floats are compared as integers: those of one
-   sign have the same order. */
-static void aidge_cortexm_dynamic_range(const float *input, float *scale, uint8_t *zero_point, int32_t count)
+#if !AIDGE_CORTEXM_FPU
+/* The C version of aidge_cortexm_range. */
+AIDGE_CORTEXM_C void aidge_cortexm_range_portable(const float *input, uint32_t *lowest, int32_t *highest, int32_t count)
 {
-    uint32_t lowest = 0x80000000u;
-    int32_t highest = 0;
-    float low, high, step, zero;
-    int32_t i;
-    for (i = 0; i < count; i++) {
+    for (; count > 0; count--) {
         uint32_t bits;
-        (void)memcpy(&bits, input + i, sizeof bits);
-        lowest = bits > lowest ? bits : lowest;
-        highest = (int32_t)bits > highest ? (int32_t)bits : highest;
+        (void)memcpy(&bits, input++, sizeof bits);
+        *lowest = bits > *lowest ? bits : *lowest;
+        *highest = (int32_t)bits > *highest ? (int32_t)bits : *highest;
     }
+}
+#endif
+
+/* Scale and zero point of float32 numbers from their own range including 0, whose ends are patterns of floats. */
+static void aidge_cortexm_scale_of_range(uint32_t lowest, int32_t highest, float *scale, uint8_t *zero_point)
+{
+    float low, high, step, zero;
     (void)memcpy(&low, &lowest, sizeof low);
     (void)memcpy(&high, &highest, sizeof high);
     step = (high - low) / 255.0f;

@@ -12,7 +12,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
 
 from .conditions import FEATURES
-from .quantize import routine
+from .quantize import range_text, routine
 
 
 def _many_scales(view: NodeView) -> str:
@@ -73,8 +73,11 @@ class DynamicQuantize(KernelNode):
         driver = f"""/* The range, then the values. */
 static void {name}_dynamic(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {{
-    aidge_cortexm_dynamic_range(input, scale, zero_point, count);
+    uint32_t lowest = 0x80000000u;
+    int32_t highest = 0;
+    aidge_cortexm_range(input, &lowest, &highest, count);
+    aidge_cortexm_scale_of_range(lowest, highest, scale, zero_point);
     {name}(input, output, scale, zero_point[0], count);
 }}"""
         arguments = (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements))
-        return Call(f"{name}_dynamic", ("dynamic_quantize.h",), arguments, texts=(text, driver))
+        return Call(f"{name}_dynamic", ("dynamic_quantize.h",), arguments, texts=(range_text(), text, driver))

@@ -28,10 +28,62 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
     return x < -87.0f ? 0.0f : sum;
 }
 
+/* A row of neighbours. May work in place. */
+static void aidge_cortexm_softmax_row(const float *input, float *output, int32_t length)
+{
+    const float *from = input;
+    float *to = output;
+    float largest = -INFINITY;
+    float sum = 0.0f;
+    int32_t left = length;
+    for (; left >= 4; left -= 4) {
+        largest = from[0] > largest ? from[0] : largest;
+        largest = from[1] > largest ? from[1] : largest;
+        largest = from[2] > largest ? from[2] : largest;
+        largest = from[3] > largest ? from[3] : largest;
+        from += 4;
+    }
+    for (; left > 0; left--) {
+        largest = *from > largest ? *from : largest;
+        from++;
+    }
+    from = input;
+    for (left = length; left >= 2; left -= 2) {
+        const float first = aidge_cortexm_exp(from[0] - largest);
+        const float second = aidge_cortexm_exp(from[1] - largest);
+        to[0] = first;
+        to[1] = second;
+        sum += first;
+        sum += second;
+        from += 2;
+        to += 2;
+    }
+    if (left > 0) {
+        *to = aidge_cortexm_exp(*from - largest);
+        sum += *to;
+    }
+    sum = 1.0f / sum;
+    for (left = length; left >= 4; left -= 4) {
+        output[0] *= sum;
+        output[1] *= sum;
+        output[2] *= sum;
+        output[3] *= sum;
+        output += 4;
+    }
+    for (; left > 0; left--) {
+        *output++ *= sum;
+    }
+}
+
 /* output = e^(x - largest of the row) / sum of these: `outer` blocks of `inner` rows of `length`. May work in place. */
 static void aidge_cortexm_softmax_float32(const float *input, float *output, int32_t outer, int32_t length, int32_t inner)
 {
     int32_t row, left;
+    for (; (inner == 1) && (outer > 0); outer--) {
+        aidge_cortexm_softmax_row(input, output, length);
+        input += length;
+        output += length;
+    }
     for (; outer > 0; outer--) {
         for (row = inner; row > 0; row--) {
             const float *from = input;

@@ -17,10 +17,13 @@ GROWING = {
     "aidge_build.elf.stack._Begun",  # a walk that waits for an answer
 }
 BY_IDENTITY = {
+    "aidge_build.arithmetic.carried_steps.CarriedSteps",
     "aidge_build.arithmetic.channel_lines.ChannelLines",
     "aidge_build.arithmetic.contracts.FixedFactors",
     "aidge_build.arithmetic.contracts.FloatFactors",
     "aidge_build.arithmetic.contracts.HalfwordFactors",
+    "aidge_build.arithmetic.curved_sums.CurvedSums",
+    "aidge_build.arithmetic.curved_sums.ScaledSums",
     "aidge_build.arithmetic.even_halves.EvenForm",
     "aidge_build.arithmetic.fixed_form.FixedForm",
     "aidge_build.arithmetic.fused.FusedForm",

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""float32 sum, difference, product and quotient with broadcasting: eight values at a time in the registers of the FPU."""
+
+from __future__ import annotations
+
+import math
+
+from aidge_build.contract.call import Call, Literal, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.broadcast import broadcast, operand
+from aidge_build.kernel_kit.elementwise import ElementWise
+
+from .assembly import Routine
+from .float32 import FEATURES, REAL, span
+
+TOGETHER = 8
+SHORTEST = 8  # values side by side; of shorter runs the calls take more than they gain
+SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
+_WAYS = {(1, 1): "", (1, 0): "_by_one", (0, 1): "_of_one"}
+PARAMETERS = "const float *first, const float *second, float *output, int32_t count"
+FLOAT = IOSpec(DType.float32, SAME)
+
+
+def _clamped(view: NodeView) -> str:
+    bounds = view.operator.minimum, view.operator.maximum
+    return "" if bounds in ((-math.inf, math.inf), (0, math.inf)) else "a clamp that is no ReLU"
+
+
+def _short(view: NodeView) -> str:
+    """Storage orders are known only later: what of an order decides is left out."""
+    sizes = [tensor.elements for tensor in view.inputs]
+    return "" if max(sizes) >= SHORTEST and view.outputs[0].elements == max(sizes) else "few values, or both repeat"
+
+
+@kernel(
+    tuple(SIGNS),
+    ImplSpec(
+        (FLOAT, FLOAT),
+        (FLOAT,),
+        features=FEATURES,
+        predicates=(REAL, Predicate("no clamp but ReLU", _clamped), Predicate("many values", _short)),
+    ),
+)
+class BinaryFloat32(ElementWise):
+    assembly = "needed"
+
+    def call(self) -> Call:
+        (first, second), (output,) = self.inputs, self.outputs
+        shape = broadcast(first, second, output)
+        function, text = routine(
+            self.node.type, (shape.fields["first_step"], shape.fields["second_step"]), self.operator.minimum == 0
+        )
+        pointers = (operand(0, "first", first, output), operand(1, "second", second, output), Output(0))
+        if shape.fields["runs"] == 1:
+            return Call(function, ("binary_float32.h",), (*pointers, Literal(shape.fields["length"])), texts=(text,), facts=FACTS)
+        rows = _ROWS.format(name=f"{function}_rows", function=function)
+        return Call(f"{function}_rows", ("binary_float32.h",), (*pointers, shape), texts=(text, rows), facts=FACTS)
+
+
+FACTS = computed(f"{TOGETHER} values")
+_ROWS = """/* Run by run. */
+static void {name}(const float *first, const float *second, float *output, const aidge_kit_broadcast_shape *shape)
+{{
+    aidge_kit_broadcast_place place = {{{{0, 0, 0, 0}}, 0, 0}};
+    int32_t run;
+    for (run = 0; run < shape->runs; run++) {{
+        {function}(first + place.first, second + place.second, output, shape->length);
+        output += shape->length;
+        aidge_kit_broadcast_next(shape, &place);
+    }}
+}}"""
+
+
+def routine(kind: str, steps: tuple[int, int], has_relu: bool) -> tuple[str, str]:
+    """Name and text of a run; `steps` of both operands, 0 of one that is a single number."""
+    name = f"aidge_cortexm_{kind.lower()}{_WAYS[steps]}{'_relu' * has_relu}_float32"
+    code = Routine({})
+    if has_relu:
+        code("push {{r4-r7}}")
+    if 0 in steps:
+        code(f"vldr s8, [r{steps.index(0)}]", "the one number")
+    code(f"subs r3, r3, #{TOGETHER}")
+    code("blt 2f")
+    code.label(1, f"{TOGETHER} values")
+    _values(code, kind, steps, TOGETHER, has_relu)
+    code(f"subs r3, r3, #{TOGETHER}")
+    code("bge 1b")
+    code.label(2)
+    code(f"adds r3, r3, #{TOGETHER}")
+    code("beq 4f")
+    code.label(3, "a value")
+    _values(code, kind, steps, 1, has_relu)
+    code("subs r3, r3, #1")
+    code("bne 3b")
+    code.label(4)
+    if has_relu:
+        code("pop {{r4-r7}}")
+    code("bx lr")
+    operands = [f"*{pointer}{'++' * step}" for pointer, step in zip(("first", "second"), steps)]
+    relu = "*output = *output < 0.0f ? 0.0f : *output; " if has_relu else ""
+    result = f"aidge_cortexm_kept({operands[0]} {SIGNS[kind]} {operands[1]})"
+    portable = f"for (; count > 0; count--) {{ *output = {result}; {relu}output++; }}"
+    return name, code.function(name, PARAMETERS, f"{kind} of runs of values.", portable)
+
+
+def _values(code: Routine, kind: str, steps: tuple[int, int], count: int, has_relu: bool) -> None:
+    """s0 and on of the first operand, s8 and on of the second one; results are where the vector is, or the first one."""
+    for operand_number, step in enumerate(steps):
+        if step:
+            code(f"vldmia r{operand_number}!, {span(8 * operand_number if all(steps) else 0, count)}")
+    for value in range(count):
+        first = f"s{value}" if steps[0] else "s8"
+        second = f"s{8 + value}" if all(steps) else f"s{value}" if steps[1] else "s8"
+        code(f"v{kind.lower()}.f32 s{value}, {first}, {second}")
+    if not has_relu:
+        code(f"vstmia r2!, {span(0, count)}")
+        return
+    for begin in range(0, count, 4):
+        some = range(begin, min(begin + 4, count))
+        for value in some[::2]:
+            pair = [value, value + 1] if value + 1 in some else [value]
+            registers = ", ".join(f"r{4 + one - begin}" for one in pair)
+            code(f"vmov {registers}, {', '.join(f's{one}' for one in pair)}")
+        for value in some:
+            register = f"r{4 + value - begin}"
+            code(f"bic {register}, {register}, {register}, asr #31", "0 if negative")
+        code("stm r2!, {{r4-r7}}" if len(some) > 1 else "str r4, [r2], #4")

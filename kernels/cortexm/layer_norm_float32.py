@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""float32 LayerNormalization and RMSNormalization: three passes over a row, in the registers of the FPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import REAL
+
+from .assembly import Routine
+from .float32 import FEATURES, span
+
+NAME = "aidge_cortexm_layer_norm"
+FLOAT = IOSpec(DType.float32, ROW_MAJOR)
+SHORTEST = 8  # values of a row
+
+
+def _others(view: NodeView) -> str:
+    if len(view.outputs) > 1:
+        return "mean or deviation are outputs, too"
+    length = math.prod(view.inputs[0].dims[view.operator.axis :])
+    parameters = [tensor for tensor in view.inputs[1:] if tensor is not None]
+    if any(tensor.elements != length for tensor in parameters):
+        return "scale or bias repeat within a row"
+    return "" if length >= SHORTEST else f"rows of {length} values"
+
+
+@kernel(
+    ("LayerNormalization", "RMSNormalization"),
+    ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(REAL, Predicate("one output, rows of several values", _others))),
+)
+class LayerNormFloat32(KernelNode):
+    assembly = "needed"
+
+    def call(self) -> Call:
+        dims, axis = self.inputs[0].dims, self.operator.axis
+        has_bias = len(self.inputs) > 2 and self.inputs[2] is not None
+        with_mean = self.node.type == "LayerNormalization"
+        numbers = {"rows": math.prod(dims[:axis]), "length": math.prod(dims[axis:]), "with_mean": int(with_mean)}
+        name = f"{NAME}{'' if has_bias else '_alone'}_float32"
+        return Call(
+            name,
+            ("layer_norm_float32.h",),
+            (
+                Input(0),
+                Input(1),
+                Input(2) if has_bias else Literal(0),
+                Output(0),
+                Constant("epsilon", numpy.array([self.operator.epsilon], numpy.float32)),
+                Struct("aidge_cortexm_rows_of_floats", numbers),
+            ),
+            texts=(_sums(False), _sums(True), _scaled(has_bias), _DRIVER.format(name=name, scaled=_SCALED[has_bias], base=NAME)),
+            facts=computed("8 values"),
+        )
+
+
+_SCALED = {True: f"{NAME}_scaled", False: f"{NAME}_scaled_alone"}
+_DRIVER = """/* Row by row. */
+static void {name}(const float *input, const float *scale, const float *bias, float *output, const float *epsilon,
+    const aidge_cortexm_rows_of_floats *shape)
+{{
+    float statistics[2];
+    int32_t row;
+    for (row = 0; row < shape->rows; row++) {{
+        statistics[0] = 0.0f;
+        if (shape->with_mean != 0) {{
+            {base}_sum(input, statistics, shape->length);
+            statistics[0] = statistics[1] / (float)shape->length;
+        }}
+        {base}_squares(input, statistics, shape->length);
+        statistics[1] = 1.0f / sqrtf(statistics[1] / (float)shape->length + *epsilon);
+        {scaled}(input, output, statistics, shape->length, scale, bias);
+        input += shape->length;
+        output += shape->length;
+    }}
+}}"""
+
+
+def _loop(code: Routine, count: str, together: int, values: Callable[[int], None]) -> None:
+    """`values` of several at a time, then one by one; labels 1 to 4."""
+    code(f"subs {count}, {count}, #{together}")
+    code("blt 2f")
+    code.label(1, f"{together} values")
+    values(together)
+    code(f"subs {count}, {count}, #{together}")
+    code("bge 1b")
+    code.label(2)
+    code(f"adds {count}, {count}, #{together}")
+    code("beq 4f")
+    code.label(3, "a value")
+    values(1)
+    code(f"subs {count}, {count}, #1")
+    code("bne 3b")
+    code.label(4)
+
+
+def _sums(of_squares: bool) -> str:
+    """To statistics[1], of the values or of the squares of what they differ from statistics[0] by."""
+    code = Routine({})
+
+    def values(count: int) -> None:
+        code(f"vldmia r0!, {span(0, count)}")
+        for value in range(count if of_squares else 0):
+            code(f"vsub.f32 s{value}, s{value}, s14")
+        for value in range(count):
+            code(f"vfma.f32 s15, s{value}, s{value}" if of_squares else f"vadd.f32 s15, s15, s{value}")
+
+    code("movs r3, #0")
+    code("vmov s15, r3")
+    code("vldr s14, [r1]")
+    _loop(code, "r2", 8, values)
+    code("vstr s15, [r1, #4]")
+    code("bx lr")
+    part = "aidge_cortexm_kept(*row - statistics[0])"
+    portable = f"""statistics[1] = 0.0f;
+    for (; count > 0; count--) {{
+        const float value = {part if of_squares else "*row"};
+        statistics[1] += {"value * value" if of_squares else "value"};
+        row++;
+    }}"""
+    return code.function(
+        f"{NAME}_{'squares' if of_squares else 'sum'}",
+        "const float *row, float *statistics, int32_t count",
+        "The sum of the squares of what values differ from the mean by." if of_squares else "The sum of values.",
+        portable,
+    )
+
+
+def _scaled(has_bias: bool) -> str:
+    """(x - statistics[0]) * statistics[1] * scale + bias."""
+    code = Routine({"count": "r3", "scale": "r12", "bias": "r2"})
+
+    def values(count: int) -> None:
+        code(f"vldmia r0!, {span(0, count)}")
+        for operation, number in (("vsub", 12), ("vmul", 13)):
+            for value in range(count):
+                code(f"{operation}.f32 s{value}, s{value}, s{number}")
+        code(f"vldmia {{scale}}!, {span(4, count)}")
+        if has_bias:
+            code(f"vldmia {{bias}}!, {span(8, count)}")
+        for value in range(count):
+            code(
+                f"vfma.f32 s{8 + value}, s{value}, s{4 + value}" if has_bias else f"vmul.f32 s{8 + value}, s{value}, s{4 + value}"
+            )
+        code(f"vstmia r1!, {span(8, count)}")
+
+    code("vldm r2, {{s12-s13}}")
+    code("ldrd {scale}, {bias}, [sp]")
+    _loop(code, "{count}", 4, values)
+    code("bx lr")
+    result = "aidge_cortexm_kept((*row++ - statistics[0]) * statistics[1]) * *scale++"
+    bias = " + *bias++" if has_bias else ""
+    portable = f"for (; count > 0; count--) {{ *output++ = {result}{bias}; }}"
+    return code.function(
+        _SCALED[has_bias],
+        "const float *row, float *output, const float *statistics, int32_t count, const float *scale, const float *bias",
+        "Values less the mean, over the deviation, with scale and bias.",
+        portable if has_bias else f"(void)bias;\n    {portable}",
+    )

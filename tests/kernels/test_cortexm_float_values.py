@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""float32 layers without weights of `cortexm` against their numpy meaning, within 1e-5 of the largest value."""
+
+from __future__ import annotations
+
+import math
+import shutil
+
+import numpy
+import pytest
+from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from random_tensors import Randomness
+
+from aidge_build.operators.binary import Add, Div, Mul, Sub
+from aidge_build.operators.normalize import LayerNormalization
+from aidge_build.operators.smooth import Gelu, Swish
+from aidge_build.operators.softmax import Softmax
+
+PAIRS = [
+    ((2, 3, 9), (2, 3, 9)),
+    ((1, 4, 31), (1,)),
+    ((), (5, 7)),
+    ((2, 6, 8), (6, 1)),
+    ((2, 6, 8), (8,)),
+    ((1, 1, 16), (3, 5, 16)),
+    ((1, 8), (1, 8)),
+    ((1, 70), (1, 70)),
+]
+
+
+def pairs():
+    for seed in range(4 * len(PAIRS)):
+        (first, second), kind = PAIRS[seed // 4], (Add, Div, Mul, Sub)[seed % 4]
+        random = Randomness(seed)
+        values = 3 * random.float32(*first), 3 * random.float32(*second) + 20 * (kind is Div)
+        operator = kind(minimum=0.0 if seed % 3 == 0 else -math.inf)
+        yield case(
+            operator, [random.real(*first), random.real(*second, name="z")], [part.astype(numpy.float32) for part in values]
+        )
+
+
+def rows():
+    for seed, (length, count) in enumerate([(8, 3), (9, 1), (64, 5), (31, 2)]):
+        random = Randomness(seed)
+        scale, bias = (random.real(length, name=name) for name in "sb")
+        values = (3 * random.float32(count, length) + 7).astype(numpy.float32)
+        parameters = [random.float32(length), random.float32(length)][: 1 + (seed > 0)]
+        inputs = [random.real(count, length), scale, bias][: 1 + len(parameters)]
+        yield case(LayerNormalization(1, 1e-5), inputs, [values, *parameters])
+        yield case(Softmax(1), [random.real(count, length)], [values])
+        for operator in (Gelu(), Swish(1.0)):
+            yield case(operator, [random.real(count, length)], [values - 7])
+
+
+def candidates():
+    return accepted([*pairs(), *rows()])
+
+
+def test_all_are_taken():
+    assert {entry.kernel.name for entry in candidates()} == {
+        "binary_float32",
+        "curved_float32",
+        "layer_norm_float32",
+        "softmax_float32",
+    }
+    assert len(candidates()) == len([*pairs(), *rows()])
+
+
+@pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+@pytest.mark.parametrize("flags", [("-Os",), PORTABLE], ids=["assembly", "portable"])
+def test_values_are_within_tolerance_on_the_emulated_core(flags):
+    assert run(candidates(), *flags, board=BOARD) == []

@@ -36,7 +36,8 @@ class _Edge:
 
 @dataclass(frozen=True)
 class _Item:
-    """A node, or alternatives in parentheses, with its edge from what stands before it and its number of repetitions."""
+    """A node, or alternatives in parentheses, with its edge from what stands before it and its number of repetitions. The first
+    items of alternatives have the edge of the whole."""
 
     edge: _Edge
     type: str = ""
@@ -108,18 +109,13 @@ class _Search:
 
     def from_node(self, start: Node) -> Iterator[Found]:
         """All fits whose first path begins at this node, the longest of each alternative first."""
-        if not self._may_begin(start):
+        if not _may_begin(self.paths[0][0], start):
             return
         for last, state in self._path(self.paths[0], 0, None, _State(), start):
             for whole in self._further(1, state):
                 order = tuple(sorted(whole.nodes, key=self.view.position))
                 if last is not None and (not self.closed or self._is_closed(order, last)):
                     yield Found(order, last, dict(whole.anchors))
-
-    def _may_begin(self, start: Node) -> bool:
-        """False where the first node of the pattern is of another type: most nodes of a graph are."""
-        first = self.paths[0][0]
-        return bool(first.alternatives or first.predicate or not first.least) or _has_type(start, first.type)
 
     def _further(self, index: int, state: _State) -> Iterator[_State]:
         if index == len(self.paths):
@@ -149,12 +145,7 @@ class _Search:
     def _once(self, item: _Item, before: Node | None, state: _State, start: Node | None):
         if item.alternatives:
             for alternative in item.alternatives:
-                first, *rest = alternative
-                inner = (
-                    _Item(item.edge, first.type, first.anchor, first.predicate, first.alternatives, first.least, first.most),
-                    *rest,
-                )
-                yield from self._path(inner, 0, before, state, start)
+                yield from self._path(alternative, 0, before, state, start)
             return
         for node in self._candidates(item.edge, before, start):
             fixed = state.anchored(item.anchor)
@@ -186,6 +177,15 @@ class _Search:
                 if self.view.is_output(output) or any(reader.name not in inside for reader in self.view.consumers(output)):
                     return False
         return True
+
+
+def _may_begin(first: _Item, start: Node) -> bool:
+    """False where the first node of the pattern is of another type: most nodes of a graph are."""
+    if first.predicate or not first.least:
+        return True
+    if first.alternatives:
+        return any(_may_begin(alternative[0], start) for alternative in first.alternatives)
+    return _has_type(start, first.type)
 
 
 def _reads(reader: Node, index: int, before: Node) -> bool:
@@ -222,8 +222,8 @@ class _Parser:
     def fault(self, what: str) -> AidgeError:
         return AidgeError(what, where=f"pattern {self.pattern!r}", code="PATTERN", hint="for example Pad->Conv2D->ReLU?")
 
-    def path(self) -> tuple[_Item, ...]:
-        items = [self.item(_Edge())]
+    def path(self, edge: _Edge = _Edge()) -> tuple[_Item, ...]:
+        items = [self.item(edge)]
         while self.tokens and self.tokens[0][0] == "edge":
             text = self.tokens.pop(0)[1]
             number = text.strip("<->")
@@ -232,9 +232,9 @@ class _Parser:
 
     def item(self, edge: _Edge) -> _Item:
         if self.taken("("):
-            alternatives = [self.path()]
+            alternatives = [self.path(edge)]
             while self.taken("|"):
-                alternatives.append(self.path())
+                alternatives.append(self.path(edge))
             self.wanted(")")
             least, most = self.repetitions()
             return _Item(edge, alternatives=tuple(alternatives), least=least, most=most)

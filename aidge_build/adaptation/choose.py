@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from aidge_build.adaptation.assignment import Choice
-from aidge_build.adaptation.fewest_bytes import bytes_copied, fewest_bytes
+from aidge_build.adaptation.fewest_bytes import bytes_copied, fewest_bytes, stored_axes
 from aidge_build.adaptation.formats import MOST_OPTIONS, Option
 from aidge_build.adaptation.match import Match
 from aidge_build.contract.implication import more_specific
@@ -25,7 +25,10 @@ def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[di
     Most graphs need no copy, and a search node by node finds that; else the graph is solved as a whole, within a limit on the
     size of the tables. Beyond it the search's result stands, unproved.
     """
-    found = _searched(view, options)
+    found = _one_by_one(view, options)
+    if not bytes_copied(view, found):
+        return found, True
+    found = _swept(view, options, found)
     if not bytes_copied(view, found):
         return found, True
     best = fewest_bytes(view, options)
@@ -39,11 +42,17 @@ def _is_cut(options: Sequence[Option]) -> bool:
     return len(options) >= MOST_OPTIONS and max(Counter(id(option.kernel) for option in options).values()) >= MOST_OPTIONS
 
 
-def _searched(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option]:
-    """Forward choice, then sweeps over the nodes until no change lowers the bytes moved."""
+def _one_by_one(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option]:
+    """For each node what copies the fewest bytes behind the nodes before it."""
     state: dict[str, Option] = {}
     for node in view.nodes:
         state[node.name] = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
+    return state
+
+
+def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapping[str, Option]) -> dict[str, Option]:
+    """Sweeps over the nodes until no change lowers the bytes moved."""
+    state = dict(first)
     for _ in range(SWEEPS):
         before = dict(state)
         for node in (*reversed(view.nodes), *view.nodes):
@@ -68,13 +77,9 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
         tensor = view.tensor(name)
         wanted = [tensor.storage] if view.is_output(name) else []
         readers = [reader for reader in view.consumers(name) if reader.name in state]
-        wanted = [*dict.fromkeys([*wanted, *(want for one in readers for want in state[one.name].reads(one.inputs, name))])]
-        distinct = [
-            want
-            for position, want in enumerate(wanted)
-            if not any(same_bytes(tensor.dims, want, other) for other in wanted[:position])
-        ]
-        total += sum(tensor.size_bytes for want in distinct if not same_bytes(tensor.dims, want, form))
+        wanted += [want for one in readers for want in state[one.name].reads(one.inputs, name)]
+        copies = {stored_axes(tensor.dims, want) for want in wanted} - {stored_axes(tensor.dims, form)}
+        total += len(copies) * tensor.size_bytes
     return total
 
 

@@ -53,8 +53,9 @@ class Placed:
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
     """Prove both plans legal: as arrangements of buffers, and byte by byte along the steps."""
-    check(placed.peak, placed.arena_buffers if placed.peak is placed.arena else schedule.buffers)
     check(placed.arena, placed.arena_buffers)
+    if placed.peak is not placed.arena:
+        check(placed.peak, schedule.buffers)
     view = assignment.view
     unwritten: dict[str, Piece | Joint] = {
         node.outputs[0]: Piece(node.inputs[0]) for node in view.nodes if assignment.choices[node.name].kernel is None
@@ -64,8 +65,9 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
         unwritten |= _parts_of(nodes[joining.node], joining, view)
     outside = not any(buffer.kind == "io" for buffer in placed.arena_buffers)
     planes = {name: place.plane for name, place in placed.places.items() if place.plane is not None}
-    _replay(schedule, placed.peak, view, unwritten, demands, False, {}, placed.states)
     _replay(schedule, placed.arena, view, unwritten, demands, outside, planes, placed.states)
+    if placed.peak is not placed.arena or outside or planes:
+        _replay(schedule, placed.peak, view, unwritten, demands, False, {}, placed.states)
 
 
 def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece | Joint]:

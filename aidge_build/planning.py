@@ -140,13 +140,15 @@ def _whole_tensors(
     if not options.max_step and options.output != "rows":  # an inference that is left half-way has changed no state
         assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
-    plain = make_schedule(assignment, demands, "plain", io_outside=outside)
-    shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model != "plain" else plain
-    peaks = [
-        (schedule, plan(schedule.buffers, overlaps=schedule.overlaps))
-        for schedule in ((shared, plain) if shared.in_place or shared.overlaps else (plain,))
-    ]
-    schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
+    found: list[tuple[Schedule, MemoryPlan]] = []
+    if options.memory_model != "plain":
+        shared = make_schedule(assignment, demands, "shared", io_outside=outside)
+        if shared.in_place or shared.overlaps:
+            found.append((shared, plan(shared.buffers, overlaps=shared.overlaps)))
+    if not any(peak.peak_bytes <= schedule.order.lower_bound_bytes for schedule, peak in found):  # which nothing is below
+        plain = make_schedule(assignment, demands, "plain", io_outside=outside)
+        found.append((plain, plan(plain.buffers)))
+    schedule, peak = min(found, key=lambda entry: entry[1].peak_bytes)
     joined = (schedule, peak) if options.memory_model == "plain" else _join(assignment, demands, outside, schedule, peak)
     return assignment, Found(schedule, peak), Found(*joined)
 
@@ -180,10 +182,16 @@ def _by_rows(
 ) -> tuple[Schedule, Placed]:
     """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`. Bands
     do not grow beyond what whole tensors need, inputs and outputs of the firmware counted, though the arena may leave room."""
+    known: dict[int, tuple[Found, Placed]] = {}  # by identity: the plan that is chosen is asked for once more
+
+    def placed_on_board(found: Found) -> Placed:
+        if id(found) not in known:
+            known[id(found)] = found, place(found.schedule, found.peak, view, options, board)
+        return known[id(found)][1]
 
     def limit_of(found: Found) -> int | None:
         try:
-            placed = place(found.schedule, found.peak, view, options, board)
+            placed = placed_on_board(found)
         except NoRoom:
             return None
         room_bytes = 0 if placed.split else error.room_bytes - placed.arena.peak_bytes
@@ -196,7 +204,7 @@ def _by_rows(
         error.tried, error.least_bytes = (*error.tried, smallest(least, size)), min(size, error.needed_bytes)
         raise error
     best = short(best)
-    placed = place(best.schedule, best.peak, view, options, board)
+    placed = placed_on_board(best)
     notice = fitted(best.schedule.cascades, error.needed_bytes, placed.arena.peak_bytes, board.name if board else "")
     return best.schedule, replace(placed, notices=(notice,), whole_peak_bytes=whole.peak.peak_bytes)
 

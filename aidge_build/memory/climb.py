@@ -32,7 +32,10 @@ def climb(problem: Problem, start: Arrangement, moves: int, enough_bytes: int = 
     for _ in range(moves):
         if best.peak_bytes <= max(bound_bytes, enough_bytes):
             break
-        found = place(problem, _moved(problem, current, random))
+        order, kept = _moved(problem, current, random)
+        # What the walk began with may have been placed in another way.
+        known = [current.offsets[index] for index in order[:kept]] if current is not start else ()
+        found = place(problem, order, known=known)
         rise = found.peak_bytes - current.peak_bytes
         if rise <= 0 or random.random() < exp(-rise / max(1.0, temperature)):
             current = found
@@ -42,18 +45,21 @@ def climb(problem: Problem, start: Arrangement, moves: int, enough_bytes: int = 
     return best
 
 
-def _moved(problem: Problem, current: Arrangement, random: Random) -> list[int]:
-    """The order with a topmost buffer moved before one below it, or one of those two exchanged with any other."""
+def _moved(problem: Problem, current: Arrangement, random: Random) -> tuple[list[int], int]:
+    """The order with a topmost buffer moved before one below it, or one of those two exchanged with any other; and how many of
+    its first buffers stay where they are."""
     offsets = current.offsets
     topmost = random.choice([i for i, offset in enumerate(offsets) if offset + problem.sizes[i] == current.peak_bytes])
     below = [other for other in problem.conflicts[topmost] if offsets[other] < offsets[topmost]]
     blocker = random.choice([*below, topmost])
     order = list(current.order)
     if random.random() < 0.5:
-        order.remove(topmost)
+        here = order.index(topmost)
+        del order[here]
         limit = order.index(blocker) + 1 if blocker != topmost else 1
-        order.insert(random.randrange(limit), topmost)
-    else:
-        here, there = order.index(blocker), random.randrange(len(order))
-        order[here], order[there] = order[there], order[here]
-    return order
+        there = random.randrange(limit)
+        order.insert(there, topmost)
+        return order, min(there, here)
+    here, there = order.index(blocker), random.randrange(len(order))
+    order[here], order[there] = order[there], order[here]
+    return order, min(here, there)

@@ -26,14 +26,17 @@ class Arrangement:
         return Arrangement(max(map(int.__add__, offsets, problem.sizes), default=0), tuple(offsets), tuple(order))
 
 
-def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> Arrangement:
-    """Place in `order`, each buffer into the lowest gap that takes it, or with `tightest` into the smallest one."""
+def place(problem: Problem, order: Sequence[int], *, tightest: bool = False, known: Sequence[int] = ()) -> Arrangement:
+    """Place in `order`, each buffer into the lowest gap that takes it, or with `tightest` into the smallest one. `known` are the
+    offsets of the first buffers in the order, which an order that began alike has led to."""
     if problem.is_wide and not problem.distances:
         return _placed_wide(problem, order, tightest=tightest)
     offsets = [-1] * len(problem)
     ends = [0] * len(problem)
     sizes, alignments, conflicts, forbidden = problem.sizes, problem.alignments, problem.conflicts, problem.forbidden
-    for index in order:
+    for index, offset in zip(order, known):
+        offsets[index], ends[index] = offset, offset + sizes[index]
+    for index in order[len(known) :]:
         size, mask = sizes[index], alignments[index] - 1
         if forbidden:
             taken = [(at - below, at + above) for other, below, above in forbidden[index] if (at := offsets[other]) >= 0]

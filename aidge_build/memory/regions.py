@@ -199,6 +199,8 @@ class _Question:
             plans = []
             for room in self.rooms:
                 packed = self._packed(assigned[room.region], room)
+                if packed is None and len(self.rooms) == 1:
+                    return None  # there is no elsewhere
                 if packed is None:
                     refused.add((self._one_too_many(assigned[room.region], room).name, room.region))
                     break

@@ -121,27 +121,32 @@ class _Settling:
             entries.append(entry)
             self.trail.append((entries, None, 0))
         heads, tails, masks = self.heads, self.tails, self.masks
+        left = self.visits_left  # no calls and no attributes: most visits raise nothing
         waiting = [lower]
         while waiting:
             index = waiting.pop()
             head, entries = heads[index], self.above[index]
             for other, bytes_between in entries:
-                self.visits_left -= 1  # no calls: most of them raise nothing
+                left -= 1
                 mask = masks[other]
                 value = (head + bytes_between + mask) & ~mask
                 if value > heads[other]:
+                    self.visits_left = left
                     self._raise(heads, other, value)
                     waiting.append(other)
+            self.visits_left = left
             self._visit(0)
         waiting = [upper]
         while waiting:
             index = waiting.pop()
             tail, entries = tails[index], self.below[index]
             for other, bytes_between in entries:
-                self.visits_left -= 1
+                left -= 1
                 if bytes_between + tail > tails[other]:
+                    self.visits_left = left
                     self._raise(tails, other, bytes_between + tail)
                     waiting.append(other)
+            self.visits_left = left
             self._visit(0)
 
     def _raise(self, values: list[int], index: int, value: int) -> None:

@@ -62,7 +62,7 @@ class Compilation:
 
     def __init__(self, request: CompileRequest):
         whole, notices = _simplified(request)
-        self._macs = sum(NodeView.of(whole, node).multiply_accumulates for node in whole.nodes)
+        self._macs = _macs(whole)
         try:
             view = _reduced(whole, request.options)
             notices += price_of_update(whole) if request.options.replaces_weights else ()
@@ -199,13 +199,18 @@ def _reduced(view: GraphView, options: Options) -> GraphView:
 def price_of_update(whole: GraphView) -> tuple[str, ...]:
     """What it costs that all channels are computed, whether the weights of today make them constant or not."""
     reduced = checked(remove_constant_channels, whole)
-    before, after = (sum(NodeView.of(view, node).multiply_accumulates for node in view.nodes) for view in (reduced, whole))
+    before, after = _macs(reduced), _macs(whole)
     if before == after:
         return ()
     return (
         f"update='weights' computes channels that are constant with these weights: {after:,} multiply-accumulates instead of "
         f"{before:,}",
     )
+
+
+def _macs(view: GraphView) -> int:
+    """The multiply-accumulates of an inference."""
+    return sum(node.operator.multiply_accumulates(view.input_tensors(node), view.output_tensors(node)) for node in view.nodes)
 
 
 def model_sha256(request: CompileRequest) -> str:
@@ -223,12 +228,12 @@ def demands_of(assignment: Assignment, node: Node) -> Demands:
     return assignment.choices[node.name].kernel.demands(assignment.node_view(node))
 
 
-def kernel_call(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> Call:
+def kernel_call(kernel: Kernel, seen: NodeView, places: Mapping[str, Place]) -> Call:
     """The kernel's call at its node; it is told where its outputs lie when all of them lie in the arena, and where each input
     does."""
     inside = [_plane(tensor, places) for tensor in seen.outputs]
     given = tuple(None if tensor is None else _plane(tensor, places) for tensor in seen.inputs)
-    view = replace(seen, symbol=symbol, in_mem_info=given)
+    view = replace(seen, in_mem_info=given)
     return kernel.call(view, [plane for plane in inside if plane is not None] if None not in inside else None)
 
 
@@ -277,13 +282,13 @@ def make_program(
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
-        seen = replace(assignment.node_view(node), symbols=named)
+        seen = replace(assignment.node_view(node), symbol=symbol, symbols=named)
         cascade = next((each for each in schedule.cascades if node.name in each.nodes), None)
         kernel, bands = choice.kernel, None
         if cascade is None:
-            call = kernel_call(choice.kernel, seen, symbol, placed.places)
+            call = kernel_call(choice.kernel, seen, placed.places)
         else:
-            found = calls_of(kernels, node, cascade, replace(seen, symbol=symbol))
+            found = calls_of(kernels, node, cascade, seen)
             kernel, call = found.kernel, found.calls[found.largest]
             bands = BandCalls(found.calls, found.number_of, found.rows_read)
         _require_language(kernel, call, language, node)

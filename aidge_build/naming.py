@@ -183,6 +183,8 @@ def comment_text(text: str, limit: int = 60) -> str:
 
     A longer text is cut in the middle, where the marks are three points.
     """
+    if len(text) <= limit and _HARMLESS.issuperset(text):
+        return text
     ends = text if len(text) <= 2 * limit else text[:limit] + "\0" + text[-limit:]  # what is between has no room in any case
     return shortened_text(["".join(map(_harmless, piece)) for piece in pieces_of(ends)], limit)
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.format import Format
+from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 
 
@@ -71,12 +72,13 @@ class Assignment:
         return {}
 
     def _as_seen(self, node: Node) -> NodeView:
-        seen, choice = NodeView.of(self.view, node), self.choices[node.name]
+        choice, written = self.choices[node.name], self.view.output_tensors(node)
         formats = dict(choice.inputs)
         inputs = tuple(
-            tensor.with_(format=formats[index]) if index in formats else tensor for index, tensor in enumerate(seen.inputs)
+            _stored(tensor, formats[index]) if tensor is not None and index in formats else tensor
+            for index, tensor in enumerate(self.view.input_tensors(node))
         )
-        outputs = tuple(tensor.with_(format=form) for tensor, form in zip(seen.outputs, choice.outputs)) or seen.outputs
+        outputs = tuple(_stored(tensor, form) for tensor, form in zip(written, choice.outputs)) or written
         return NodeView(
             node, inputs, outputs, self.view, objective=self.objective, features=self.features, any_weights=self.any_weights
         )
@@ -87,3 +89,7 @@ class Assignment:
             for node in self.view.nodes
             for choice in [self.choices[node.name]]
         )
+
+
+def _stored(tensor: Tensor, form: Format) -> Tensor:
+    return tensor if tensor.format == form else tensor.with_(format=form)

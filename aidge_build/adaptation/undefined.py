@@ -18,7 +18,7 @@ def undefined_notices(assignment: Assignment) -> tuple[str, ...]:
     """One line for each int8 function without a result for some stored values: these give 0.0, as NaN does in QuantizeLinear."""
     notices = []
     for node in assignment.view.nodes:
-        count = _undefined(NodeView.of(assignment.view, node))
+        count = _undefined(assignment.node_view(node))
         if count:
             notices.append(
                 f"{node.where()}: {count} of the {len(LEVELS)} values that its int8 input can hold have no result (NaN) and "

@@ -80,7 +80,8 @@ class Kernel:
 
     def call(self, view: NodeView, mem_info: Sequence[MemInfo] | None) -> Call:
         """The call for this node, whose outputs lie at `mem_info`; AidgeError when it cannot be computed exactly."""
-        view = replace(view, in_mem_info=view.in_mem_info or (None,) * len(view.inputs))
+        if not view.in_mem_info:
+            view = replace(view, in_mem_info=(None,) * len(view.inputs))
         with self.running("the constructor", view.node):
             node = self.node_class(view, mem_info)
         with self.running("call", view.node):

@@ -60,7 +60,7 @@ class DType(enum.Enum):
         """The C type that holds one element."""
         return C_TYPES[self]
 
-    @property
+    @cached_property
     def range(self) -> tuple[int, int]:
         """Smallest and largest value of an integer type."""
         limits = numpy.iinfo(self.numpy)

@@ -15,14 +15,20 @@ class Rewrite:
     def __init__(self, view: GraphView):
         self.view = view
         self._renamed: dict[str, str] = {}
-        self.tensors: dict[str, Tensor] = dict(view.tensors)
         self.outputs: tuple[str, ...] = view.outputs
         self.states: tuple[State, ...] = view.states
         self.changed = False
 
+    # Made when they are asked for: most recipes find nothing to do.
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors, by name."""
+        return dict(self.view.tensors)
+
     @cached_property
     def _nodes(self) -> dict[int, list[Node]]:
-        """What stands in the place of each node. Made when it is asked for: most recipes find nothing to do."""
+        """What stands in the place of each node."""
         return {index: [node] for index, node in enumerate(self.view.nodes)}
 
     @cached_property

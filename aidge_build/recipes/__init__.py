@@ -76,6 +76,7 @@ def simplify(view: GraphView, rounding: str = "onnx") -> GraphView:
     """The graph after all recipes; each of them is checked (`check.checked`), and sees tensors of this numerical contract."""
     view = under_contract(view, rounding)
     for recipe in RECIPES:
-        view = under_contract(checked(recipe, view), rounding)
+        rewritten = checked(recipe, view)
+        view = view if rewritten is view else under_contract(rewritten, rounding)
         show(2, f"after {recipe.name}", view)
     return view

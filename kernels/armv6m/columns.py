@@ -13,8 +13,8 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.byte_weights import linear_of, offsets_of
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .dense import SHIFT_BYTES, texts, words_in_turn
-from .packing import Stream, pack
+from .dense import PIXELS, SHIFT_BYTES, texts, words_in_turn
+from .packing import Form, Stream, pack
 
 TAP_BYTES = 16  # of the column of 6 pixels
 
@@ -54,7 +54,44 @@ def dense_call(node: LinearNode, rows: numpy.ndarray, image: Struct, has_pads: b
         note=stream.note,
         texts=functions,
         facts=stream.facts(),
+        work=_turns(image.fields, stream),
     )
+
+
+def _turns(shape: Mapping[str, int], stream: Stream) -> dict[str, int]:
+    """How often the loops turn: of blocks of 6 pixels, of runs and taps of the columns of three, of those across an edge; of
+    channels, their turns, words of taps, chunks, corrections; of outputs in float."""
+    across = _across_an_edge(shape)
+    blocks, (_, count) = len(across) // 2, runs(shape)
+    of_window = shape["kernel_height"] * count
+    channels = blocks * stream.channels
+    return {
+        "blocks": blocks * shape["groups"],
+        "runs": len(across) * of_window * shape["groups"],
+        "packed_taps": len(across) * shape["groups"] * stream.taps,
+        "across": int(across.sum()) * shape["groups"],
+        "across_runs": int(across.sum()) * of_window * shape["groups"],
+        "channels": channels,
+        "turns": channels * stream.taps // (4 * stream.turn_words),
+        "words": channels * stream.taps // 4,
+        "chunks": channels * -(-stream.taps // stream.chunk_taps) if stream.form is not Form.single else 0,
+        "chunked": channels if stream.form is Form.chunked else 0,
+        "in_float": channels if stream.form is Form.sums else 0,
+        "offsets": channels if stream.has_offsets else 0,
+        "corrected": channels if stream.has_corrections else 0,
+        "corrections": blocks * stream.corrections,
+    }
+
+
+def _across_an_edge(shape: Mapping[str, int]) -> numpy.ndarray:
+    """Of three pixels each, the last of them taken again up to whole blocks: whether a window lies across an edge."""
+    inside = []
+    for axis, pad in (("height", "pad_top"), ("width", "pad_left")):
+        first = numpy.arange(shape[f"out_{axis}"]) * shape[f"stride_{axis}"] - shape[pad]
+        extent = (shape[f"kernel_{axis}"] - 1) * shape[f"dilation_{axis}"] + 1
+        inside.append((first >= 0) & (first + extent <= shape[f"in_{axis}"]))
+    across = numpy.tile(~(inside[0][:, None] & inside[1]).ravel(), shape["batches"])
+    return numpy.pad(across, (0, -len(across) % PIXELS), "edge").reshape(-1, PIXELS // 2).any(axis=1)
 
 
 def dense_struct(shape: Mapping[str, int], stream: Stream, has_pads: bool) -> Struct:

@@ -45,6 +45,7 @@ class Stream:
     taps: int
     chunk_taps: int
     channels: int
+    corrections: int
 
     @property
     def variant(self) -> str:
@@ -117,7 +118,16 @@ def _stream(
         if has_corrections:
             words += [number for each in form.corrections[channel] for number in (each.value, each.shift, each.delta)]
     return Stream(
-        as_words(words), tuple(starts), kind, has_offsets, has_corrections, turn_words, rows.shape[1], chunk_taps, len(rows)
+        as_words(words),
+        tuple(starts),
+        kind,
+        has_offsets,
+        has_corrections,
+        turn_words,
+        rows.shape[1],
+        chunk_taps,
+        len(rows),
+        int(counts.sum()),
     )
 
 

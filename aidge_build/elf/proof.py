@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from aidge_build.elf.agreed import NOTHING_AGREED, Agreed
@@ -65,7 +65,8 @@ def check_image(
         ]
     by_model = {claim.model: claim for claim in claims}
     for plan in plans:
-        findings += _check_plan(plan, by_model.get(plan.model))
+        claim = by_model.get(plan.model)
+        findings += list(_check_plan(plan, claim)) or _check_claim(plan, claim)
     if not claims:
         findings.append(Finding("NOTE", NOTE, "no aidge note: planner comparison skipped, region check only"))
     return tuple(findings)
@@ -164,3 +165,18 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
             )
     if claim.from_note and plan.layers is not None and claim.layers != plan.layers:
         yield Finding("MEM04", ERROR, f"the layers of model {plan.model} in the program are not those of {plan.file}: stale link")
+
+
+def _check_claim(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
+    """The claim in the program is that of the plan, in all that is proved of it: else the program would speak for itself."""
+    if claim is None or not claim.from_note or plan.claim is None:
+        return
+    planned = replace(plan.claim, from_note=True, from_plan="", is_contradicted=claim.is_contradicted)
+    names = [field.name for field in fields(Claim) if getattr(claim, field.name) != getattr(planned, field.name)]
+    if names:
+        what = ", ".join(name.replace("_", " ") for name in names)
+        yield Finding(
+            "MEM04",
+            ERROR,
+            f"what model {plan.model} claims in the program is not what {plan.file} says of it: {what}",
+        )

@@ -39,7 +39,8 @@ def clamped(draft: Draft, limits: Range) -> str:
 
 def is_blocked(node: ModelNode, narrow: Collection[str]) -> bool:
     """Whether the node dequantizes elements of less than a byte block by block."""
-    return node.op_type == "DequantizeLinear" and node.inputs[0] in narrow and bool(node.attributes.get("block_size", 0))
+    whole = node.op_type == "DequantizeLinear" and len(node.inputs) > 1 and len(node.outputs) == 1
+    return whole and node.inputs[0] in narrow and bool(node.attributes.get("block_size", 0))
 
 
 def packed_product(node: ModelNode, writer: ModelNode, draft: Draft, limits: Range) -> ModelNode | None:

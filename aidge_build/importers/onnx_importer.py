@@ -262,7 +262,8 @@ class _Import:
         """The node; one that quantizes to 2 or 4 bits reads what is clamped to them, a product leaves its weights packed."""
         if is_blocked(node, self._narrow):
             self._blocked[node.outputs[0]] = node
-        writer = self._blocked.get(node.inputs[1]) if node.full_type in ("MatMul", "Gemm") else None
+        is_product = node.full_type in ("MatMul", "Gemm") and len(node.inputs) > 1
+        writer = self._blocked.get(node.inputs[1]) if is_product else None
         if writer is not None and f"{MICROSOFT}::MatMulNBits" in self._operators:
             draft = Draft(self, self._whole, OnnxNode(writer, 21, self.tensors), origin)
             return packed_product(node, writer, draft, self._narrow[writer.inputs[0]]) or node

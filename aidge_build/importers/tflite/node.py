@@ -190,6 +190,7 @@ class TfliteNode:
         value = self.input(index)
         if value.rank == rank or rank < 4:
             return self.read(index)
+        require(value.rank < rank, f"its input '{value.name}' has {value.rank} axes, its result {rank}")
         dims, wanted = (1,) * (rank - value.rank) + value.dims, self.order(rank)
         if value.is_constant:
             require(value.quantization is None or value.quantization.per_tensor, f"'{value.name}' has several scales")
@@ -277,6 +278,7 @@ class TfliteNode:
         value = self.input(index)
         if value.rank == rank or rank < 4:
             return self.read_real(index)
+        require(value.rank < rank, f"its input '{value.name}' has {value.rank} axes, its result {rank}")
         dims, wanted = (1,) * (rank - value.rank) + value.dims, self.order(rank)
         real = self.step(Reshape(dims), [self.read_real(index, file_order(value.rank))])
         return self.in_order(real, file_order(rank), wanted)

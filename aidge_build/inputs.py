@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -327,15 +328,19 @@ def _load_library(name: str, folders: Mapping[str, Path], checkouts: Mapping[str
         sources = {f"checkout/{path.relative_to(place).as_posix()}": path for path in outside}
         read = {inside: read_regular(path, LARGEST_KERNEL_FILE_BYTES) for inside, path in sources.items()}
         library = load_library({**files, **read}, str(folder))
-    own = sorted({str(place) for path in files for place in (folder / path, (folder / path).parent)})
+    places = [str(folder / path) for path in files]
+    own = sorted({*places, *(os.path.dirname(place) or "." for place in places)})
     return library, [*map(str, outside), *own]
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
     """Every source file below a library's folder, by its relative path."""
-    files = {}
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in relative.parts):
-            files[relative.as_posix()] = read_regular(path, LARGEST_KERNEL_FILE_BYTES)
-    return files
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = filter(_is_source, folders)
+        found += [Path(place, name) for name in filter(_is_source, names) if os.path.isfile(f"{place}/{name}")]
+    return {path.relative_to(folder).as_posix(): read_regular(path, LARGEST_KERNEL_FILE_BYTES) for path in sorted(found)}
+
+
+def _is_source(name: str) -> bool:
+    return not name.startswith((".", "__pycache__"))

@@ -6,20 +6,19 @@ from __future__ import annotations
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
 from aidge_build.compile import build_program
-from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.operators import builtin_operators
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
+from tests.loaded import built_in
 
 
 def request_of(model: bytes, file_name: str, board: Board) -> CompileRequest:
     """The model for a board, with the board's own libraries."""
-    libraries, _ = load_libraries(list(board.libs), find_libraries([]))
     return CompileRequest(
         "net",
         model,
         file_name,
-        libraries,
+        built_in(*board.libs),
         builtin_operators(),
         Target(board.features),
         board.name,

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         Path(arguments.out),
         depfile=arguments.depfile and Path(arguments.depfile),
         stamp=arguments.stamp and Path(arguments.stamp),
-        dependencies=[*request.dependencies, *own_files()],
+        dependencies=[*request.dependencies, *own_files()] if arguments.depfile else (),
     )
     if arguments.stamp:
         _refuse_a_replaced_model(request, Path(arguments.stamp))

@@ -24,7 +24,6 @@ from aidge_build.cores import WIDE_POINTERS
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.onnx_format.node_cases import NodeCase, node_cases
 from aidge_build.operators import builtin_operators
 from aidge_build.program import Options
@@ -32,6 +31,7 @@ from aidge_build.quantization import Scheme, quantize
 from aidge_build.reference import cpu
 from aidge_build.request import CompileRequest
 from tests.cascade_nets import RowNetwork
+from tests.loaded import built_in
 from tests.random_models import RandomNetwork
 from tools.fuzz import mutations
 from tools.fuzz.model_mutations import damaged_model
@@ -170,9 +170,8 @@ def _prepared(model: Model, symbol: str) -> Judged | tuple[Prepared, bool]:
 def _request(model: Model, symbol: str, libraries: Sequence[str], features: frozenset[str]) -> CompileRequest:
     memory, optimize = model.choice.choice(("default", "default", "cascade")), model.choice.choice(("speed", "size"))
     options = Options(memory_model=memory, optimize=optimize)
-    loaded, _ = load_libraries(libraries, find_libraries([]))
     target = Target(features | ({WIDE_POINTERS} if HOST.core.pointer_bytes > 4 else set()))
-    return CompileRequest(symbol, model.file, symbol, loaded, builtin_operators(), target, "any", options=options)
+    return CompileRequest(symbol, model.file, symbol, built_in(*libraries), builtin_operators(), target, "any", options=options)
 
 
 def _values(view: GraphView, name: str, choice: Random) -> numpy.ndarray:

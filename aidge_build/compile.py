@@ -10,6 +10,7 @@ from functools import cache, partial
 
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.by_cost import with_quicker
 from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.adaptation.giving_way import with_room
 from aidge_build.adaptation.slow_layers import slow_layers, wide_layers
@@ -34,7 +35,6 @@ from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, placed_anew
 from aidge_build.planning import Planning, bytes_of_whole, memory_curve
-from aidge_build.prediction.quickest import quickest
 from aidge_build.program import BandCalls, CopiedTo, Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
@@ -119,19 +119,23 @@ def _with_copies(
 def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tuple[str, ...]]:
     """A kernel for every node of the simplified graph, and what is said of those that gave way to smaller ones. Plans of layers
     row by row, or of an inference in steps, choose by themselves what they need. Cores with an FPU are no small ones: a few
-    bytes are not worth layers that take ten times as long, and there is --ram-budget. With --select cost and without a table
-    predictions choose."""
-    assignment, options = adapt_to_backend(view, request.libraries, request.target), request.options
-    if options.select == "cost" and request.target.cost_table is None:
-        return quickest(view, request.libraries, request.target, assignment)
-    by_rows = options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output)
-    if request.target.objective != "size" or "fpu" in request.target.features or by_rows or options.max_step:
-        return assignment, ()
+    bytes are not worth layers that take ten times as long, and there is --ram-budget. A table that compares kernels takes them
+    where no plan grows."""
+    target, options = request.target, request.options
+    quicker: tuple[str, ...] = ()
 
     def bytes_of(trial: Assignment) -> tuple[int, int]:
         return bytes_of_whole(trial, cache(partial(demands_of, trial)), options, request.board)
 
-    return with_room(view, request.libraries, request.target, assignment, bytes_of)
+    if options.select == "cost" and target.cost_table is not None and target.cost_table.quicker is not None:
+        preferred = adapt_to_backend(view, request.libraries, replace(target, cost_table=None))
+        assignment, target, quicker = with_quicker(view, request.libraries, target, preferred, bytes_of)
+    else:
+        assignment = adapt_to_backend(view, request.libraries, target)
+    if target.objective != "size" or "fpu" in target.features or options.by_rows:
+        return assignment, quicker
+    assignment, given_way = with_room(view, request.libraries, target, assignment, bytes_of)
+    return assignment, (*quicker, *given_way)
 
 
 def curve_of(request: CompileRequest) -> tuple[Found, ...]:

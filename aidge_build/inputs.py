@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.adaptation.adapt import NoKernel
-from aidge_build.adaptation.cost import CostTable, read_cost_table
+from aidge_build.adaptation.cost import CostTable
 from aidge_build.adaptation.match import Target, match
+from aidge_build.adaptation.shipped import shipped_path, table_at
 from aidge_build.boards import Board, load_board
 from aidge_build.constant_copies import require_alone
 from aidge_build.constant_regions import rooms_of
@@ -70,8 +71,18 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         unfit = [name for name in possible if name not in wanted]
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
     left_out, also_read = load_libraries(unfit, library_folders)
-    table = _cost_table(arguments)
     rounding = CONTRACT_NAMES.get(arguments.rounding, arguments.rounding)
+    options = replace(
+        Options(**{name: getattr(arguments, name) for name in CHOICES}),
+        rounding=rounding,
+        weights_version=weights_version(arguments),
+        ram_budget=budget(arguments.ram_budget, arguments.memory_model),
+        max_step=max_step(arguments),
+        dma_line=dma_line(arguments, board, core),
+        constants_in=rooms_of(arguments.constants_in, board, arguments),
+        record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
+    )
+    table, table_files = _cost_table(arguments, features, options)
     dependencies = [
         str(path),
         *(str(path.parent / location) for location in sorted(external)),
@@ -79,7 +90,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         *also_read,
         *looked_at,
         *(board.files if board else core.files if core else ()),
-        *([arguments.cost_table] if table else ()),
+        *table_files,
     ]
     require_alone(arguments, board)
     request = CompileRequest(
@@ -104,20 +115,10 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         bind=bindings(arguments.bind),
         signature=arguments.signature or "",
         state=states(arguments.state),
-        options=replace(
-            Options(**{name: getattr(arguments, name) for name in CHOICES}),
-            rounding=rounding,
-            cost_table=str(table or ""),
-            weights_version=weights_version(arguments),
-            ram_budget=budget(arguments.ram_budget, arguments.memory_model),
-            max_step=max_step(arguments),
-            dma_line=dma_line(arguments, board, core),
-            constants_in=rooms_of(arguments.constants_in, board, arguments),
-            record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
-        ),
+        options=replace(options, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(words_of(arguments, MODEL.options)),
-        notices=_of_core(core),
+        notices=(*_of_core(core), *_of_rows(table, options)),
     )
     return _quantized(request, arguments)
 
@@ -125,6 +126,12 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
 def _of_core(core: Core | None) -> tuple[str, ...]:
     """What is said of a core that nothing is known about: build systems choose it where flags name no core."""
     return (f"--cpu {core.name}: portable C, for no kernel is made for this core",) if core and core.is_portable else ()
+
+
+def _of_rows(table: CostTable | None, options: Options) -> tuple[str, ...]:
+    """What is said where a table of whole layers is asked for, and is not used."""
+    unused = options.select == "cost" and table is None
+    return ("--select cost: layers by rows or in steps keep the kernels that libraries prefer",) if unused else ()
 
 
 def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:
@@ -205,12 +212,19 @@ def operators_of(libraries: Iterable[Library]) -> dict[str, type[Operator]]:
     return {**builtin_operators(), **own}
 
 
-def _cost_table(arguments: argparse.Namespace) -> CostTable | None:
-    if arguments.cost_table is None:
-        return None
-    if arguments.select != "cost":
-        raise AidgeError("--cost-table is for --select cost", where="--cost-table", code="USAGE", hint="add --select cost")
-    return read_cost_table(read_regular(Path(arguments.cost_table), LARGEST_KERNEL_FILE_BYTES), arguments.cost_table)
+def _cost_table(
+    arguments: argparse.Namespace, features: frozenset[str], options: Options
+) -> tuple[CostTable | None, tuple[str, ...]]:
+    """The table that was named, or the one that comes with the tool, and its file. None where layers are computed by rows and the
+    table compares kernels on whole ones."""
+    if options.select != "cost":
+        if arguments.cost_table is not None:
+            raise AidgeError("--cost-table is for --select cost", where="--cost-table", code="USAGE", hint="add --select cost")
+        return None, ()
+    hint = "aidge-build tune MODEL --board B --out costs.toml measures one: --cost-table costs.toml"
+    path = Path(arguments.cost_table) if arguments.cost_table else shipped_path(features, "--select cost", hint)
+    table = table_at(path, features, arguments.optimize)
+    return (None if table.quicker is not None and options.by_rows else table), (str(path),)
 
 
 def _features(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:

@@ -58,6 +58,11 @@ class Options:
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
     @property
+    def by_rows(self) -> bool:
+        """Whether they ask for layers that are computed row by row, or an inference in steps."""
+        return bool(self.memory_model == "cascade" or self.ram_budget or "rows" in (self.input, self.output) or self.max_step)
+
+    @property
     def replaces_weights(self) -> bool:
         """Whether the constants are one block that the firmware names."""
         return self.update == "weights"

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 from aidge_build.errors import AidgeError
-from aidge_build.sweep.tasks import Task
+from aidge_build.sweep.tasks import Alone, Task
 
 
 def doubled(number: int) -> bytes:
@@ -66,3 +66,19 @@ def killed_at(request: tuple[str, str, Task]) -> bytes:
     if _mark(folder, task.key) == 0 and task.key == key:
         os.kill(os.getpid(), signal.SIGKILL)
     return task.work(task.request)
+
+
+class Stopping:
+    """A crew of this process that is stopped after some answers."""
+
+    def __init__(self, after: int, stop):
+        self._after, self._stop = after, stop
+
+    def answers(self, tasks):
+        for number, answer in enumerate(Alone().answers(tasks)):
+            if number == self._after:
+                self._stop()
+            yield answer
+
+    def close(self):
+        pass

@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.cost import CostEntry, CostTable, read_cost_table, shape_class
+from aidge_build.adaptation.cost import CostEntry, CostTable
+from aidge_build.adaptation.layer_classes import shape_class
+from aidge_build.adaptation.shipped import shipped_path, table_at
 from aidge_build.compile import build_program, import_model
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.emit import emit
-from aidge_build.errors import AidgeError
-from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.request import CompileRequest
 
-SHIPPED = Path(__file__).resolve().parent / "costs"  # <core>.toml, written by `bench --costs`
 OBJECTIVES = ("instructions", "bytes")
 FURTHEST = 4.5  # doublings: what was measured further away says less than the mean of all shapes
 
@@ -33,19 +32,10 @@ class Cost:
 
 
 def cost_table_for(request: CompileRequest, path: Path | None) -> CostTable:
-    """The table in the file, or the shipped one of the core; AidgeError where there is none."""
-    cpu = request.cpu.partition("+")[0]
-    found = path or SHIPPED / f"{cpu}.toml"
-    if path is None and (not found.is_file() or "fpu" not in request.target.features):
-        raise AidgeError(
-            f"no table of costs is shipped for {request.cpu or 'any core'}"
-            + ("" if "fpu" in request.target.features else " without FPU"),
-            where="--costs",
-            tried=sorted(f"{one.stem} with FPU" for one in SHIPPED.glob("*.toml")),
-            hint="write one: aidge-build bench DIR --boards B --costs F.toml; or name --objective bytes",
-            code="COST",
-        )
-    return read_cost_table(read_regular(found, LARGEST_TEXT_BYTES), str(found))
+    """The table in the file, or the one that comes with the tool; AidgeError where there is none for such a core."""
+    features = request.target.features
+    hint = "write one: aidge-build tune MODEL --board B --out F.toml; or name --objective bytes"
+    return table_at(path or shipped_path(features, "--costs", hint), features)
 
 
 def cost_in_instructions(request: CompileRequest, table: CostTable) -> Cost:

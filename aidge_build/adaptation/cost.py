@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Cost tables: what a kernel costs on a target, measured by whoever names the table in the call."""
+"""Cost tables: what kernels cost on a core, and which of them was never slower than another."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aidge_build.adaptation.layer_classes import shape_class, shapes_of, types_of
+from aidge_build.adaptation.quicker import Quicker, quicker_of
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError
@@ -13,24 +16,10 @@ from aidge_build.reading import require_shape, toml_of
 
 SCHEMA = 1
 CYCLES = "cycles"  # the unit to which wait states can be added
-_TABLE_KEYS = {"schema", "name", "version", "unit", "cost"}
+_TABLE_KEYS = {"schema", "name", "version", "unit", "features", "optimize", "cost", "quicker"}
+_SHAPE = {"features?": [str], "optimize?": str, "cost?": [{}], "quicker?": [{}]}
 _NUMBERS = ("per_mac", "per_element", "lines_per_mac", "lines_per_element")
 _ENTRY_KEYS = {"library", "kernel", "op", "shape", "fixed", *_NUMBERS}
-
-
-def shape_class(view: NodeView) -> str:
-    """The class of shapes of a node: powers of two at most its products per output ("terms") and its outputs.
-
-    Layers of a class cost about the same per multiply-accumulate with the same kernel.
-    """
-    elements = sum(tensor.elements for tensor in view.outputs)
-    terms = view.multiply_accumulates // max(1, elements)
-    return f"terms {_power(terms)}, outputs {_power(elements)}" if terms else f"outputs {_power(elements)}"
-
-
-def _power(number: int) -> int:
-    """The largest power of two that is not above the number; 0 for 0."""
-    return 1 << (number.bit_length() - 1) if number else 0
 
 
 @dataclass(frozen=True)
@@ -54,13 +43,20 @@ class CostEntry:
 
 @dataclass(frozen=True)
 class CostTable:
-    """A table with a name and a version of its own; `digest` tells two tables of the same version apart."""
+    """A table with a name and a version of its own; `digest` tells two tables of the same version apart.
+
+    `quicker` are comparisons of kernels, None where the table has costs alone; `features` those of the core and `optimize` the
+    objective that were measured, None where the table does not say.
+    """
 
     name: str
     version: str
     unit: str
     entries: tuple[CostEntry, ...]
     digest: str
+    quicker: tuple[Quicker, ...] | None = None
+    features: frozenset[str] | None = None
+    optimize: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name} version {self.version} ({self.digest[:12]})"
@@ -83,9 +79,24 @@ class CostTable:
             + (entry.per_element + waits * entry.lines_per_element) * sum(tensor.elements for tensor in view.outputs)
         )
 
+    def quickest(self, view: NodeView, accepted: Sequence[Kernel]) -> tuple[Kernel, Quicker] | None:
+        """The kernel that is quicker than the first of those that accept the node, by the most, and by which comparison; None
+        where no kernel is known to be. A comparison of a narrower class of shapes goes before that of a wider one."""
+        classes, types = shapes_of(view), types_of(view)
+        found = [
+            (max(known, key=lambda one: classes.index(one.shape)), kernel)
+            for kernel in accepted[1:]
+            for known in [[one for one in self.quicker or () if one.compares(kernel, accepted[0], types, classes)]]
+            if known
+        ]
+        if not found:
+            return None
+        best, kernel = min(found, key=lambda pair: pair[0].ratio)
+        return kernel, best
+
 
 def read_cost_table(data: bytes, where: str) -> CostTable:
-    """The table in a TOML file: schema = 1, name, version, unit, and [[cost]] entries."""
+    """The table in a TOML file: schema = 1, name, version, unit, and [[cost]] and [[quicker]] entries."""
     table = toml_of(data, where, "COST")
     missing = [key for key in ("schema", "name", "version", "unit") if key not in table]
     if missing or table["schema"] != SCHEMA:
@@ -93,14 +104,23 @@ def read_cost_table(data: bytes, where: str) -> CostTable:
         raise AidgeError(
             what, where=where, code="COST", hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...'
         )
-    require_shape(table, {"cost?": [{}]}, where, "COST", "each cost is a table [[cost]]")
+    require_shape(table, _SHAPE, where, "COST", "each cost is a table [[cost]]")
     entries = tuple(_entry(entry, where) for entry in table.get("cost", ()))
     _refuse_unknown(table, _TABLE_KEYS, where)
     pairs = [(entry.library, entry.kernel, entry.op, entry.shape) for entry in entries]
     twice = next((pair for pair in pairs if pairs.count(pair) > 1), None)
     if twice:
         raise AidgeError(f"two entries for {' '.join(filter(None, twice))}", where=where, code="COST")
-    return CostTable(str(table["name"]), str(table["version"]), str(table["unit"]), entries, hashlib.sha256(data).hexdigest())
+    return CostTable(
+        str(table["name"]),
+        str(table["version"]),
+        str(table["unit"]),
+        entries,
+        hashlib.sha256(data).hexdigest(),
+        quicker_of(table["quicker"], where) if "quicker" in table else None,
+        frozenset(table["features"]) if "features" in table else None,
+        table.get("optimize"),
+    )
 
 
 def _entry(entry: dict, where: str) -> CostEntry:

@@ -17,8 +17,8 @@ GAVE_WAY = "it gave way: its scratch, or what may not overlap, would make the pl
 class Target:
     """What a kernel may rely on: the CPU's features, the rounding and the objective of the build.
 
-    With a cost table the cheapest kernel of all libraries is chosen, without one the libraries' order comes first;
-    `flash_wait_states` are those of the board, for tables in cycles.
+    With a cost table the quickest or cheapest kernel of all libraries is chosen, but at nodes that are `kept`; without one the
+    libraries' order comes first; `flash_wait_states` are those of the board, for tables in cycles.
     """
 
     features: frozenset[str] = frozenset()
@@ -28,6 +28,7 @@ class Target:
     flash_wait_states: int = 0
     any_weights: bool = False  # what is generated must be the same for other weights, too
     gave_way: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need more RAM than there may be
+    kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked
 
     @property
     def contract(self) -> str:
@@ -48,7 +49,8 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     """Order: library preference, acceptance, implication of specs, the library's own order, name (`Library.preferred`).
 
     `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
-    of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs.
+    of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs. A
+    table with comparisons decides by them alone: one kernel takes the place of the first where it was never slower.
     """
     view = replace(view, objective=target.objective, features=target.features, any_weights=target.any_weights)
     rejected: list[tuple[str, str]] = []
@@ -67,8 +69,9 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
             else:
                 fitting.append(kernel)
         accepted += library.preferred(fitting) if len(fitting) > 1 else fitting
-    if target.cost_table is not None:
-        found = _cheapest(view, accepted, target, rejected)
+    if target.cost_table is not None and view.node.name not in target.kept:
+        decide = _cheapest if target.cost_table.quicker is None else _quickest
+        found = decide(view, accepted, target, rejected)
         if found is not None:
             return found
     chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
@@ -96,6 +99,23 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
     known = {id(kernel) for _, _, kernel in costs}
     others += [(title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
     return Match((chosen,), (*others, *rejected), f"cheapest by cost table {table}: {best:,.0f} {table.unit}")
+
+
+def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
+    """The kernel that was quicker than the preferred one on all such layers, and by the most; None where there is none."""
+    table = target.cost_table
+    found = table.quickest(view, accepted) if accepted else None
+    if found is None:
+        return None
+    chosen, by = found
+    others = [
+        (title(kernel), f"took {1 / by.ratio:.2f} times as much" if kernel is accepted[0] else "is no quicker than that")
+        for kernel in accepted
+        if kernel is not chosen
+    ]
+    layers = f"{by.layers} layer{'s' if by.layers > 1 else ''}"
+    rule = f"measured quicker by cost table {table}: at most {by.most:.2f} times as much as {by.than} on {layers}"
+    return Match((chosen,), (*others, *rejected), rule)
 
 
 def title(kernel: Kernel) -> str:

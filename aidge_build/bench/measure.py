@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from aidge_build.adaptation.cost import shape_class
+from aidge_build.adaptation.layer_classes import shape_class
 from aidge_build.bench.figures import ANY, Figures, LayerFigures
 from aidge_build.boards import Board
 from aidge_build.compile import build_program

@@ -38,6 +38,7 @@ VERBS = (
     "bench",
     "calibrate",
     "sweep",
+    "tune",
     "report",
     "flash",
     "boards",

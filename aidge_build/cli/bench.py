@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from aidge_build.bench.costs import UNITS, cost_table, measure_alternatives, require_one_board
 from aidge_build.bench.figures import ANY, Figures
 from aidge_build.bench.measure import DATA_ENDING, ENDINGS, Case, cases_in, measure
 from aidge_build.bench.other_weights import measure_spread, spread_table
@@ -66,18 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="F.json", type=Path, help="write all figures there, with every layer")
     parser.add_argument("--html", metavar="F.html", type=Path, help="write a page, too, with a bar for each layer")
     parser.add_argument(
-        "--costs",
-        metavar="F.toml",
-        type=Path,
-        help="measure every kernel that accepts a layer instead, and write the table for --select cost",
-    )
-    parser.add_argument(
         "--other-weights",
         type=int,
         metavar="N",
         help="measure each model as it is, with all its channels, and with N other orders of its weights (seeds 0 to N - 1)",
     )
-    parser.add_argument("--unit", default="instructions", choices=UNITS, help="of --costs (default: instructions)")
     record = parser.add_mutually_exclusive_group()
     record.add_argument("--check", metavar="F.json", type=Path, help="fail when an instruction count is above the recorded one")
     record.add_argument(
@@ -91,8 +83,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
     boards = {name: load_board(name, []) for row in rows for name in row.boards}
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
     probe = _probe(arguments, list(boards.values()))
-    if arguments.costs:
-        return _costs(arguments, cases, list(boards.values()), compiler)
     if arguments.other_weights is not None:
         return _other_weights(arguments, [(case, boards[name]) for case, name, _ in _work(cases, rows)])
     record = read_record(arguments.check) if arguments.check else None
@@ -123,7 +113,7 @@ def _probe(arguments: argparse.Namespace, boards: Sequence[Board]) -> Probe | No
     if len(boards) != 1:
         names = ", ".join(board.name for board in boards)
         raise AidgeError(f"one board is behind it, not {names}", where="--probe", hint="--boards A", code="USAGE")
-    for option in ("costs", "other_weights", "update"):
+    for option in ("other_weights", "update"):
         if getattr(arguments, option) is not None:
             raise AidgeError("is of the emulator", where=f"--{option.replace('_', '-')}", hint="leave out --probe", code="USAGE")
     return probe_from(arguments, boards[0])
@@ -205,17 +195,3 @@ def _other_weights(arguments: argparse.Namespace, work: Sequence[tuple[Case, Boa
     wrong = [f"{spread.stored.title}: {spread.differing_values} values differ" for spread in spreads if spread.differing_values]
     lines = [*spread_table(spreads).split("\n"), *wrong]
     return Outcome(lines, {"results": [spread.as_json() for spread in spreads]}, EXIT_CHECK_FAILED if wrong else 0)
-
-
-def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequence[Board], compiler: str) -> Outcome:
-    board = require_one_board(boards, arguments.unit)
-    figures = []
-    for case, board, _ in with_progress("BENCH", [(case, board, Row((board.name,))) for case in cases], _title):
-        figures += measure_alternatives(
-            case, _request(arguments, case, board), board, arguments.reference, arguments.vectors or 1
-        )
-    text = cost_table(figures, board, arguments.unit, compiler)
-    write_files({arguments.costs: text.encode()})
-    return Outcome(
-        [f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds"], {"file": str(arguments.costs)}
-    )

@@ -57,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=Path("sweep.sqlite"), metavar="F.sqlite", help="the file (default: sweep.sqlite)"
     )
     parser.add_argument("--html", type=Path, metavar="F.html", help="write a page, too: a picture, filters and a table")
-    workers = parser.add_mutually_exclusive_group()
-    workers.add_argument("--jobs", type=int, metavar="N", help="so many processes (default: one for each core)")
-    workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786")
+    add_workers(parser)
     parser.add_argument(
         "--part", default="1/1", metavar="K/N", help="ask only for every N-th answer, so that N machines share the work"
     )
@@ -70,14 +68,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, [*options_named(MODEL, "kernel-path"), BOARD_PATH])
 
 
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Who does the work, as `crew_of` reads it."""
+    workers = parser.add_mutually_exclusive_group()
+    workers.add_argument("--jobs", type=int, metavar="N", help="so many processes (default: one for each core)")
+    workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786")
+
+
 def run(arguments: argparse.Namespace) -> Outcome:
-    if os.environ.get(COMPILER_VARIABLE):
-        raise AidgeError(
-            "answers are kept, and nothing says when this compiler becomes another one",
-            where=COMPILER_VARIABLE,
-            code="USAGE",
-            hint="leave it out: the compiler of each core answers for it",
-        )
+    require_known_compiler()
     variants, share = variants_of(arguments), _share(arguments.part)
     with opened(arguments.out) as store, closing(crew_of(arguments)) as crew:
         course = Course(store, crew, share)
@@ -92,6 +91,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if arguments.prune:
             store.keep_only(course.used)
         return _outcome(arguments, store, course)
+
+
+def require_known_compiler() -> None:
+    """AidgeError (USAGE) for a compiler of the user's choice: answers that are kept would be those of another one."""
+    if os.environ.get(COMPILER_VARIABLE):
+        raise AidgeError(
+            "answers are kept, and nothing says when this compiler becomes another one",
+            where=COMPILER_VARIABLE,
+            code="USAGE",
+            hint="leave it out: the compiler of each core answers for it",
+        )
 
 
 def variants_of(arguments: argparse.Namespace) -> tuple[Variant, ...]:

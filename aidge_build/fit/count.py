@@ -28,11 +28,9 @@ class Count:
 def count_instructions(program: Program, board: Board, folder: Path) -> Count:
     """Run the program on the core of the board. What a core executes depends on no memory: where the emulator takes any, they are
     as large as need be."""
-    machine = _emulated(board)
-    if machine is None or machine.emulator is None:
+    machine = counting_board(board, has_regions=bool(program.regions))
+    if machine is None:
         return Count(None, f"no board with core {board.cpu} is emulated")
-    if machine.emulator.kind == "unicorn" and not program.regions:
-        machine = roomy(machine, machine.name)
     try:
         result = execute(program, machine, random_vectors(program.view, 1, seed=0), folder, estimates=True).result
     except AidgeError as error:
@@ -40,6 +38,15 @@ def count_instructions(program: Program, board: Board, folder: Path) -> Count:
     if result.run_instructions is None:
         return Count(None, "the emulators' counters need a C compiler of this machine")
     return Count(result.run_instructions, cycles=result.run_cycles)
+
+
+def counting_board(board: Board, has_regions: bool = False) -> Board | None:
+    """A board with the same core that is emulated, and with memories as large as need be where the emulator takes any and the
+    program has no regions of its own; None where no such core is emulated."""
+    machine = _emulated(board)
+    if machine is None or machine.emulator is None:
+        return None
+    return roomy(machine, machine.name) if machine.emulator.kind == "unicorn" and not has_regions else machine
 
 
 def _emulated(board: Board) -> Board | None:

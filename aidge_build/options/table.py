@@ -168,13 +168,13 @@ MODEL = Group(
         ),
         Option(
             "select",
-            "cost: per node the cheapest kernel of all libraries, by --cost-table or by what libraries predict",
+            "cost: another kernel than the preferred one where it was measured to be quicker, by --cost-table or the tool's own",
             values=("library", "cost"),
             default="library",
         ),
         Option(
             "cost-table",
-            "with --select cost: what kernels cost, as TOML, instead of what libraries predict",
+            "with --select cost: the table that aidge-build tune measured, instead of the tool's own",
             "file",
             metavar="FILE",
         ),

@@ -66,7 +66,7 @@ def fitting(title: str, questions: Sequence[Question]) -> Task:
 
 
 def _fitted(request: Fitting) -> bytes:
-    _require_equal(list(request.keys), list(map(answer_key, request.questions)))
+    require_equal(list(request.keys), list(map(answer_key, request.questions)))
     found = evaluate_together(request.questions)
     return canonical({key: answer.as_json() for key, answer in zip(request.keys, found, strict=True)})
 
@@ -78,7 +78,7 @@ def answers_of(value: bytes) -> dict[str, bytes]:
 
 def evaluation_in(value: bytes) -> Evaluation:
     """The evaluation that such an answer is."""
-    return _read(value, evaluation_of)
+    return read_answer(value, evaluation_of)
 
 
 def is_lasting(value: bytes) -> bool:
@@ -92,7 +92,7 @@ def quantizing(title: str, question: Question) -> Task:
 
 
 def _quantized(request: AboutModel) -> bytes:
-    _require_equal(request.key, _key(request.question))
+    require_equal(request.key, _key(request.question))
     try:
         with opened(request.question) as arguments:
             return canonical({"model": base64.b64encode(load(arguments, NAME_TO_LOOK_AT).model).decode()})
@@ -102,7 +102,7 @@ def _quantized(request: AboutModel) -> bytes:
 
 def model_in(value: bytes) -> bytes | AidgeError:
     """The quantized model, or why there is none."""
-    return _read(value, lambda data: base64.b64decode(data["model"]) if "model" in data else AidgeError(**data["refused"]))
+    return read_answer(value, lambda data: base64.b64decode(data["model"]) if "model" in data else AidgeError(**data["refused"]))
 
 
 def judging(title: str, question: Question, labels: bytes, labels_name: str) -> Task:
@@ -112,7 +112,7 @@ def judging(title: str, question: Question, labels: bytes, labels_name: str) -> 
 
 
 def _judged(request: AboutModel) -> bytes:
-    _require_equal(request.key, _key(request.question, request.labels))
+    require_equal(request.key, _key(request.question, request.labels))
     try:
         with opened(request.question) as arguments:
             view, _ = import_model(load(arguments, NAME_TO_LOOK_AT))
@@ -127,10 +127,10 @@ def _judged(request: AboutModel) -> bytes:
 
 def accuracy_in(value: bytes) -> Accuracy | AidgeError:
     """The accuracy, or why it is not known."""
-    return _read(value, lambda data: Accuracy(**data) if "share" in data else AidgeError(**data["refused"]))
+    return read_answer(value, lambda data: Accuracy(**data) if "share" in data else AidgeError(**data["refused"]))
 
 
-def _read(value: bytes, made: Callable[[Any], Made]) -> Made:
+def read_answer(value: bytes, made: Callable[[Any], Made]) -> Made:
     """What an answer of a file says; whoever wrote another thing there is no sweep."""
     try:
         return made(json.loads(value))
@@ -153,7 +153,8 @@ def _digests(files: Sequence[tuple[str, bytes]]) -> list:
     return [[path, key_of(data)] for path, data in files]
 
 
-def _require_equal(wanted: object, own: object) -> None:
+def require_equal(wanted: object, own: object) -> None:
+    """MissingTool where the worker would answer another question than the one that was asked."""
     if wanted != own:
         raise MissingTool(
             "a worker has another version of aidge_build, of its packages or of its compilers than the one that asks",

@@ -155,6 +155,10 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("m.onnx", "evil.toml", "--boards", "stm32f4", "--jobs", "1", "--html", "page.html"),
         ("nan.onnx", "--vary", f"lib={EVIL}"),
     ],
+    "tune": [
+        ("bad.onnx", "--board", "stm32f4", "--out", "t.toml", "--jobs", "1"),
+        ("m.onnx", "--board", EVIL, "--out", "t.toml"),
+    ],
     "report": [
         ("app.elf", *MEMORIES, "--plan", "out/m.plan.json", "--html", "page.html"),
         ("app.elf", *MEMORIES, "--diff", "old.json"),

@@ -131,35 +131,6 @@ def test_other_weights_are_the_same_numbers_in_an_order_that_the_seed_decides():
         assert (rows[0] == rows[1]).all() and before.keys() == after.keys()
 
 
-def test_measured_costs_choose_kernels(folder):
-    """With the table the cheapest of all kernels runs, whatever the order of libraries."""
-    table = folder / "costs.toml"
-    measured(folder, "--costs", table, "--lib", "cortexm,ref")
-    text = table.read_text()
-    assert 'library = "ref"' in text and 'library = "cortexm"' in text and "shape = " in text
-    usual, portable, chosen = (
-        measured(folder, "--lib", libraries, *words)["results"][0]
-        for libraries, words in (("cortexm,ref", ()), ("ref,cortexm", ()), ("ref,cortexm", ("--cost-table", table)))
-    )
-    assert {layer["library"] for layer in portable["layers"]} == {"ref"}
-    assert "cortexm" in {layer["library"] for layer in chosen["layers"]}
-    assert chosen["instructions"] <= usual["instructions"] < portable["instructions"] and chosen["differing_values"] == 0
-    nodes = aidge_build(
-        "explain", folder / "digits_int8_qdq.onnx", "--board", "mps2-an386", "--select", "cost", "--cost-table", table, "--json"
-    ).json["nodes"]
-    assert all("cheapest by cost table mps2-an386" in node["rule"] for node in nodes if node["macs"])
-
-
-def test_a_table_of_costs_is_for_one_board_whose_unit_is_known(float_folder):
-    folder = float_folder
-    for words, message in (
-        (("--boards", "mps2-an386,mps2-an500"), "for one board"),
-        (("--boards", "mps2-an500", "--unit", "cycles"), "not estimated"),
-    ):
-        result = aidge_build("bench", folder, *words, "--costs", folder / "costs.toml")
-        assert result.exit_code == 2 and message in result.stderr and not (folder / "costs.toml").exists()
-
-
 def test_the_recorded_figures_still_hold():
     """A sample; all of them: ./sconsw bench --check. Faster is fine: the hint says how to record it."""
     record = json.loads(RECORD.read_text())

@@ -79,22 +79,6 @@ def sweep(folder: Path, out: str, *words) -> Result:
     return aidge_build("sweep", folder / "matrix.toml", "--out", folder / out, "--json", *words)
 
 
-class Stopping:
-    """A crew of this process that is stopped after some answers."""
-
-    def __init__(self, after: int, stop):
-        self._after, self._stop = after, stop
-
-    def answers(self, tasks):
-        for number, answer in enumerate(Alone().answers(tasks)):
-            if number == self._after:
-                self._stop()
-            yield answer
-
-    def close(self):
-        pass
-
-
 class Killing:
     """Another crew, one worker of which is killed at the third task."""
 
@@ -170,12 +154,12 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_was(folder, whole, monkeyp
     def interrupt():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(verb, "crew_of", lambda arguments: Stopping(2, interrupt))
+    monkeypatch.setattr(verb, "crew_of", lambda arguments: sweep_work.Stopping(2, interrupt))
     stopped = sweep(folder, "stopped.sqlite")
     assert stopped.exit_code == 130 and "stopped.sqlite keeps all answers that came" in stopped.stderr
     child = os.fork()
     if child == 0:  # as kill -9 does it
-        monkeypatch.setattr(verb, "crew_of", lambda arguments: Stopping(1, lambda: os._exit(9)))
+        monkeypatch.setattr(verb, "crew_of", lambda arguments: sweep_work.Stopping(1, lambda: os._exit(9)))
         sweep(folder, "stopped.sqlite")
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9

@@ -51,6 +51,7 @@ ROWS = (
         "packages",
         "fit",
         "sweep",
+        "tune",
     ),
     ("compat",),
     ("cli", "__main__"),

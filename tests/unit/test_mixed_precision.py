@@ -12,12 +12,10 @@ from types import SimpleNamespace
 import numpy
 import pytest
 
-from aidge_build.accuracy.costs import SHIPPED, estimate
+from aidge_build.accuracy.costs import estimate
 from aidge_build.accuracy.search import front, hull
 from aidge_build.adaptation.cost import read_cost_table
-from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
-from aidge_build.inputs import find_libraries, read_folder
 from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
 from tests.command import aidge_build
@@ -169,8 +167,8 @@ def test_bytes_are_those_of_the_constants(files):
         (("--types", "int8,int4"), "there is no type 'int4'"),
         (("--types", "int16,float32"), "int8 is the type to start from"),
         (("--out", "m.onnx"), "--out: belongs to --search"),
-        (("--cpu", "cortex-m7"), "no table of costs is shipped for cortex-m7"),
-        (("--cpu", "cortex-m4", "--fpu", "none"), "no table of costs is shipped for cortex-m4 without FPU"),
+        (("--cpu", "cortex-m3"), "no table of costs comes with the tool for a core with fpu thumb2"),
+        (("--cpu", "cortex-m4", "--fpu", "none"), "no table of costs comes with the tool for a core with dsp thumb2"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(files, words, message):
@@ -224,13 +222,3 @@ def estimated(kernel: str, inputs: int, outputs: int, library: str = "ref") -> t
 )
 def test_a_layer_costs_what_the_nearest_that_was_measured_did(kernel, inputs, outputs, library, cost):
     assert estimated(kernel, inputs, outputs, library) == cost
-
-
-@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
-def test_the_shipped_tables_name_kernels_that_are_there(path):
-    table = read_cost_table(path.read_bytes(), str(path))
-    folders = find_libraries([])
-    for name in sorted({entry.library for entry in table.entries}):
-        library = load_library(read_folder(folders[name]), name)
-        known = {kernel.name for kernel in library.kernels}
-        assert {entry.kernel for entry in table.entries if entry.library == name} <= known

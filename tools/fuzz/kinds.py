@@ -214,7 +214,12 @@ def _costs(folder: Path) -> Files:
     model.write_bytes(models()[0])
     head = b'schema = 1\nname = "mine"\nversion = "1"\nunit = "instructions"\n'
     entry = b'[[cost]]\nlibrary = "ref"\nkernel = "%s"\nfixed = 10\nper_mac = 2.5\nper_element = 3\n'
-    seeds = [head + b"".join(entry % name for name in (b"conv2d_float32", b"relu_float32", b"maxpool2d_float32"))]
+    compared = b'[[quicker]]\nlibrary = "ref"\nkernel = "b"\nthan = "ref a"\nop = "Relu"\ntypes = "int8 -> int8"\nshape = ""\n'
+    numbers = b"layers = 4\nratio = 0.8\nmost = 0.9\n"
+    seeds = [
+        head + b"".join(entry % name for name in (b"conv2d_float32", b"relu_float32", b"maxpool2d_float32")),
+        head + b'features = []\noptimize = "balanced"\n' + compared + numbers,
+    ]
     commands = [["compile", str(model), "--name", "good", "--out", str(folder / "out"), "--select", "cost", "--cost-table", "{}"]]
     return Files(folder, seeds, mutations.damaged_toml, "costs.toml", commands)
 

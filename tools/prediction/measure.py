@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build import machine
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.bench.costs import preferences
 from aidge_build.boards import Board, load_board
-from aidge_build.compile import build_program, import_model
+from aidge_build.compile import build_program
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
 from aidge_build.fit.firmware import roomy
@@ -26,6 +24,7 @@ from aidge_build.inputs import add_model_arguments, load
 from aidge_build.prediction.predict import described_calls
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
+from aidge_build.tune.turns import turns
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import random_vectors
 from tools.prediction.corpora import Part
@@ -84,15 +83,8 @@ def layers_of(model: Path, how: Measuring, *, has_alternatives: bool = False) ->
 
 
 def _alternatives(request: CompileRequest) -> Iterator[Program]:
-    view, _ = import_model(request)
-    seen: set[tuple[str, str, str]] = set()
-    for table in (None, *preferences(view, replace(request, libraries=request.libraries[:-1]))):
-        target = replace(request.target, cost_table=table)
-        chosen = adapt_to_backend(view, request.libraries, target).choices
-        kernels = {(name, one.kernel.library, one.kernel.name) for name, one in chosen.items() if one.kernel}
-        if not kernels <= seen:
-            seen |= kernels
-            yield build_program(replace(request, target=target))
+    for target in turns(request, request.libraries[:-1]):
+        yield build_program(replace(request, target=target))
 
 
 def _rows(program: Program, request: CompileRequest, counts: dict, model: str) -> Iterator[Row]:

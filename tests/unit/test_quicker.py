@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons of kernels decide where they were measured, and where no plan needs more bytes for it."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import pytest
+
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.by_cost import with_quicker
+from aidge_build.adaptation.cost import read_cost_table
+from aidge_build.adaptation.layer_classes import shapes_of, types_of
+from aidge_build.adaptation.match import Target
+from aidge_build.adaptation.shipped import FOLDER, file_name, table_at
+from aidge_build.compile import demands_of
+from aidge_build.contract.library import load_library
+from aidge_build.contract.spec import NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.planning import bytes_of_whole
+from aidge_build.program import Options
+from tests.models import graph
+
+HEAD = 'schema = 1\nname = "bench"\nversion = "7"\nunit = "instructions"\nfeatures = ["dsp"]\noptimize = "balanced"\n'
+MUL = "float32, float32 -> float32"
+KERNEL = """
+from aidge_build import Demands, ExportNode, ImplSpec, IOSpec, dtype, kernel
+FORMAT = {form!r}
+@kernel(["Mul", "Add"], ImplSpec([IOSpec(dtype.float32, FORMAT), IOSpec(dtype.float32, FORMAT)], [IOSpec(dtype.float32, FORMAT)]))
+class K(ExportNode):
+    @classmethod
+    def demands(cls, view):
+        return Demands(scratch_bytes={scratch}, bands={bands})
+"""
+
+
+def quicker(library: str, than: str, *, op: str = "Mul", types: str = MUL, shape: str = "", ratio: float = 0.8) -> str:
+    return (
+        f'[[quicker]]\nlibrary = "{library}"\nkernel = "kernels"\nthan = "{than} kernels"\nop = "{op}"\ntypes = "{types}"\n'
+        f'shape = "{shape}"\nlayers = 4\nratio = {ratio}\nmost = 0.95\n'
+    )
+
+
+def table(*entries: str):
+    return read_cost_table("\n".join([HEAD, *entries]).encode(), "t.toml")
+
+
+def library(name: str, scratch: int = 0, bands: bool = True, form: str = "any"):
+    text = KERNEL.format(scratch=scratch, bands=bands, form=form)
+    return load_library({"library.toml": f'name = "{name}"'.encode(), "kernels.py": text.encode()}, name)
+
+
+def product(second: str = "float[2,6]"):
+    return graph("y = Mul (a, b)", inputs=f"float[2,6] a, {second} b", outputs="float[2,6] y")
+
+
+def choice(view, known, *names: str):
+    libraries = [library(name) for name in names]
+    return adapt_to_backend(view, libraries, Target(cost_table=known)).choices["Mul_0"]
+
+
+def test_a_kernel_that_was_always_quicker_takes_the_place_of_the_preferred_one():
+    found = choice(product(), table(quicker("fast", "slow")), "slow", "other", "fast")
+    assert found.kernel.library == "fast"
+    assert found.rule.startswith("measured quicker by cost table bench version 7 (")
+    assert found.rule.endswith("): at most 0.95 times as much as slow kernels on 4 layers")
+    assert found.rejected == (("slow kernels", "took 1.25 times as much"), ("other kernels", "is no quicker than that"))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        quicker("fast", "other"),
+        quicker("fast", "slow", op="Add"),
+        quicker("fast", "slow", types="float32, float32 by 1 -> float32"),
+        quicker("fast", "slow", shape="2x7, 2x7 -> 2x7"),
+        quicker("absent", "slow"),
+    ],
+    ids=["than another kernel", "another operator", "other types", "other shapes", "of a library that is not there"],
+)
+def test_what_was_compared_elsewhere_moves_nothing(entry):
+    found = choice(product(), table(entry), "slow", "fast")
+    assert (found.kernel.library, found.rule) == ("slow", "first library that accepts it")
+
+
+def test_of_several_quicker_kernels_the_quickest_is_taken():
+    known = table(
+        quicker("fast", "slow", ratio=0.8), quicker("faster", "slow", ratio=0.7), quicker("fastest", "other", ratio=0.1)
+    )
+    assert choice(product(), known, "slow", "fast", "faster", "fastest").kernel.library == "faster"
+
+
+def test_a_narrow_class_of_shapes_goes_before_a_wide_one():
+    known = table(
+        quicker("fast", "slow", ratio=0.7), quicker("fast", "slow", shape="2x6, 2x6 -> 2x6", ratio=0.9), quicker("other", "slow")
+    )
+    assert choice(product(), known, "slow", "fast", "other").kernel.library == "other"
+
+
+def test_costs_in_a_table_of_comparisons_decide_nothing():
+    cost = '[[cost]]\nlibrary = "fast"\nkernel = "kernels"\nper_element = 1\n'
+    assert choice(product(), table(cost), "slow", "fast").kernel.library == "fast"
+    assert choice(product(), table("quicker = []", cost), "slow", "fast").kernel.library == "slow"
+
+
+def test_classes_say_what_is_constant_and_what_is_repeated():
+    view = graph("y = Mul (a, b)", inputs="float[1,6,8,10] a, float[6,1,1] b", outputs="float[1,6,8,10] y")
+    seen = NodeView.of(view, view.nodes[0])
+    assert types_of(seen) == "float32, float32 by 1 -> float32"
+    about, exact = "about 1x4x8x8, 4x1x1 -> 1x4x8x8", "1x6x8x10, 6x1x1 -> 1x6x8x10"
+    assert shapes_of(seen) == ("", about, exact)
+    view = graph(
+        "y = MaxPool <kernel_shape = [3, 2], strides = [2, 2]> (x)", inputs="float[1,6,9,8] x", outputs="float[1,6,4,4] y"
+    )
+    window = "window 3x2 by 2x2"
+    assert shapes_of(NodeView.of(view, view.nodes[0])) == (
+        "",
+        window,
+        f"about 1x4x8x8 -> 1x4x4x4, {window}",
+        f"1x6x9x8 -> 1x6x4x4, {window}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (quicker("fast", "slow").replace("ratio = 0.8", "ratio = 0.96"), "4 layers, ratio 0.96, most 0.95"),
+        (quicker("fast", "slow").replace("most = 0.95", "most = 1.0"), "ratio 0.8, most 1.0"),
+        (quicker("fast", "slow").replace("layers = 4", "layers = 0"), "0 layers"),
+        (quicker("fast", "slow").replace("ratio = 0.8", "ratio = nan"), "ratio nan"),
+        (quicker("fast", "slow").replace("layers = 4\n", ""), "has no 'quicker.*layers'"),
+        (quicker("fast", "slow") + "worst = 1\n", "unknown key 'worst'"),
+        ("quicker = 3", "wants a list"),
+    ],
+)
+def test_comparisons_that_say_something_else_are_refused(data, message):
+    with pytest.raises(AidgeError, match=message) as refused:
+        table(data)
+    assert refused.value.code == "COST"
+
+
+def test_a_table_of_another_core_or_objective_is_refused(tmp_path):
+    (tmp_path / "t.toml").write_text(HEAD)
+    assert table_at(tmp_path / "t.toml", {"dsp"}, "balanced").name == "bench"
+    with pytest.raises(AidgeError, match="was measured on a core with dsp, not with dsp fpu"):
+        table_at(tmp_path / "t.toml", {"dsp", "fpu"}, "balanced")
+    with pytest.raises(AidgeError, match="was measured under --optimize balanced, not speed"):
+        table_at(tmp_path / "t.toml", {"dsp"}, "speed")
+
+
+TWO = ("m = Mul (a, b)\ny = Mul (m, a)", "float[2,6] a, float[2,6] b", "float[2,6] y")
+GROWING = ("m = Mul (a, a)\nn = Mul (m, b)\no = Mul (n, b)\ny = Mul (o, n)", "float[1,4] a, float[64,4] b", "float[64,4] y")
+
+
+def moved(fast, *entries: str, net=TWO):
+    """Which products got another kernel than that of the library `slow`, and what was said."""
+    source, inputs, outputs = net
+    view = graph(source, inputs=inputs, outputs=outputs)
+    libraries = [library("slow"), fast]
+    target = Target(cost_table=table(*entries))
+
+    def bytes_of(trial):
+        return bytes_of_whole(trial, cache(partial(demands_of, trial)), Options(), None)
+
+    preferred = adapt_to_backend(view, libraries, Target())
+    found, decided, notices = with_quicker(view, libraries, target, preferred, bytes_of)
+    assert all(after <= before for after, before in zip(bytes_of(found), bytes_of(preferred)))
+    names = {name for name, one in found.choices.items() if one.kernel and one.kernel.library == "fast"}
+    return names, decided.kept, notices
+
+
+def test_layers_that_got_a_quicker_kernel_are_named():
+    names, kept, notices = moved(library("fast"), quicker("fast", "slow"))
+    assert names == {"Mul_0", "Mul_1"} and not kept
+    assert notices == ("--select cost: measured quicker: Mul_0: fast kernels, Mul_1: fast kernels",)
+
+
+def test_no_kernel_is_taken_whose_scratch_makes_the_plan_larger():
+    assert moved(library("fast", scratch=4096), quicker("fast", "slow")) == (set(), {"Mul_0", "Mul_1"}, ())
+
+
+def test_a_kernel_by_rows_gives_way_to_no_other_one():
+    assert moved(library("fast", bands=False), quicker("fast", "slow")) == (set(), {"Mul_0", "Mul_1"}, ())
+
+
+def test_only_layers_that_would_need_more_memory_keep_their_kernels():
+    """The first product is a small one, beside which there is room for scratch."""
+    names, kept, notices = moved(library("fast", scratch=256), quicker("fast", "slow"), net=GROWING)
+    assert names == {"Mul_0"} and kept == {"Mul_2", "Mul_3"}
+    assert notices == ("--select cost: measured quicker: Mul_0: fast kernels; 2 more would need more memory",)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_shipped_tables_compare_kernels_that_are_there(path):
+    known = read_cost_table(path.read_bytes(), str(path))
+    assert known.quicker is not None and known.features is not None and path.name == file_name(known.features)
+    named = {(one.library, one.kernel) for one in known.entries}
+    named |= {(one.library, one.kernel) for one in known.quicker} | {tuple(one.than.split()) for one in known.quicker}
+    libraries, _ = load_libraries(sorted({name for name, _ in named}), find_libraries([]))
+    assert named <= {(kernel.library, kernel.name) for one in libraries for kernel in one.kernels}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
@@ -32,7 +33,7 @@ def with_quicker(
     of them after half of them.
     """
     trials = _Trials(view, libraries, target, preferred, bytes_of)
-    wanted = trials.moved(trials.adapted(frozenset()))
+    wanted = trials.moved(trials.quickest)
     trials.known = tuple(wanted)
     trials.take(trials.known)
     moved, target = trials.moved(trials.found), replace(target, kept=frozenset(trials.known) - trials.taken)
@@ -58,6 +59,16 @@ class _Trials:
     def __post_init__(self) -> None:
         self.found = self.preferred
 
+    @cached_property
+    def quickest(self) -> Assignment:
+        """With every quicker kernel, whatever it needs."""
+        return self.adapted(frozenset())
+
+    @cached_property
+    def limit(self) -> Bytes:
+        """What the plan may need."""
+        return self.bytes_of(self.preferred)
+
     def adapted(self, kept: frozenset[str]) -> Assignment:
         """The graph in which these layers keep the kernels that libraries prefer."""
         return adapt_to_backend(self.view, self.libraries, replace(self.target, kept=kept))
@@ -78,7 +89,8 @@ class _Trials:
             return
         self.left -= 1
         taken = self.taken | set(names)
-        trial = self.adapted(frozenset(self.known) - taken)
+        kept = frozenset(self.known) - taken
+        trial = self.adapted(kept) if kept else self.quickest
         if self._needs_no_more(trial):
             self.found, self.taken = trial, taken
             return
@@ -89,7 +101,7 @@ class _Trials:
     def _needs_no_more(self, trial: Assignment) -> bool:
         if trial.bytes_copied > self.preferred.bytes_copied or any(self._loses_rows(trial, name) for name in self.moved(trial)):
             return False
-        return all(after <= before for after, before in zip(self.bytes_of(trial), self.bytes_of(self.preferred)))
+        return all(after <= before for after, before in zip(self.bytes_of(trial), self.limit))
 
     def _loses_rows(self, trial: Assignment, name: str) -> bool:
         """Whether the layer could be computed by rows before, and no longer can."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 
@@ -13,8 +14,8 @@ from random_tensors import Randomness
 
 from aidge_build.graph.tensor import constant
 from aidge_build.kernel_kit.curves import element_curve
-from aidge_build.operators.activation import Tanh
-from aidge_build.operators.binary import Div
+from aidge_build.operators.activation import PReLU, Sigmoid, Tanh
+from aidge_build.operators.binary import Div, Max, Min
 from aidge_build.operators.matmul import MatMul
 from aidge_build.operators.smooth import Gelu, Swish
 from aidge_build.operators.softmax import Softmax
@@ -51,7 +52,15 @@ def candidates():
     for seed, operator in enumerate(CURVES, 1):  # of values far below 0 alone, Gelu and Swish are smaller than the curve's error
         for count in (1, 3, 4, 37):
             yield case(operator, *_real(Randomness(seed), (count,), scale=4.0))
+    for seed, scale in enumerate((4.0, 30.0, 1e3)):
+        yield case(Sigmoid(), *_real(Randomness(seed), (4 * seed + 3,), scale=scale))
+    tensors, _ = _real(Randomness(1), (5,))
+    yield case(Sigmoid(), tensors, [numpy.array([-30, -50, -41.5, -86, -33], numpy.float32)])
     yield case(Abs(), *_real(Randomness(3), (6,)))
+    for seed, (operator, shapes) in enumerate(
+        itertools.product((PReLU(), Max(), Min()), (((2, 5), (2, 5)), ((3, 4, 7), (4, 1))))
+    ):
+        yield case(operator, *_real(Randomness(seed), *shapes))
     for seed, shapes in enumerate((((2, 5), (2, 5)), ((3, 4, 7), (1,)), ((3, 4, 7), (4, 1)), ((1, 6), (5, 6)))):
         tensors, (first, second) = _real(Randomness(seed), *shapes)
         yield case(Div(), tensors, [first, numpy.float32(1.5) + abs(second)])
@@ -71,8 +80,8 @@ def test_infinite_values_have_the_results_of_their_limits():
         masked = case(entry.view.operator, entry.view.inputs, [values])
         assert run([masked]) == []
     ends = numpy.array([1e30, math.inf, -math.inf, 0.0], numpy.float32)
-    for operator in (Tanh(), Erf()):
-        assert run([case(operator, _real(Randomness(1), (4,))[0], [ends])]) == []
+    curves = [case(operator, _real(Randomness(1), (4,))[0], [ends]) for operator in (Tanh(), Erf(), Sigmoid())]
+    assert run(curves) == []
 
 
 @pytest.mark.parametrize("operator", CURVES, ids=str)

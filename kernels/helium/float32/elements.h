@@ -4,12 +4,20 @@
 #include "kit/broadcast.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
-/* y[i] = a + b, a - b, a * b or a / b (operation 0 to 3) within limits; a step of 0 repeats one element. */
+/* y[i] = a + b, a - b, a * b or a / b (operation 0 to 3) within limits, a or below 0 a * b (4), the larger one (5) or the smaller one
+ * (6); a step of 0 repeats one element. */
 static void aidge_helium_binary_float32(const float *a, int32_t a_step, const float *b, int32_t b_step, float *y, int32_t count,
                                         const float *limits, int32_t operation)
 {
     for (; count > 0; count--) {
-        const float value = operation == 0 ? *a + *b : operation == 1 ? *a - *b : operation == 2 ? *a * *b : *a / *b;
+        float value = *a;
+        if (operation < 4) {
+            value = operation == 0 ? *a + *b : operation == 1 ? *a - *b : operation == 2 ? *a * *b : *a / *b;
+        } else if (operation == 4) {
+            value = *a < 0.0f ? *a * *b : *a;
+        } else {
+            value = (operation == 5 ? *a < *b : *a > *b) || (*b != *b) ? *b : *a;
+        }
         *y++ = aidge_helium_limited_float32(value, limits);
         a += a_step;
         b += b_step;

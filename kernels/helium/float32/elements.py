@@ -9,8 +9,17 @@ from ..assembly import Assembler, function
 
 RUN = "const float *a, const float *b, float *y, int32_t count, const float *limits"
 EACH = "const float *x, float *y, const float *numbers, int32_t count, const float *limits"
-BINARY = {"Add": "vadd", "Sub": "vsub", "Mul": "vmul", "Div": ""}
-QUOTIENTS = tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4))  # there is no vector division
+# What is done to q1 and q2, into q0; there is no vector division, and what is NaN stays it.
+BINARY = {
+    "Add": ("vadd.f32 q0, q1, q2",),
+    "Sub": ("vsub.f32 q0, q1, q2",),
+    "Mul": ("vmul.f32 q0, q1, q2",),
+    "Div": tuple(f"vdiv.f32 s{lane}, s{4 + lane}, s{8 + lane}" for lane in range(4)),
+    "PReLU": ("vmov q0, q1", "vpt.f32 lt, q1, zr", "vmult.f32 q0, q1, q2"),
+    "Max": ("vmov q0, q1", "vpt.f32 lt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
+    "Min": ("vmov q0, q1", "vpt.f32 gt, q1, q2", "vmovt q0, q2", "vpt.f32 ne, q2, q2", "vmovt q0, q2"),
+}
+CLAMPED = ("Add", "Sub", "Mul", "Div")
 UNIT = ("vmax.s32 q0, q0, q3", "vpt.f32 gt, q0, r4", "vdupt.32 q0, r4")  # within 0 (q3) and 1; what is NaN stays it
 # What is done to q0; r2, r12: alpha, beta.
 UNARY = {
@@ -56,8 +65,9 @@ class Loop:
         for pointer, operand, register in operands:
             if self.repeats != operand:
                 emit(f"vldrw.u32 {register}, [{pointer}], #16")
-        emit(*([f"{BINARY[self.operation]}.f32 q0, q1, q2"] if BINARY[self.operation] else QUOTIENTS))
-        self._clamp(emit)
+        emit(*BINARY[self.operation])
+        if self.operation in CLAMPED:
+            self._clamp(emit)
         return self._end(emit, "r2")
 
     def _unary(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""float32 sums, differences, products, functions of one value and batch normalization: four values at a time."""
+"""float32 operations on two tensors, functions of one value and batch normalization: four values at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
+from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.broadcast import broadcast, operand
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 from aidge_build.kernel_kit.elementwise import ElementWise
 
 from ..conditions import MVE
-from .elements import BINARY, Loop
+from .elements import BINARY, CLAMPED, Loop
 from .real import has_limits, is_limited, limits, limits_between
 
 # Of functions of one value: {alpha, beta}.
@@ -31,22 +31,31 @@ FLOAT = IOSpec(DType.float32, SAME)
 FACTS = computed("4 values")
 
 
-@kernel(tuple(BINARY), ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL,)))
+def _not_two(view: NodeView) -> str:
+    return "" if len(view.inputs) == 2 else f"{len(view.inputs)} inputs, wants 2"
+
+
+@kernel(
+    tuple(BINARY),
+    ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL, Predicate("two inputs", _not_two))),
+)
 class BinaryFloat32(ElementWise):
     def call(self) -> Call:
         (first, second), (output,) = self.inputs, self.outputs
+        is_clamped = self.node.type in CLAMPED
+        bounds = limits(self.operator) if is_clamped else limits_between(-math.inf, math.inf)
         shape = broadcast(first, second, output)
         repeats = "a" if shape.fields["first_step"] == 0 else "b" if shape.fields["second_step"] == 0 else ""
-        loop = Loop(self.node.type, is_limited(self.operator), repeats)
+        loop = Loop(self.node.type, is_clamped and is_limited(self.operator), repeats)
         operands = (operand(0, "first", first, output), operand(1, "second", second, output))
         if shape.fields["runs"] == 1:
-            arguments = (*operands, Output(0), Literal(shape.fields["length"]), limits(self.operator))
+            arguments = (*operands, Output(0), Literal(shape.fields["length"]), bounds)
             return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
         name = f"{loop.name}_runs"
         return Call(
             name,
             ("float32/elements.h",),
-            (*operands, Output(0), limits(self.operator), shape),
+            (*operands, Output(0), bounds, shape),
             texts=(loop.text(), _runs(name, loop)),
             facts=FACTS,
         )

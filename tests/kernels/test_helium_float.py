@@ -14,6 +14,7 @@ from test_cortexm_float import DEPTHWISE, EDGES
 from test_ref_pools_and_moves import pools as random_pools
 
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, HardSigmoid, HardSwish, LeakyReLU, ReLU
 from aidge_build.operators.batchnorm import BatchNormalization
@@ -23,6 +24,7 @@ from aidge_build.operators.conv_transpose import ConvTranspose
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.resize import Resize
 from aidge_build.operators.unary import Abs, Neg
 from aidge_build.operators.window import Window
 
@@ -224,3 +226,26 @@ def test_float_layers_are_within_tolerance_on_the_emulated_core(flags):
 
 def test_the_plain_c_is_within_tolerance_on_this_machine():
     assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+
+
+def resizes():
+    """Along one to three axes, by two to 16 pixels, to more and to fewer; channels that are no multiple of 4."""
+    shapes = [
+        ((1, 5, 4, 6), (1, 5, 8, 12), "linear", "half_pixel"),
+        ((2, 8, 5, 3), (2, 8, 7, 3), "linear", "align_corners"),
+        ((1, 3, 6, 4), (1, 3, 4, 9), "cubic", "half_pixel"),
+        ((1, 17, 9), (1, 17, 6), "linear", "asymmetric"),
+        ((1, 4, 2, 3, 4), (1, 4, 4, 3, 7), "linear", "half_pixel"),
+    ]
+    for seed, (dims, result, mode, coordinates) in enumerate(shapes):
+        random = Randomness(seed)
+        data = Tensor("x", dims, DType.float32, format=channels_last(len(dims)))
+        operator = Resize(result, tuple(new / old for new, old in zip(result, dims)), mode, coordinates)
+        yield case(operator, [data], [random.float32(*dims)], format=channels_last(len(dims)))
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=str)
+def test_resizes_by_weights_are_the_sums_of_the_meaning(flags):
+    assert len(list(resizes())) == 5
+    assert run(list(resizes()), "-Wall", "-Wextra", "-Werror", *flags) == []

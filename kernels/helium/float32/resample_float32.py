@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""float32 Resize by weighted sums: the channels in the lanes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.moves import weighted
+
+from ..conditions import MVE
+
+MOST_TAPS, MOST_AXES = 16, 5
+FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
+
+
+def _taps(view: NodeView) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
+    """Of each axis."""
+    return [view.operator.taps(axis, size) for axis, size in enumerate(view.inputs[0].dims)]
+
+
+def _other_sums(view: NodeView) -> str:
+    data = view.inputs[0]
+    if not 3 <= data.rank <= MOST_AXES or not weighted(view):
+        return f"the rank is {data.rank}" if weighted(view) else "it is a copy"
+    if any(view.operator.changes(axis, data.dims[axis]) for axis in (0, 1)):
+        return "images or channels are resized"
+    taps = _taps(view)
+    if any((indices < 0).any() for indices, _ in taps):
+        return "places outside get a value of their own"
+    count = math.prod(factors.shape[1] for _, factors in taps)
+    return "" if count <= MOST_TAPS else f"{count} elements for each output, at most {MOST_TAPS}"
+
+
+@kernel(
+    "Resize",
+    ImplSpec(
+        inputs=(FLOAT,),
+        outputs=(FLOAT,),
+        features=MVE,
+        predicates=(REAL, Predicate(f"weighted sums of at most {MOST_TAPS} pixels", _other_sums)),
+    ),
+)
+class ResampleFloat32(KernelNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(bands=False)  # the tables follow from the rows
+
+    def call(self) -> Call:
+        (source,), (target,) = self.inputs, self.outputs
+        taps, steps = _taps(self.view), source.layout.strides
+        axes = [0, *range(2, source.rank)]
+        missing = MOST_AXES - source.rank
+        offsets = [(taps[axis][0] * steps[axis]).ravel() for axis in axes]
+        weights = [taps[axis][1].ravel() for axis in axes]
+
+        def whole(lists: list[numpy.ndarray], missing_one: int) -> numpy.ndarray:
+            return numpy.concatenate([lists[0], numpy.full(missing, missing_one), *lists[1:]])
+
+        shape = {
+            "dims": (target.dims[0], *(1,) * missing, *target.dims[2:]),
+            "taps": (1, *(1,) * missing, *(taps[axis][1].shape[1] for axis in axes[1:])),
+            "run": target.dims[1],
+        }
+        return Call(
+            "aidge_helium_resample_float32",
+            ("float32/resample.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("offsets", whole(offsets, 0).astype(numpy.int32)),
+                Constant("weights", whole(weights, 1).astype(numpy.float32)),
+                Struct("aidge_helium_resample_shape", shape),
+            ),
+            facts=computed("4 channels"),
+        )

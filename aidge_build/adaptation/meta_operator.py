@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from aidge_build.contract.node_view import some_rows
 from aidge_build.graph.pattern import Found
 from aidge_build.graph.view import GraphView, Node, graph_view
-from aidge_build.operators.base import Operator, TensorType
+from aidge_build.operators.base import Band, Operator, TensorType
 from aidge_build.reference.evaluate import evaluate
 
 
@@ -21,6 +22,17 @@ class MetaOperator(Operator):
     name: str = ""
     graph: GraphView = field(default=None, repr=False)
     anchors: tuple[tuple[str, str], ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """By the covered nodes: what tensors hold, arrays among it, is not compared."""
+        return isinstance(other, MetaOperator) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple:
+        return self.name, self.anchors, self.graph.nodes
 
     @property
     def type(self) -> str:
@@ -45,6 +57,27 @@ class MetaOperator(Operator):
             )
             found.update(zip(node.outputs, results))
         return tuple(found[name] for name in self.graph.outputs)
+
+    def band(self, inputs, outputs, first, last):
+        """Of a chain of nodes that have bands, whose other inputs are constants read as a whole."""
+        rows, nodes, tensors = (first, last), list(self.graph.nodes), dict(self.graph.tensors)
+        data = [self.graph.inputs[0], *(node.outputs[0] for node in nodes)]
+        for place in reversed(range(len(nodes))):
+            node = nodes[place]
+            if [name for name in node.inputs if name and not self.graph.tensor(name).is_constant] != [data[place]]:
+                return None
+            band = node.operator.band(self.graph.input_tensors(node), self.graph.output_tensors(node), *rows)
+            if (
+                band is None
+                or node.inputs[0] != data[place]
+                or [read for read in band.reads if read is not None] != [band.reads[0]]
+            ):
+                return None
+            tensors[data[place + 1]] = some_rows(self.graph.tensor(data[place + 1]), rows)
+            nodes[place], rows = node.with_(operator=band.operator), band.reads[0]
+        tensors[data[0]] = some_rows(self.graph.tensor(data[0]), rows)
+        graph = graph_view(self.name, nodes, tensors, self.graph.inputs, self.graph.outputs)
+        return Band(replace(self, graph=graph), (rows, *(None,) * (len(inputs) - 1)))
 
     def multiply_accumulates(self, inputs, outputs):
         return sum(

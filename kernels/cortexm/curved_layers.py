@@ -62,7 +62,8 @@ def layer_alone(view: NodeView) -> NodeView:
     """The convolution as if it gave the bytes itself."""
     graph = view.operator.graph
     (node,) = (node for node in graph.nodes if node.type == "DynamicConv")
-    return replace(view, node=node, inputs=(view.inputs[DATA], *graph.input_tensors(node)[1:]))
+    layer = replace(view.layer, whole=layer_alone(view.layer.whole)) if view.layer else None
+    return replace(view, node=node, inputs=(view.inputs[DATA], *graph.input_tensors(node)[1:]), layer=layer)
 
 
 def curved_layer(view: NodeView) -> CurvedLayer | None:

@@ -10,7 +10,7 @@ from aidge_build.kernel_kit.conditions import ONE_GROUP
 from .conditions import QUADS_OF_CHANNELS
 from .curved_layers import PATTERN, TYPE, curved_spec
 from .curved_node import CurvedNode
-from .pointwise_int8 import NO_MOVES, ONE_PIXEL, PointwiseInt8
+from .pointwise_int8 import BANDS, NO_MOVES, ONE_PIXEL, PointwiseInt8
 
 
 def _one_pixel(view: NodeView) -> str:
@@ -20,6 +20,6 @@ def _one_pixel(view: NodeView) -> str:
 SEVERAL_PIXELS = Predicate("several pixels", _one_pixel)
 
 
-@kernel(TYPE, curved_spec(ONE_GROUP, QUADS_OF_CHANNELS, ONE_PIXEL, NO_MOVES, SEVERAL_PIXELS), PATTERN)
+@kernel(TYPE, curved_spec(ONE_GROUP, QUADS_OF_CHANNELS, ONE_PIXEL, NO_MOVES, BANDS, SEVERAL_PIXELS), PATTERN)
 class CurvedPointwiseInt8(CurvedNode, PointwiseInt8):
     """The layer alone is one of PointwiseInt8."""

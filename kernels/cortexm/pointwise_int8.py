@@ -51,6 +51,7 @@ def _are_many(view: NodeView) -> bool:
 
 ONE_PIXEL = Predicate("a window of one pixel", _window)
 NO_MOVES = Predicate("no strides, no pads", _moves)
+BANDS = Predicate("bands of more pixels than one", _alone)
 
 
 @kernel(
@@ -60,7 +61,7 @@ NO_MOVES = Predicate("no strides, no pads", _moves)
         QUADS_OF_CHANNELS,
         ONE_PIXEL,
         NO_MOVES,
-        Predicate("bands of more pixels than one", _alone),
+        BANDS,
     ),
 )
 class PointwiseInt8(DenseNode):

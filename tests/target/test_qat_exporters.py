@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import functools
 import os
+from dataclasses import replace
 
 import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.compile import build_program
 from aidge_build.reference import cpu
 from aidge_build.verify.firmware import execute
-from tests.compiled import program_of
+from tests.compiled import program_of, request_of
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.qat_models import NETWORKS, qat_model
 
@@ -62,3 +64,16 @@ def test_no_value_differs_and_each_file_takes_few_instructions(names, board, tmp
         linear = [layer for layer in layers if layer.macs]
         ratio = sum(counted[layer.symbol] for layer in [*linear, *behind]) / sum(layer.macs for layer in linear)
         assert ratio <= BOARDS[board][name in FLOAT_ACTIVATION], (name, ratio)
+
+
+@needs_cross_compiler
+@needs_qemu
+def test_layers_with_their_functions_are_computed_row_by_row_where_ram_is_short(tmp_path):
+    board = load_board("mps2-an386")
+    request = request_of(qat_model(*FLOAT_ACTIVATION), "qat.onnx", board)
+    made = build_program(replace(request, options=replace(request.options, ram_budget=5600)))
+    assert len(made.cascades) == 1 and [layer.node.type for layer in made.layers].count("CurvedConv") == 3
+    vectors = numpy.random.default_rng(5).normal(0, 1, (2, *made.view.tensor(made.view.inputs[0]).dims)).astype(numpy.float32)
+    run = execute(made, board, {made.view.inputs[0]: vectors}, tmp_path)
+    for given, found in zip(vectors, run.outputs[made.view.outputs[0]]):
+        assert (found == cpu.run(made.view, {made.view.inputs[0]: given})[made.view.outputs[0]]).all()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
-from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.dynamic import DEPTHWISE
@@ -25,17 +25,17 @@ from .packing import as_words, group_starts
 
 
 @kernel(TYPE, curved_spec(DEPTHWISE, NEAR), PATTERN)
-class CurvedDepthwiseInt8(KernelNode):
-    """The layer alone is one of DepthwiseInt8."""
+class CurvedDepthwiseInt8(DepthwiseInt8):
+    """The layer alone is one of DepthwiseInt8. The words of a function are flash enough: weights are bytes, but for speed."""
 
-    assembly = "needed"
+    narrow = {"speed": False, "balanced": True, "compact": True, "size": True}
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return DepthwiseInt8.demands(layer_alone(view))
+        return super().demands(layer_alone(view))
 
     def call(self) -> Call:
-        found, geometry = curved_layer(self.view), DepthwiseInt8.layer(layer_alone(self.view))
+        found, geometry = curved_layer(self.view), self.layer(layer_alone(self.view))
         are_bytes = DType.int8.holds(found.rows)
         geometry = replace(geometry, is_narrow=geometry.is_narrow and are_bytes, head_words=CURVED_HEAD_WORDS)
         words = _groups(found, geometry)
@@ -44,7 +44,7 @@ class CurvedDepthwiseInt8(KernelNode):
             Limits(),
             has_integers=False,
             has_floats=True,
-            together=in_text(DepthwiseInt8.together, self.view),
+            together=in_text(self.together, self.view),
             has_fpu=True,
             is_near=False,
             is_narrow=geometry.is_narrow,

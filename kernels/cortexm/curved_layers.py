@@ -37,7 +37,7 @@ class CurvedLayer:
     starts: numpy.ndarray
     low: numpy.ndarray
     high: numpy.ndarray
-    factors: numpy.ndarray
+    factors: numpy.ndarray  # and biases, which make the fixed point whole numbers
     biases: numpy.ndarray
     input_zero_point: int
     curved: CurvedSums
@@ -82,7 +82,10 @@ def curved_layer(view: NodeView) -> CurvedLayer | None:
     numbers = numpy.stack([factors, biases]), numpy.stack([low, high])
     bounds = convolution.operator.minimum, convolution.operator.maximum
     found = _curved(*(part.tobytes() for part in numbers), bounds, staircase.operator, MOST_CELLS[view.objective])
-    return None if found is None else CurvedLayer(rows, starts, low, high, factors, biases, zero_point, found)
+    if found is None:
+        return None
+    unit = numpy.float32(2.0**found.bits)  # of the fixed point: powers of two round nothing
+    return CurvedLayer(rows, starts, low, high, factors * unit, biases * unit, zero_point, found)
 
 
 @lru_cache(maxsize=64)  # the spec asks, and then the call

@@ -9,14 +9,11 @@ import numpy
 
 from aidge_build.arithmetic.curved_sums import CurvedSums
 
-_SHIFT_BITS = 5  # of the number that says both in C
-
 
 @dataclass(frozen=True)
 class Curve:
-    """Bits behind the point, the width of a cell, the number of cells and the place of that of 0."""
+    """The bits of a cell, the number of cells and the place of that of 0."""
 
-    bits: int
     shift: int
     cells: int
     middle: int
@@ -26,17 +23,12 @@ class Curve:
     def of(cls, curved: CurvedSums) -> Curve:
         """The text of this function."""
         steps = curved.steps
-        return cls(curved.bits, steps.shift, len(steps.entries), steps.middle, steps.rises)
+        return cls(steps.shift, len(steps.entries), steps.middle, steps.rises)
 
     @property
     def variant(self) -> str:
         """For the name of a text."""
-        return f"_curve{self.bits}_{self.shift}{'_up' * self.rises}"
-
-    @property
-    def in_c(self) -> int:
-        """Bits and shift in one number."""
-        return self.bits << _SHIFT_BITS | self.shift
+        return f"_curve{self.shift}{'_up' * self.rises}"
 
     @property
     def note(self) -> str:

@@ -204,28 +204,23 @@ typedef struct {
 enum { AIDGE_CORTEXM_CURVE = -8 };
 
 /*
- * The level of a sum by way of float32 and a number in fixed point (arithmetic/carried_steps.py). Factor and bias are patterns of
- * floats; `words` are those of the function, from the middle on; shift: the width of a cell, and 32 times the bits behind the point.
+ * The level of a sum by way of float32 and a whole number (arithmetic/carried_steps.py). Factor and bias are patterns of
+ * floats; `words` are those of the function, from the middle on; shift: the bits of a cell.
  */
 AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_curved(int32_t sum, int32_t factor, int32_t bias, const int32_t *head,
                                                  const int32_t *words, int32_t shift)
 {
-    const int32_t cell_bits = shift & 31;
-    int32_t bits = shift >> 5;
-    float number = aidge_cortexm_kept((float)sum * aidge_cortexm_as_float((uint32_t)factor))
+    const float number = aidge_cortexm_kept((float)sum * aidge_cortexm_as_float((uint32_t)factor))
                    + aidge_cortexm_as_float((uint32_t)bias);
     int64_t fixed;
     int32_t entry;
     uint32_t level;
-    for (; bits > 0; bits--) {
-        number *= 2.0f;
-    }
     fixed = number >= 2147483648.0f ? 2147483647 : number < -2147483648.0f ? -2147483647 - 1 : (int32_t)number;
     fixed += head[0];
     fixed = (fixed > 2147483647 ? 2147483647 : fixed) - head[1];
     fixed = fixed < -2147483647 - 1 ? -2147483647 - 1 : fixed;
-    entry = words[fixed >> cell_bits];
-    level = ((uint32_t)entry + (entry < 0 ? ~(uint32_t)fixed : (uint32_t)fixed)) >> cell_bits;
+    entry = words[fixed >> shift];
+    level = ((uint32_t)entry + (entry < 0 ? ~(uint32_t)fixed : (uint32_t)fixed)) >> shift;
     return (int8_t)((int32_t)((level & 0xFFu) ^ 0x80u) - 128);
 }
 

@@ -73,9 +73,7 @@ def _curved_form(code: Routine, stream: Stream, pixels: str) -> None:
         pairs = [f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}" for pixel in pixels]
         for index, pair in enumerate(pairs):
             code(f"vmov s{2 * index}, s{2 * index + 1}, {pair}")
-        convert(
-            code, [(2 * index + channel, 4 + channel, 6 + channel) for index in range(len(pairs)) for channel in (0, 1)], curve
-        )
+        convert(code, [(2 * index + channel, 4 + channel, 6 + channel) for index in range(len(pairs)) for channel in (0, 1)])
         for index, pair in enumerate(pairs):
             code(f"vmov {pair}, s{2 * index}, s{2 * index + 1}")
     code.get("{column}", "output")
@@ -95,13 +93,13 @@ def _curved_form(code: Routine, stream: Stream, pixels: str) -> None:
             code(f"strb {value}, [{{column}}, #{channel}]")
 
 
-def convert(code: Routine, cells: Sequence[tuple[int, int, int]], curve: Curve) -> None:
-    """Sums in FPU registers (with those of their factor and bias) become numbers in fixed point, by way of float32."""
+def convert(code: Routine, cells: Sequence[tuple[int, int, int]]) -> None:
+    """Sums in FPU registers (with those of their factor and bias) become integers, by way of float32."""
     for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vadd.f32 s{0}, s{0}, s{2}"):
         for cell in cells:
             code(operation.format(*cell))
     for value, *_ in cells:
-        code(f"vcvt.s32.f32 s{value}, s{value}, #{curve.bits}")
+        code(f"vcvt.s32.f32 s{value}, s{value}")
 
 
 def carry(code: Routine, curve: Curve, value: str, entry: str, table: str) -> None:

@@ -45,7 +45,7 @@ class Form:
     @property
     def in_c(self) -> int:
         """The last argument of the C version."""
-        return self.curve.in_c if self.curve else self.shift
+        return self.curve.shift if self.curve else self.shift
 
     @property
     def variant(self) -> str:
@@ -121,7 +121,7 @@ class CurvedLevels:
         """Of two outputs, or of the first."""
         code, sums, cells = self.code, ("sum0", "sum1")[: 1 + two], (2, 3)[: 1 + two]
         code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
-        dense_levels.convert(code, [(cell, 4, 7) for cell in cells], self.curve)
+        dense_levels.convert(code, [(cell, 4, 7) for cell in cells])
         code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
         code.get("{x0}, {x1}", "zero", "what numbers are raised and lowered by")
         for name in sums:

@@ -110,7 +110,7 @@ class Stream:
     def numbers(self) -> str:
         """The last arguments of the C versions."""
         if self.curve:
-            return f"{self.is_packed:d}, {self.curve.in_c}, {CURVED}"
+            return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
         return f"{flags + 16 * self.is_centred + 32 * self.fraction_bits}, {self.shift}, {self.form_in_c}"
 

@@ -196,13 +196,12 @@ class Transpose(View):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("perm")
-        rank = source.input(0).rank
-        permutation = source.integers("perm", tuple(reversed(range(rank))))
-        require(sorted(permutation) == list(range(rank)), f"perm {permutation} is no permutation of the {rank} axes")
-        return cls(permutation)
+        return cls(source.integers("perm", tuple(reversed(range(source.input(0).rank)))))
 
     def infer(self, inputs):
         (data,) = inputs
+        axes = list(range(len(data.dims)))
+        require(sorted(self.permutation) == axes, f"perm {self.permutation} is no permutation of the {len(axes)} axes")
         return (TensorType(tuple(data.dims[axis] for axis in self.permutation), data.dtype),)
 
     def band(self, inputs, outputs, first, last):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from types import TracebackType
 from typing import Any, NoReturn
 
 EXIT_CHECK_FAILED = 1
@@ -147,44 +147,46 @@ def internal_error(error: BaseException) -> InternalError:
     return refused
 
 
-@contextmanager
-def located(where: str) -> Iterator[None]:
+class located:
     """What is refused inside is refused there; any other exception, of an operator that somebody writes, gets the place as a
-    note."""
-    try:
-        yield
-    except AidgeError as error:
-        raise error.within(where)
-    except Exception as error:
-        error.add_note(f"at {where}")
-        raise
+    note. A class is quick: every node comes by a dozen times."""
+
+    def __init__(self, where: str):
+        self._where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, AidgeError):
+            error.within(self._where)
+        elif isinstance(error, Exception):
+            error.add_note(f"at {self._where}")
 
 
-@contextmanager
-def plugged_in(what: str, where: str = "", code: str = "LIBRARY") -> Iterator[None]:
-    """Runs code of a plug-in, which may raise anything: what is no refusal becomes one, with `what` as its subject.
+class plugged_in:
+    """Runs code of a plug-in, which may raise anything: what is no refusal becomes one, with `what` as its subject. All that is
+    refused lies `inside` a place, if that is given.
 
     A plug-in that ends the program (`sys.exit`, `os._exit`) is refused like one that fails: with exit code 0 a build would go on
-    with the files of the last time. Only the user's interrupt passes.
+    with the files of the last time. Only the user's interrupt passes. `os._exit` is an exception meanwhile, but in processes that
+    the code inside forks.
     """
-    try:
-        with _Survived():
-            yield
-    except AidgeError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise AidgeError(f"{what} {failure(error)}", where=where, code=code, hint="AIDGE_DEBUG=1 shows the traceback") from error
 
-
-class _Survived:
-    """`os._exit` is an exception meanwhile, but in processes that the code inside forks. A class is quick."""
+    def __init__(self, what: str, where: str = "", code: str = "LIBRARY", inside: str = ""):
+        self._what, self._where, self._code, self._inside = what, where, code, inside
 
     def __enter__(self) -> None:
         self._leave, self._process = os._exit, os.getpid()
         os._exit = _SYSTEM._exit = self._refuse  # type: ignore[assignment]
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         os._exit = _SYSTEM._exit = self._leave
+        if isinstance(error, AidgeError):
+            error.within(self._inside)
+        elif isinstance(error, Exception | SystemExit):
+            what, hint = f"{self._what} {failure(error)}", "AIDGE_DEBUG=1 shows the traceback"
+            raise AidgeError(what, where=self._where, code=self._code, hint=hint).within(self._inside) from error
 
     def _refuse(self, status: int) -> NoReturn:
         if os.getpid() != self._process:

@@ -12,8 +12,8 @@ import importlib.abc
 import importlib.util
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
@@ -87,11 +87,9 @@ class Kernel:
         with self.running("call", view.node):
             return _expected(node.call(), Call)
 
-    @contextmanager
-    def running(self, part: str, node: Node) -> Iterator[None]:
+    def running(self, part: str, node: Node) -> AbstractContextManager[None]:
         """Around code of the library's author: names library, class, part and node in what it refuses."""
-        with located(node.where()), plugged_in(f"{part} of {self.node_class.__name__} in library {self.library}"):
-            yield
+        return plugged_in(f"{part} of {self.node_class.__name__} in library {self.library}", inside=node.where())
 
 
 @dataclass(frozen=True)

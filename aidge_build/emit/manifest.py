@@ -48,7 +48,8 @@ def _json(value: object, margin: str = "\n") -> str:
             entries.append(f"{encode_basestring_ascii(key)}: {leaf(item) if leaf is not None else _json(item, inner)}")
         return f"{{{inner}{f',{inner}'.join(entries)}{margin}}}" if entries else "{}"
     if isinstance(value, list | tuple):
-        return f"[{inner}{f',{inner}'.join([_json(item, inner) for item in value])}{margin}]" if value else "[]"
+        items = [leaf(item) if (leaf := _LEAVES.get(type(item))) is not None else _json(item, inner) for item in value]
+        return f"[{inner}{f',{inner}'.join(items)}{margin}]" if value else "[]"
     return json.dumps(value)
 
 

@@ -58,17 +58,13 @@ class Frame:
 
     def resolved(self, node: ModelNode, name_of: Callable[[str], str]) -> ModelNode:
         """The node in names of the whole, with the attributes of the call; `name_of` gives its outputs their names."""
-        attributes: dict[str, AttributeValue] = {
-            key: value for key, value in node.attributes.items() if not isinstance(value, AttributeReference)
-        }
-        for key, value in node.attributes.items():
-            if isinstance(value, AttributeReference):
-                if self.is_whole:
-                    raise AidgeError(f"attribute '{key}' refers to an attribute of a function", code="MODEL")
-                if value.name in self.attributes:
-                    attributes[key] = self.attributes[value.name]
+        references = {key: value.name for key, value in node.attributes.items() if isinstance(value, AttributeReference)}
         if self.names is None:
-            return replace(node, attributes=attributes)
+            for key in references:
+                raise AidgeError(f"attribute '{key}' refers to an attribute of a function", code="MODEL")
+            return node
+        attributes: dict[str, AttributeValue] = {key: value for key, value in node.attributes.items() if key not in references}
+        attributes |= {key: self.attributes[name] for key, name in references.items() if name in self.attributes}
         inputs = tuple(map(self.outside, node.inputs))
         outputs = tuple(name_of(name) if name else "" for name in node.outputs)
         self.names.update(zip(node.outputs, outputs))

@@ -330,7 +330,7 @@ class _Import:
             self._fold(operator, inputs, outputs, results)
         else:
             self._keep(Node(name, operator, tuple(reads), outputs, (origin,)), results)
-            self._sources[name] = replace(node, opset=opset if frame.opsets is not self._model.opsets else node.opset)
+            self._sources[name] = node if frame.opsets is self._model.opsets else replace(node, opset=opset)
 
     def _with_features(self, node: ModelNode, name: str, origin: str) -> ModelNode:
         """The node behind casts of what it reads to the type in which it computes."""

@@ -238,7 +238,7 @@ class _Replay:
         cells, positions = self._cells(name, self.spans[name], step)
         owners, places = self._content(name, positions)
         held = self.owners[memory][cells]
-        wrong = numpy.flatnonzero((held != owners) | (self.bytes[memory][cells] != places))
+        (wrong,) = ((held != owners) | (self.bytes[memory][cells] != places)).nonzero()
         if len(wrong):
             other = next((tensor for tensor, own in self.numbers.items() if own == held[wrong[0]]), "scratch or nothing")
             raise CheckFailed(

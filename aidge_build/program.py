@@ -199,6 +199,8 @@ class Program:
 
     def part_at(self, offset_bytes: int) -> ArenaPart:
         """The part that holds a byte of the arena."""
+        if not self.split:
+            return self.parts[0]
         return next(part for part in reversed(self.parts) if part.start_bytes <= max(0, offset_bytes))
 
     def initial_state_bytes(self) -> numpy.ndarray:

@@ -39,12 +39,13 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     view = check_rewrite(view, store_states(view), "storing states", exact=True)
     view = check_rewrite(view, _with_own_outputs(view), "copying outputs", exact=True)
     view = check_rewrite(view, fuse_meta(view, libraries, target), "fusing what a library computes together", exact=True)
-    matches_in = cache(lambda graph, node: match(NodeView.of(graph, node), libraries, target))
+    seen_in = cache(NodeView.of)
+    matches_in = cache(lambda graph, node: match(seen_in(graph, node), libraries, target))
     wrapped, widened = widen(view, libraries, target, matches_in)
     view = check_rewrite(view, wrapped, "converting types around kernels")
     while True:
         matches = {node.name: matches_in(view, node) for node in view.nodes}
-        options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
+        options = {node.name: _options(view, seen_in(view, node), matches[node.name]) for node in view.nodes}
         _refuse_unsupported(view, matches, options, libraries, target)
         chosen, proved = choose(view, options)
         folded = fold_into_weights(view, chosen)
@@ -92,8 +93,8 @@ def _with_own_outputs(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
-def _options(view: GraphView, node: Node, found: Match) -> list[Option]:
-    seen = NodeView.of(view, node)
+def _options(view: GraphView, seen: NodeView, found: Match) -> list[Option]:
+    node = seen.node
     options = view_options(seen) if node.operator.views else []
     options += [option for kernel in found.accepted for option in kernel_options(seen, kernel)]
     if node.operator.views and not options:

@@ -46,8 +46,16 @@ def _one_by_one(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dic
     """For each node what copies the fewest bytes behind the nodes before it."""
     state: dict[str, Option] = {}
     for node in view.nodes:
-        state[node.name] = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
+        first, *others = options[node.name]
+        if not all(_works_alike(option, first) for option in others):
+            first = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
+        state[node.name] = first
     return state
+
+
+def _works_alike(one: Option, other: Option) -> bool:
+    """Whether both have the same formats."""
+    return one.inputs == other.inputs and one.outputs == other.outputs
 
 
 def _swept(view: GraphView, options: Mapping[str, Sequence[Option]], first: Mapping[str, Option]) -> dict[str, Option]:
@@ -126,7 +134,9 @@ def _behind(
     taken, other = chosen[node.name].kernel, options[0].kernel
     if more_specific(taken.spec, other.spec):
         return "less specific", RULES[0]
-    more = min(local_bytes(view, chosen, node, one) for one in options) - local_bytes(view, chosen, node, chosen[node.name])
+    more = 0
+    if not any(_works_alike(one, chosen[node.name]) for one in options):
+        more = min(local_bytes(view, chosen, node, one) for one in options) - local_bytes(view, chosen, node, chosen[node.name])
     if more > 0:
         return f"{more:,} B more to copy", RULES[1]
     library = next(library for library in libraries if library.name == taken.library)

@@ -55,7 +55,7 @@ class DType(enum.Enum):
         """Whether its elements are floating-point numbers."""
         return self.name.startswith("float")
 
-    @property
+    @cached_property
     def c_type(self) -> str:
         """The C type that holds one element."""
         return C_TYPES[self]

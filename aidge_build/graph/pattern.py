@@ -79,7 +79,7 @@ def find(view: GraphView, pattern: str, predicates: Predicates | None = None, *,
     search = _Search(view, _parse(pattern), predicates or {}, closed)
     taken: set[str] = set()
     results = []
-    for node in view.nodes:
+    for node in filter(search.may_begin, view.nodes):
         found = next((found for found in search.from_node(node) if not taken & {one.name for one in found.nodes}), None)
         if found is not None:
             taken.update(one.name for one in found.nodes)
@@ -106,11 +106,14 @@ class _Search:
 
     def __init__(self, view: GraphView, paths: tuple[tuple[_Item, ...], ...], predicates: Predicates, closed: bool):
         self.view, self.paths, self.predicates, self.closed = view, paths, predicates, closed
+        self.beginnings = _beginnings(paths[0][0])
+
+    def may_begin(self, node: Node) -> bool:
+        """False where the first node of the pattern is of another type: most nodes of a graph are."""
+        return "." in self.beginnings or node.type in self.beginnings or type(node.operator).__name__ in self.beginnings
 
     def from_node(self, start: Node) -> Iterator[Found]:
         """All fits whose first path begins at this node, the longest of each alternative first."""
-        if not _may_begin(self.paths[0][0], start):
-            return
         for last, state in self._path(self.paths[0], 0, None, _State(), start):
             for whole in self._further(1, state):
                 order = tuple(sorted(whole.nodes, key=self.view.position))
@@ -179,13 +182,13 @@ class _Search:
         return True
 
 
-def _may_begin(first: _Item, start: Node) -> bool:
-    """False where the first node of the pattern is of another type: most nodes of a graph are."""
+def _beginnings(first: _Item) -> frozenset[str]:
+    """The types of nodes at which a fit may begin, "." for any."""
     if first.predicate or not first.least:
-        return True
+        return frozenset({"."})
     if first.alternatives:
-        return any(_may_begin(alternative[0], start) for alternative in first.alternatives)
-    return _has_type(start, first.type)
+        return frozenset().union(*(_beginnings(alternative[0]) for alternative in first.alternatives))
+    return frozenset({first.type})
 
 
 def _reads(reader: Node, index: int, before: Node) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 
 from aidge_build.errors import AidgeError, located
 from aidge_build.graph.dtype import DType
@@ -233,11 +234,11 @@ class _Import:
             self._read |= {made} if name in wanted else set()
             return made
 
-        for node in in_order(tuple(replace(node, index=index) for index, node in enumerate(nodes)), unique_names(nodes)):
+        for node in in_order(tuple(map(_numbered, nodes, count())), unique_names(nodes)):
             if node.op_type == "Constant" and node.outputs and node.outputs[0] in shared:
                 continue
             with located(node.where()), self._vocabulary.around(node):
-                resolved = replace(frame.resolved(node, name_of), index=self.number())
+                resolved = _numbered(frame.resolved(node, name_of), self.number())
                 self._import(resolved, frame, self._node_names.free(resolved.name), origin)
             if node.op_type == "Constant" and not node.domain:
                 shared.update(zip(node.outputs, resolved.outputs))
@@ -384,3 +385,7 @@ class _Import:
             check_output(value, self.tensors[value.name])
             if value.names:
                 self.tensors[value.name] = self.tensors[value.name].with_(names=value.names)
+
+
+def _numbered(node: ModelNode, index: int) -> ModelNode:
+    return node if node.index == index else replace(node, index=index)

@@ -88,7 +88,8 @@ def random_graph(seed: int, nodes: int = 7) -> GraphView:
 
 
 def options_of(view: GraphView) -> dict[str, list[Option]]:
-    return {node.name: _options(view, node, match(NodeView.of(view, node), (LIBRARY,), Target())) for node in view.nodes}
+    seen = [NodeView.of(view, node) for node in view.nodes]
+    return {one.node.name: _options(view, one, match(one, (LIBRARY,), Target())) for one in seen}
 
 
 def fewest_of_all(view: GraphView, options) -> int:

@@ -153,21 +153,24 @@ TWO = ("m = Mul (a, b)\ny = Mul (m, a)", "float[2,6] a, float[2,6] b", "float[2,
 GROWING = ("m = Mul (a, a)\nn = Mul (m, b)\no = Mul (n, b)\ny = Mul (o, n)", "float[1,4] a, float[64,4] b", "float[64,4] y")
 
 
-def moved(fast, *entries: str, net=TWO):
+def planned_bytes(trial):
+    return bytes_of_whole(trial, cache(partial(demands_of, trial)), Options(), None)
+
+
+def fast_nodes(assignment):
+    return {name for name, one in assignment.choices.items() if one.kernel and one.kernel.library == "fast"}
+
+
+def moved(fast, *entries: str, net=TWO, bytes_of=planned_bytes):
     """Which products got another kernel than that of the library `slow`, and what was said."""
     source, inputs, outputs = net
     view = graph(source, inputs=inputs, outputs=outputs)
-    libraries = [library("slow"), fast]
+    libraries = [library("slow"), fast, *load_libraries(["ref"], find_libraries([]))[0]]
     target = Target(cost_table=table(*entries))
-
-    def bytes_of(trial):
-        return bytes_of_whole(trial, cache(partial(demands_of, trial)), Options(), None)
-
     preferred = adapt_to_backend(view, libraries, Target())
     found, decided, notices = with_quicker(view, libraries, target, preferred, bytes_of)
     assert all(after <= before for after, before in zip(bytes_of(found), bytes_of(preferred)))
-    names = {name for name, one in found.choices.items() if one.kernel and one.kernel.library == "fast"}
-    return names, decided.kept, notices
+    return fast_nodes(found), decided.kept, notices
 
 
 def test_layers_that_got_a_quicker_kernel_are_named():
@@ -178,6 +181,21 @@ def test_layers_that_got_a_quicker_kernel_are_named():
 
 def test_no_kernel_is_taken_whose_scratch_makes_the_plan_larger():
     assert moved(library("fast", scratch=4096), quicker("fast", "slow")) == (set(), {"Mul_0", "Mul_1"}, ())
+
+
+@pytest.mark.parametrize("more", [(11, 10), (10, 11)], ids=["at the fullest moment", "in the arena as it is linked"])
+def test_neither_of_both_counts_of_bytes_may_grow(more):
+    def bytes_of(trial):
+        return more if fast_nodes(trial) else (10, 10)
+
+    assert moved(library("fast"), quicker("fast", "slow"), bytes_of=bytes_of) == (set(), {"Mul_0", "Mul_1"}, ())
+
+
+def test_no_kernel_is_taken_for_which_tensors_are_copied_into_another_format():
+    """The copies would need no more bytes of the plan than there are."""
+    image = ("y = Mul (a, b)", "float[1,2,3,4] a, float[1,2,3,4] b", "float[1,2,3,4] y")
+    fast = library("fast", form="nhwc")
+    assert moved(fast, quicker("fast", "slow"), net=image, bytes_of=lambda trial: (10, 10)) == (set(), {"Mul_0"}, ())
 
 
 def test_a_kernel_by_rows_gives_way_to_no_other_one():

@@ -28,7 +28,7 @@ TEXT = """
     y = QuantizeLinear(p, s, z)
 """
 in_stress = pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="in stress: minutes")
-BOARDS = ("mps2-an386", "mps2-an500", "mps2-an505")  # one table for Cortex-M4, M7 and M33
+BOARDS = {"mps2-an386": 2, "mps2-an500": 2, "mps2-an505": 2, "mps3-an547": 0}  # how many untuned networks gain at least
 LIBRARIES = ("--board", "stm32f4", "--lib", "cortexm,armv7m")
 TASKS = 1 + 2  # how many builds there are, and those with the first and with the second kernel of the product
 
@@ -120,7 +120,7 @@ def test_the_shipped_table_makes_no_model_slower_or_larger_and_some_untuned_ones
     for network in NETWORKS:
         (tmp_path / f"{network.__name__}.onnx").write_bytes(untuned(network).SerializeToString())
     gained = {name: before - after for name, (before, after) in compared(tmp_path, board).items()}
-    assert sum(gain > 0 for gain in gained.values()) >= 2, gained
+    assert sum(gain > 0 for gain in gained.values()) >= BOARDS[board], gained
     compared(shared(MLPERF_TINY), board, "--data", "int8")
 
 

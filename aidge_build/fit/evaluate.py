@@ -48,7 +48,7 @@ _NO_FLASH = "PLAN04"
 _ENOUGH_FLASH = 1 << 32
 _NOT_BUILT = "the bound is read from the board's own program: --build"
 _NOT_COUNTED = "nobody measured such kernels on this core; the emulator counts: --measure"
-_NO_TIME = "cycles are estimated of what the emulator executes: --measure"
+_NO_TIME = "nobody estimated cycles of such kernels on this core; of what the emulator executes they are: --measure"
 
 
 class _Compiled:
@@ -250,10 +250,13 @@ def _with_instructions(found: Evaluation, compiled: _Compiled, measure: bool) ->
 
 
 def _with_time(found: Evaluation, compiled: _Compiled, board: Board, measure: bool) -> Evaluation:
-    """From estimated cycles of what was counted."""
-    if not measure or compiled.count.instructions is None:
+    """From estimated cycles of what was counted, or else of what is predicted."""
+    if measure and compiled.count.instructions is not None:
+        time = time_of(compiled.count.cycles, 0.0, board)
+    elif compiled.prediction.cycles is not None:
+        time = time_of(compiled.prediction.cycles, compiled.prediction.cycles_error, board)
+    else:
         return found
-    time = time_of(compiled.count.cycles, 0.0, board)
     if time.milliseconds is None:
         return _unknown(found, MILLISECONDS, time.reason)
     found = replace(found, milliseconds=time.milliseconds, milliseconds_error=round(100 * time.error, 1))

@@ -33,15 +33,20 @@ class LayerPrediction:
     instructions: float | None
     error: float
     reason: str = ""
+    cycles: float | None = None
+    cycles_error: float = 0.0
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Instructions of one inference (None: not known) and by how much predictions may be off, relative to what is measured."""
+    """Instructions of one inference (None: not known) and by how much predictions may be off, relative to what is measured.
+    `cycles` are what an estimate would say of them, without wait states; None where a layer has none."""
 
     instructions: int | None
     error: float
     layers: tuple[LayerPrediction, ...]
+    cycles: float | None = None
+    cycles_error: float = 0.0
 
     @property
     def unknown(self) -> tuple[LayerPrediction, ...]:
@@ -76,7 +81,19 @@ def predict(program: Program, libraries: Sequence[Library], target: Target) -> P
     whole = known + most_unknown / 2
     error = (sqrt(sum(one * one for one in spread.values())) + most_unknown / 2) / whole if layers else 0.0
     is_known = most_unknown <= MOST_UNKNOWN * known
-    return Prediction(round(whole) if is_known else None, error, tuple(layers))
+    cycles, cycles_error = _cycles(layers) if is_known and not most_unknown else (None, 0.0)
+    return Prediction(round(whole) if is_known else None, error, tuple(layers), cycles, cycles_error)
+
+
+def _cycles(layers: Sequence[LayerPrediction]) -> tuple[float | None, float]:
+    """Of all layers, and how far they may be off, which adds up as that of instructions."""
+    whole, spread = 0.0, defaultdict[str, float](float)
+    for layer in layers:
+        if layer.cycles is None:
+            return None, 0.0
+        whole += layer.cycles
+        spread[f"{layer.library} {layer.kernel}"] += layer.cycles * layer.cycles_error
+    return (whole, sqrt(sum(one * one for one in spread.values())) / whole) if whole else (None, 0.0)
 
 
 def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[Described]:
@@ -95,11 +112,15 @@ def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[
 
 def _layer(program: Program, layer: Layer, target: Target, costs: Mapping[str, Sequence[CallCost]]) -> LayerPrediction:
     result = LayerPrediction(layer.node.name, layer.kernel.library, layer.kernel.name, 0.0, 0.0)
-    count = spread = 0.0
+    count = spread = cycles = of_cycles = 0.0
+    has_cycles = True
     for described in described_calls(program, layer, target):
         found = estimate(costs, described)
         if found is None:
             return replace(result, instructions=None, error=1.0, reason=f"nobody measured {family_of(described)}")
         count, spread = count + found.instructions, spread + found.instructions * found.error
+        has_cycles = has_cycles and found.cycles is not None
+        cycles, of_cycles = cycles + (found.cycles or 0.0), of_cycles + (found.cycles or 0.0) * found.cycles_error
         result = replace(result, reason=found.reason or result.reason)
-    return replace(result, instructions=count, error=spread / count if count else 0.0)
+    result = replace(result, instructions=count, error=spread / count if count else 0.0)
+    return replace(result, cycles=cycles, cycles_error=of_cycles / cycles if cycles else 0.0) if has_cycles else result

@@ -22,6 +22,8 @@ from aidge_build.prediction.quantities import family_of, quantities, value_of, w
 from aidge_build.prediction.table import OF_AN_UNKNOWN_WORD, costs_for, estimate
 from tests.compiled import request_of
 from tests.shared import MODELS, int8_model
+from tools.prediction.fit import Row, vocabularies
+from tools.prediction.tables import merged, with_cycles
 
 HERE = Path(__file__).parent
 KEPT = sorted(HERE.glob("*.json"))
@@ -267,3 +269,40 @@ def test_a_small_layer_that_nobody_measured_widens_the_error_by_half_of_what_it_
     found = predict(program, others, request.target)
     assert (found.unknown == ()) == (not rare)
     assert found.error >= whole.error
+
+
+CYCLED = TABLE.replace("error = 0.01\n", "error = 0.01\ncycles = 1.5\ncycles_error = 0.02\n")
+
+
+def test_cycles_are_those_per_instruction_and_both_errors_count():
+    found = estimate(costs(CYCLED), CALL)
+    assert found.cycles == 1.5 * found.instructions
+    assert found.cycles_error == pytest.approx(1.01 * 1.02 - 1)
+    assert estimate(costs(CYCLED), replace(CALL, function="mine_conv_8x8_wide")).cycles is None
+    with pytest.raises(AidgeError):
+        costs(CYCLED.replace("cycles = 1.5", "cycles = nan"))
+
+
+def test_a_table_keeps_its_numbers_where_other_functions_are_measured_anew():
+    old = TABLE.strip() + "\n"
+    other = old.replace("conv/mine_conv", "conv/mine_other").replace('"one" = 100', '"one" = 7')
+    both = merged(old, other)
+    assert both == merged(both, other)
+    assert costs(both)["conv/mine_conv"] == costs(old)["conv/mine_conv"]
+    assert costs(both)["conv/mine_other"][0].terms["one"] == 7
+    assert merged(old, old.replace('"one" = 100', '"one" = 7')).count("[[cost]]") == 2
+
+
+def test_cycles_are_added_to_a_table_beside_its_numbers():
+    rows = [Row(CALL, 100, "a", cycles) for cycles in (120, 130, 140)]
+    found = costs(with_cycles(TABLE.strip() + "\n", rows))["conv/mine_conv"]
+    assert [one.cycles for one in found] == [1.3, 1.3]
+    assert found[0].terms == costs()["conv/mine_conv"][0].terms
+
+
+def test_the_loops_that_a_kernel_names_are_all_that_its_numbers_depend_on():
+    described = replace(CALL, work={name: 1 for name in ("a", "b", "c", "d", "e")})
+    rows = [Row(described, 100, "a"), Row(replace(described, function="mine_conv_8x8_wide"), 100, "b")]
+    (terms,) = vocabularies(rows, [quantities(row.described) for row in rows])
+    assert {"work_a", "work_e", "is_wide*one"} <= set(terms)
+    assert not any("blocks" in term or "groups" in term for term in terms)

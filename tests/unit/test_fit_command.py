@@ -56,7 +56,7 @@ def test_every_model_gets_a_row_for_each_board_and_what_is_unknown_a_reason(fold
         "other.onnx: fits 2 of 2 boards",
     ]
     first = lines[1:4]
-    assert first[0].split() == ["board", "core", "verdict", "RAM", "flash", "arena", "instructions"]
+    assert first[0].split() == ["board", "core", "verdict", "RAM", "flash", "arena", "instructions", "time"]
     assert first[1].split()[0] == "stm32f4" and first[2].split()[:2] == ["mps2-an386", "*"]
     assert "22 B" in first[1] and "? of 192K" in first[1]
     assert any(line.startswith("not known: flash: ") and "arm-none-eabi-gcc" in line for line in lines)

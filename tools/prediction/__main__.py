@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Makes the tables with which `aidge_build.prediction` predicts instructions, and judges them.
 
-    python -m tools.prediction tables BOARD [--parts NAME...] [--functions WORD...] [--kept FOLDER]
-    python -m tools.prediction judge BOARD [--optimize speed] [--memory-model cascade] [--kept FOLDER] MODEL...
+    python -m tools.prediction tables BOARD [--parts NAME...] [--first COUNT] [--functions WORD...] [--only-cycles]
+    python -m tools.prediction judge BOARD [--optimize speed] [--memory-model cascade] MODEL...
     python -m tools.prediction unseen FOLDER
-    python -m tools.prediction keep TARGET.json BOARD FIRST COUNT [--kept FOLDER]
+    python -m tools.prediction keep TARGET.json BOARD FIRST COUNT
 
 `tables` builds the random networks of the board (corpora.py), runs each on the emulated core, fits, and writes
-kernels/<library>/predicted/<features of the board's core>.toml; with `--parts` only these networks, with `--functions` only
-functions whose names hold one of the words, and all others stay as they are. `judge` prints the prediction of models beside
-what is measured: nothing is fitted to them. `unseen` writes five networks that no table was fitted to. `keep` stores some
-layers of networks of other seeds as vectors for tests/prediction. What the emulator counted is kept in FOLDER, by the content
+kernels/<library>/predicted/<features of the board's core>.toml; with `--parts` only these networks, with `--first` only so
+many of each part, with `--functions` only functions whose names hold one of the words, and all others stay as they are;
+`--only-cycles` adds cycles per instruction to what the tables say. `judge` prints the prediction of models beside what is
+measured: nothing is fitted to them. `unseen` writes five networks that no table was fitted to. `keep` stores some layers of
+networks of other seeds as vectors for tests/prediction. What the emulator counted is kept in `--kept` FOLDER, by the content
 of the generated C.
 """
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -26,11 +28,12 @@ from aidge_build.installed import kernel_folder
 from aidge_build.prediction.quantities import family_of
 from aidge_build.prediction.table import FOLDER
 from tools.prediction.corpora import CORPORA, Part
+from tools.prediction.fit import by_family
 from tools.prediction.graph import Graph
 from tools.prediction.judge import judged
 from tools.prediction.keep import write_kept
 from tools.prediction.measure import Measuring, layers_of_parts
-from tools.prediction.tables import merged, tables
+from tools.prediction.tables import merged, tables, with_cycles
 from tools.prediction.unseen import UNSEEN
 
 KEPT = Path("build") / "predicted"
@@ -47,6 +50,8 @@ def main(words: list[str]) -> int:
         verb.add_argument("--kept", type=Path, default=KEPT)
     asked["tables"].add_argument("--parts", nargs="+", default=[])
     asked["tables"].add_argument("--functions", nargs="+", default=[""])
+    asked["tables"].add_argument("--only-cycles", action="store_true")
+    asked["tables"].add_argument("--first", type=int, metavar="COUNT")
     asked["judge"].add_argument("models", nargs="+", type=Path)
     asked["judge"].add_argument("--optimize", default="balanced")
     asked["judge"].add_argument("--memory-model", default="")
@@ -64,11 +69,16 @@ def write_tables(asked: argparse.Namespace) -> None:
     """Writes a table for each library that the layers are of."""
     begun, features = monotonic(), load_board(asked.board).features
     parts = [part for part in CORPORA[asked.board] if not asked.parts or part.name in asked.parts]
+    parts = [replace(part, seeds=part.seeds[: asked.first]) for part in parts]
     rows = layers_of_parts(parts, Measuring(asked.board, asked.kept))
     wanted = [row for row in rows if any(word in family_of(row.described) for word in asked.functions)]
-    for library, text in tables(wanted, features, asked.board).items():
+    for library, own in by_family(wanted, lambda described: described.library).items():
         path = kernel_folder() / library / FOLDER / f"{'-'.join(sorted(features))}.toml"
         path.parent.mkdir(exist_ok=True)
+        if asked.only_cycles:
+            path.write_text(with_cycles(path.read_text(), own))
+            continue
+        text = tables(own, features, asked.board)[library]
         partly = asked.parts or asked.functions != [""]
         path.write_text(merged(path.read_text(), text) if partly and path.exists() else text)
         print(f"{library}: {text.count('[[cost]]')} entries")

@@ -11,6 +11,7 @@ import numpy
 
 from aidge_build.prediction.quantities import family_of, quantities, words_of
 from aidge_build.prediction.table import RANGED, SCHEMA
+from tools.prediction.corpora import BALANCED, HOLDS_FOR
 from tools.prediction.fit import FEWEST_OF_A_VARIANT, Fitted, Row, by_family, fitted, variant_of
 
 _ENTRY = "[[cost]]"
@@ -44,7 +45,7 @@ def _head(features: Collection[str], board: str) -> str:
             f"# Instructions of calls, fitted to layers of random networks measured on {board}: python -m tools.prediction.",
             f"schema = {SCHEMA}",
             f"features = {json.dumps(sorted(features))}",
-            'optimize = ["balanced"]',
+            f"optimize = {json.dumps(HOLDS_FOR.get(board, [BALANCED]))}",
         ]
     )
 

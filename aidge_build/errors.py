@@ -169,8 +169,8 @@ class plugged_in:
     refused lies `inside` a place, if that is given.
 
     A plug-in that ends the program (`sys.exit`, `os._exit`) is refused like one that fails: with exit code 0 a build would go on
-    with the files of the last time. Only the user's interrupt passes. `os._exit` is an exception meanwhile, but in processes that
-    the code inside forks.
+    with the files of the last time. Only the user's interrupt passes, and then says what was interrupted: it may never end.
+    `os._exit` is an exception meanwhile, but in processes that the code inside forks.
     """
 
     def __init__(self, what: str, where: str = "", code: str = "LIBRARY", inside: str = ""):
@@ -184,6 +184,8 @@ class plugged_in:
         os._exit = _SYSTEM._exit = self._leave
         if isinstance(error, AidgeError):
             error.within(self._inside)
+        elif isinstance(error, KeyboardInterrupt):
+            error.args = error.args or (f"{self._what}{_place(error)}",)
         elif isinstance(error, Exception | SystemExit):
             what, hint = f"{self._what} {failure(error)}", "AIDGE_DEBUG=1 shows the traceback"
             raise AidgeError(what, where=self._where, code=self._code, hint=hint).within(self._inside) from error
@@ -199,14 +201,17 @@ _SYSTEM: Any = sys.modules[os.name]  # posix or nt, where `os` has the function 
 
 def failure(error: BaseException) -> str:
     """What an exception says, and the line of the file that raised it: "raised ValueError: no (mine.py, line 3)"."""
+    if isinstance(error, SystemExit):
+        return f"ended the program with {error.code!r}{_place(error)}"
+    text = str(error)
+    return f"raised {type(error).__name__}{': ' if text else ''}{text}{_place(error)}"
+
+
+def _place(error: BaseException) -> str:
     last = error.__traceback__
     while last is not None and last.tb_next is not None and last.tb_next.tb_frame.f_code.co_filename != __file__:
         last = last.tb_next
-    place = "" if last is None else f" ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})"
-    if isinstance(error, SystemExit):
-        return f"ended the program with {error.code!r}{place}"
-    text = str(error)
-    return f"raised {type(error).__name__}{': ' if text else ''}{text}{place}"
+    return "" if last is None else f" ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})"
 
 
 def printable(text: str, limit: int | None = 4000) -> str:

@@ -77,16 +77,18 @@ def main(argv: list[str] | None = None) -> int:
         if outcome.exit_code:
             log(f"exit code {outcome.exit_code}", "\n".join(outcome.lines))
         return outcome.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
+        if stopped.args:
+            print_error(f"aidge-build: interrupted in {stopped.args[0]}")
         return EXIT_INTERRUPTED
     except Exception as error:
         return _refused(error if isinstance(error, AidgeError) else _unforeseen(error), wants_json)
 
 
 def _unforeseen(error: Exception) -> AidgeError:
-    from aidge_build.cli.lacking import lacking_package
+    from aidge_build.cli.lacking import lacking_folder, lacking_package
 
-    return lacking_package(error) or internal_error(error)
+    return lacking_folder(error) or lacking_package(error) or internal_error(error)
 
 
 def _occupy_closed_streams() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a Python package of the tool is absent, too old or damaged, whatever fails then is no fault of ours."""
+"""Where a Python package of the tool is absent, too old or damaged, or no temporary folder is there, the fault is not ours."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def lacking_package(error: Exception) -> MissingTool | None:
     if isinstance(error, ImportError) and not _raised_here(error):
         return _missing(f"a Python package cannot be loaded: it {failure(error)}")
     return None
+
+
+def lacking_folder(error: Exception) -> MissingTool | None:
+    """The refusal where no folder for temporary files can be written; None for another exception."""
+    if not isinstance(error, FileNotFoundError) or "No usable temporary directory" not in str(error):
+        return None
+    return MissingTool("no folder for temporary files can be written", hint="TMPDIR=DIR names one", code="TEMPORARY")
 
 
 def _missing(what: str) -> MissingTool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from aidge_build.cores import Core
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.toolchain.environment import of_tools
 
 COMPILER_VARIABLE = "AIDGE_CC"
 _CPLUSPLUS_NAMES = (("clang", "clang++"), ("gcc", "g++"))
@@ -105,9 +106,7 @@ def _cplusplus(program: str) -> str | None:
 
 def _output(command: Sequence[str], messages: bool = False) -> str:
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
-        )
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=of_tools())
     except OSError as error:
         raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="TOOLCHAIN") from error
     return done.stderr if messages else done.stdout

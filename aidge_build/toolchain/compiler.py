@@ -19,6 +19,7 @@ from aidge_build.elf.undefined import read_undefined
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.report.wrong_header import second_names
 from aidge_build.toolchain.chosen import Chosen, chosen_compiler
+from aidge_build.toolchain.environment import of_tools
 
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
 _CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")
@@ -54,8 +55,7 @@ class Compiler:
 
     def run(self, command: Sequence[str], where: str) -> None:
         """Runs a command; a failure is an AidgeError with the first error line (COMPILE, LINK, LINK_OVERFLOW or LINK_HEADER)."""
-        environment = {**os.environ, "LC_ALL": "C"}
-        result = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", env=of_tools())
         if result.returncode != 0 and command[0] == self.cplusplus and Path(command[0]).name == machine.CROSS_CPLUSPLUS_DRIVER:
             _require_cplusplus_library(where)
         if result.returncode != 0:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +11,7 @@ from aidge_build.cores import PREFIX_VARIABLE, Core, core_of_machine
 from aidge_build.elf.image import machine_of
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.toolchain.compiler import installing
+from aidge_build.toolchain.environment import of_tools
 
 # What objdump is told where a program's own attributes do not make it read all that the core executes.
 _MACHINES = {"v8.1-M.mainline": "armv8.1-m.main"}
@@ -35,9 +35,7 @@ def disassemble(elf: Path, core: Core | None = None, architecture: str = "") -> 
             code="TOOLCHAIN",
         )
     machine = ["-m", _MACHINES[architecture]] if architecture in _MACHINES else []
-    result = subprocess.run(
-        [program, "-d", *machine, str(elf)], capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
-    )
+    result = subprocess.run([program, "-d", *machine, str(elf)], capture_output=True, text=True, errors="replace", env=of_tools())
     if result.returncode != 0:
         raise AidgeError(next(iter(result.stderr.splitlines()), "objdump failed"), where=str(elf), code="ELF")
     return result.stdout

@@ -4,7 +4,6 @@ code needs: links once more, asks for the program all the same, and looks into i
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.report.missing_library import MissingLibrary, missing_libraries
 from aidge_build.report.overflow import TooSmall, explain_overflow, listed
 from aidge_build.report.wrong_header import Evidence, WrongHeader, second_names, wrong_headers
+from aidge_build.toolchain.environment import of_tools
 
 _LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
 
@@ -89,7 +89,7 @@ def _attempt(command: Sequence[str], folder: Path, more: Sequence[str]) -> _Atte
             capture_output=True,
             text=True,
             errors="replace",
-            env={**os.environ, "LC_ALL": "C"},
+            env=of_tools(),
         )
     except OSError as error:
         raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error

@@ -12,10 +12,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
 
+from aidge_build.boards import load_board
+from aidge_build.toolchain import build_program
 from tests.build.checkout import ROOT, copy_of_checkout
 from tests.build.conftest import STUB
 from tests.build.test_real_generator import COMMAND, DIGITS
@@ -69,10 +72,20 @@ CATALOGUE = {
         (HERE, "test_another_generator_regenerates_and_compiles_only_what_changes"),
     ],
     17: [(BUILD + "test_scons_dependencies.py", "test_a_null_build_runs_no_command")],
-    18: [(HERE, "test_without_a_compiler_there_is_one_line_and_exit_code_3")],
+    18: [
+        (HERE, "test_without_a_compiler_there_is_one_line_and_exit_code_3"),
+        (HERE, "test_a_temporary_folder_that_cannot_be_written_is_passed_over"),
+        (HERE, "test_where_no_temporary_folder_can_be_written_there_is_one_line_and_exit_code_3"),
+    ],
     19: [(HERE, "test_a_package_that_is_too_old_or_damaged_is_one_line_with_its_version")],
     20: [
         ("tests/unit/test_plugged_in.py", "test_what_a_kernel_raises_is_one_line_with_library_class_and_node"),
+        ("tests/unit/test_plugged_in.py", "test_a_kernel_that_never_ends_is_named_when_it_is_interrupted_and_nothing_is_written"),
+        (
+            "tests/unit/test_plugged_in.py",
+            "test_files_that_a_kernel_brings_along_are_text_of_the_model_wherever_they_say_to_lie",
+        ),
+        ("tests/unit/test_plugged_in.py", "test_more_calls_than_one_or_none_are_refused"),
         (HERE, "test_a_library_that_fails_fails_the_build_by_its_name_until_it_is_mended"),
     ],
     21: [
@@ -194,6 +207,24 @@ def test_without_a_compiler_there_is_one_line_and_exit_code_3(tmp_path, monkeypa
     for board, words in (("host", "cc"), ("stm32f4", "arm-none-eabi-gcc")):
         done = aidge_build("verify", DIGITS, "--io-data", ROOT / "examples/digits/test_images.npz", "--board", board)
         assert done.exit_code == 3 and done.stderr.count("\n") == 1 and words in done.stderr, done
+
+
+@pytest.mark.parametrize("named", ["/proc", "/nowhere"])
+def test_a_temporary_folder_that_cannot_be_written_is_passed_over(named, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", named)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    made = build_program(load_board("host"), [tmp_path / "main.c"], tmp_path / "a.elf", work_folder=tmp_path)
+    assert made.stat().st_size > 0
+
+
+def test_where_no_temporary_folder_can_be_written_there_is_one_line_and_exit_code_3(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc"])
+    done = aidge_build("verify", DIGITS, "--io-data", ROOT / "examples/digits/test_images.npz", "--board", "host")
+    assert done.exit_code == 3 and done.stderr == (
+        "aidge-build: no folder for temporary files can be written. Hint: TMPDIR=DIR names one\n"
+    )
 
 
 @pytest.mark.parametrize(

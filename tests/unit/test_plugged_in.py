@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.command import aidge_build
@@ -61,6 +63,35 @@ def test_what_a_kernel_raises_is_one_line_with_library_class_and_node(run, part,
     assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1, result.stderr
     reason = "raised NotImplementedError: Pad2D nodes is not implemented" if "raise" in raised else "ended the program with 3"
     assert f"node 'Relu_0' (ReLU): {PARTS[part]} of Rectify in library mine {reason} (mine.py, line " in result.stderr
+
+
+def test_a_kernel_that_never_ends_is_named_when_it_is_interrupted_and_nothing_is_written(run, tmp_path):
+    forever = "import signal\n        signal.setitimer(signal.ITIMER_REAL, 0.05)\n        while True: pass"
+    text = LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": forever})
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        result = run(text)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert (result.exit_code, result.stdout) == (130, "") and not (tmp_path / "out").exists()
+    assert result.stderr == "aidge-build: interrupted in call of Rectify in library mine (mine.py, line 22)\n"
+
+
+def test_files_that_a_kernel_brings_along_are_text_of_the_model_wherever_they_say_to_lie(run, tmp_path):
+    brought = (
+        'return Call("rectify", ("../../outside.h",), (Input(0), Output(0)), files={"../../outside.h": b"void rectify(void);"})'
+    )
+    result = run(LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": brought}))
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert result.exit_code in (0, 2), result.stderr
+    assert {name for name in files if not name.startswith("out/net")} == {"net.onnx", "mine/library.toml", "mine/mine.py"}
+
+
+@pytest.mark.parametrize("returned", ["[]", "[Call('a', (), ()), Call('b', (), ())]", "('a.c', 'b.c')"])
+def test_more_calls_than_one_or_none_are_refused(run, returned, tmp_path):
+    result = run(LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": f"return {returned}"}))
+    assert result.exit_code == 2 and "call of Rectify in library mine raised TypeError: it returns" in result.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_debug_level_still_shows_the_traceback(run):

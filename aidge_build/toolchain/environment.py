@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""What compilers, linkers and their tools see of the environment."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+
+def of_tools() -> dict[str, str]:
+    """The environment with messages in English, and a temporary folder that can be written even where TMPDIR names none."""
+    return {**os.environ, "LC_ALL": "C", "TMPDIR": tempfile.gettempdir()}

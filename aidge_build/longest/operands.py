@@ -11,7 +11,7 @@ from aidge_build.elf.disassembly import Instruction, immediate, memory_operand
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.arithmetic import SHIFTS
 from aidge_build.longest.memory import Memory
-from aidge_build.longest.values import WORD, Flags, Objects, Value
+from aidge_build.longest.values import WORD, Flags, Near, Objects, Value
 
 NUMBERS = {**{f"r{number}": number for number in range(13)}, "sp": 13, "lr": 14}
 SP, LR, VECTORS, COUNT = 13, 14, 16, 48
@@ -136,7 +136,9 @@ def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: 
 
         def plus(values: list) -> Value:
             one = values[base]
-            return one + number & WORD if type(one) is int else one
+            if type(one) is int:
+                return one + number & WORD
+            return one if type(one) is Near else None  # of a sum not even the bits are known
 
         return plus
     offset = reader(instruction, words)

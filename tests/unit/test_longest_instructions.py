@@ -7,8 +7,9 @@ import pytest
 
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.memory import Constants, Memory
+from aidge_build.longest.operands import reader
 from aidge_build.longest.values import Few, Near, Objects, OneLess, Span, bits_of, combined, flag_bits, holds, joined_flags
-from tests.listings import DATA, followed
+from tests.listings import DATA, followed, listed
 
 LOW = 0xFFFFFFFF
 RESULTS = {
@@ -93,6 +94,7 @@ RESULTS = {
     "vmov s1, r2\nvpush {s0, s1}\nldr r0, [sp, #4]\nadd sp, #8": 5,
     "str r2, [r7, #4]\nvldmia r7!, {s0, s1}\nvmov r0, s1": 5,
     "ldr r0, [pc, #-8]": 0,
+    "ldr r0, [pc]\nmov r1, r1 | 12345678": 0x12345678,
 }
 BEGIN = """
     movs r1, #12
@@ -126,6 +128,8 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "str r1, [r7]\nstrb r10, [r7, #1]\nldr r0, [r7]",
         "cmp r10, #1\ncsel r0, r1, r2, eq",
         "cmp r10, #1\nit eq\nmoveq r0, #2",
+        "mov r0, #1\ncmp r1, r1\nvmrs APSR_nzcv, fpscr\nit eq\nmoveq r0, #2",
+        "mov r0, #1\ncmp r1, r1\nmsr CPSR_f, r10\nit eq\nmoveq r0, #2",
         "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
         "smull r0, r4, r1, r2",
         "and r0, r1, s1",
@@ -210,6 +214,17 @@ def test_of_a_pointer_that_data_move_the_object_is_known_and_of_a_number_the_bit
     assert bits_of(combined("bic", few, None)) == 3 and bits_of(combined("bic", None, LOW ^ 6)) == 2
     assert bits_of(combined("eor", few, few)) == 6 and combined("orr", Few(30), 7) is None
     assert combined("bic", None, None) is None and bits_of(combined("bic", None, 0)) is None
+
+
+@pytest.mark.parametrize("load", ["ldrb r1, [r0], #1", "ldrb r1, [r0, #1]!"])
+def test_a_base_that_moves_on_keeps_its_object_but_not_the_bits_that_may_be_set(load):
+    assert followed(f"f:{BEGIN}and r0, r10, #240\n{load}\nbx lr").registers.values[0] is None
+    assert followed(f"f:{BEGIN}add r0, r7, r10\n{load}\nbx lr").registers.values[0] == Near(DATA)
+
+
+def test_an_operand_of_three_words_is_none():
+    instruction = next(iter(listed("f:\nbx lr")[1].values()))
+    assert reader(instruction, ("r1", "lsl #2", "r3")) is None and reader(instruction, ("r1", "lsl #2")) is not None
 
 
 def memory() -> Memory:

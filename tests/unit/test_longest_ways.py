@@ -61,6 +61,12 @@ def test_what_only_a_way_that_is_known_not_to_be_taken_holds_does_not_count():
     assert (longest(text, 3), longest(text, 4), longest(text, None)) == (3, 6, 6)
 
 
+@pytest.mark.parametrize(("name", "skipping", "going_on"), [("cbz", 0, 4), ("cbnz", 4, 0)])
+def test_a_number_that_is_known_decides_a_comparison_with_zero(name, skipping, going_on):
+    text = f"f:\n{name} r0, .short\nmovs r1, #1\nmovs r1, #2\n.short:\nbx lr"
+    assert (longest(text, skipping), longest(text, going_on), longest(text, None)) == (2, 4, 4)
+
+
 def test_instructions_of_an_it_block_count_whether_or_not_they_do_something():
     text = "f:\ncmp r0, #3\nite eq\nmoveq r1, #4\nmovne r1, #8\n.loop:\nsubs r1, #1\nbne .loop\nbx lr"
     assert longest(text, 3) == 4 + 4 * 2 + 1

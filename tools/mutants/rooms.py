@@ -80,6 +80,7 @@ ROOMS = (
         (
             "tests/unit/test_longest_*.py",
             "tests/target/test_longest_measured.py",
+            "tests/target/test_steps.py",
             "tests/target/test_step_lengths.py",
         ),
     ),
@@ -94,6 +95,8 @@ ROOMS = (
             "tests/target/test_several_regions.py",
         ),
     ),
+    Room("prediction", ("tests/prediction/test_*.py", "tests/unit/test_estimate_errors.py")),
+    Room("probe", ("tests/probe/test_*.py",)),
     Room(
         "recipes",
         (
@@ -124,6 +127,7 @@ ROOMS = (
             "tests/target/test_quantized_dialects.py",
         ),
     ),
+    Room("sweep", ("tests/unit/test_sweep_*.py",)),
     Room(
         "verify",
         (

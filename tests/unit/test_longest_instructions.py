@@ -55,6 +55,8 @@ RESULTS = {
     "rev r0, r6": 0x81928300,
     "ubfx r0, r6, #8, #8": 0x92,
     "sbfx r0, r6, #4, #4": -8,
+    "ubfx r0, r6, #8, #4": 2,
+    "sbfx r0, r6, #4, #8": 0x28,
     "cmp r1, r2\ncsel r0, r1, r2, gt": 12,
     "cmp r1, r2\ncsinc r0, r1, r2, lt": 6,
     "cmp r1, r2\ncsinv r0, r1, r2, lt": -6,
@@ -128,6 +130,9 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "str r1, [r7]\nstrb r10, [r7, #1]\nldr r0, [r7]",
         "cmp r10, #1\ncsel r0, r1, r2, eq",
         "cmp r10, #1\nit eq\nmoveq r0, #2",
+        "cmp r1, r2\ncinc r0, r10, gt",
+        "cmp r10, #1\ncinc r0, r1, gt",
+        "sub sp, #8\nstr r1, [sp], #4\nadd r2, sp, r10\nstr r3, [r2]\nldr r0, [sp, #-4]\nadd sp, #4",
         "mov r0, #1\ncmp r1, r1\nvmrs APSR_nzcv, fpscr\nit eq\nmoveq r0, #2",
         "mov r0, #1\ncmp r1, r1\nmsr CPSR_f, r10\nit eq\nmoveq r0, #2",
         "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
@@ -222,6 +227,10 @@ def test_a_base_that_moves_on_keeps_its_object_but_not_the_bits_that_may_be_set(
     assert followed(f"f:{BEGIN}add r0, r7, r10\n{load}\nbx lr").registers.values[0] == Near(DATA)
 
 
+def test_behind_a_store_that_data_decide_there_is_one_memory_again():
+    assert followed(f"f:{BEGIN}cmp r10, #1\nit eq\nstreq r1, [r7]\nbx lr").memory.is_alone
+
+
 def test_an_operand_of_three_words_is_none():
     instruction = next(iter(listed("f:\nbx lr")[1].values()))
     assert reader(instruction, ("r1", "lsl #2", "r3")) is None and reader(instruction, ("r1", "lsl #2")) is not None
@@ -278,9 +287,11 @@ def test_what_is_stored_somewhere_in_an_object_leaves_other_objects_and_saved_re
     known.store(200, 4, 3)
     known.store(Near(112), 4, 9)
     assert [known.load(at, 4) for at in (100, 104, 200)] == [None, 2, 3]
+    known.save(108, 2)
     known.store(104, 4, 4)  # a variable now
+    known.store(109, 1, 4)  # a part of one
     known.kill(None, 4)
-    assert [known.load(at, 4) for at in (104, 200)] == [None, None]
+    assert [known.load(at, 4) for at in (104, 108, 200)] == [None, None, None]
 
 
 def test_pointers_to_what_the_caller_hands_over_move_and_what_is_touched_is_remembered():

@@ -17,6 +17,10 @@ def test_a_straight_way_is_as_long_as_it_is():
     assert longest("f:\nmovs r0, #1\nadds r0, #2\nbx lr") == 3
 
 
+def test_a_return_that_loads_pc_from_the_stack_is_followed():
+    assert longest("f:\nstr lr, [sp, #-4]!\nmovs r0, #1\nldr pc, [sp], #4") == 3
+
+
 def test_nested_loops_with_known_counts_are_counted_exactly():
     text = """
     f:

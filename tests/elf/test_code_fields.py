@@ -53,6 +53,16 @@ def test_constants_of_no_size_are_damage(tmp_path, a_model):
         read_object(tmp_path / "damaged.o")
 
 
+def test_an_address_behind_constants_that_linkers_unite_is_left_out_and_said(tmp_path, a_model):
+    content = bytearray(a_model[1].read_bytes())
+    with open(a_model[1], "rb") as stream:
+        pointers = ELFFile(stream).get_section_by_name(".data.kws_names")
+    content[pointers["sh_offset"] + 1] += 1  # 256 further on
+    (tmp_path / "behind.o").write_bytes(content)
+    proof = check_code(read_image(a_model[0]), read_names(a_model[0]), [read_object(tmp_path / "behind.o")], ())
+    assert proof.findings == () and "behind.o: addresses of .rodata.str1.1, which" in proof.not_compared[0]
+
+
 EVERY_FIELD = """
     .syntax unified
     .thumb

@@ -25,7 +25,7 @@ def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: 
     MEM12 sections that are stored in the same bytes."""
     yield from _stored_twice(image)
     yield from _duplicates(image)
-    yield from _headroom(uses)
+    yield from _headroom(image, uses)
     yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
     yield from _linked(
         image,
@@ -72,8 +72,13 @@ def _duplicates(image: Image) -> Iterator[Finding]:
             yield Finding("MEM05", WARNING, f"the same {members[0].size_bytes:,} B are linked {len(members)} times: {places}")
 
 
-def _headroom(uses: Sequence[RegionUse]) -> Iterator[Finding]:
+def _headroom(image: Image, uses: Sequence[RegionUse]) -> Iterator[Finding]:
+    """A memory is not full by a section without contents and names that takes what is left, for a heap."""
+    named = {symbol.section for symbol in image.symbols if symbol.size_bytes}
+    rests = {section.end for section in image.sections if not section.content and section.name not in named}
     for use in uses:
+        if use.region.end in rests:
+            continue
         share = 100 * use.used_bytes / use.region.length_bytes
         if HEADROOM_PERCENT < share <= 100:
             yield Finding(

@@ -119,14 +119,10 @@ def _check_place(
             "say --board, or --region for each memory",
         )
     elif section.writable and not is_agreed and kind != "flash":
-        hint = (
-            f"--weights-in {region.name}, if code and constants are copied there on purpose"
-            if region and section.executable
-            else ""
-        )
-        yield Finding(
-            "MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint or "declare them const"
-        )
+        what = "code and constants" if section.executable else "constants"
+        hint = f"--weights-in {region.name}, if {what} are copied there on purpose" if region else ""
+        hint = hint if section.executable else f"declare them const{'; ' if hint else ''}{hint}"
+        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
     elif region and kind == "ram" and not is_agreed:
         yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
     stored = region_at(_load_address(section, symbol), regions)

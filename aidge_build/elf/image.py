@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.constants import SH_FLAGS
+from elftools.elf.constants import P_FLAGS, SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import ARMAttributesSection, SymbolTableSection
 
@@ -183,12 +183,19 @@ def _read(elf: ELFFile, path: str) -> Image:
         sections,
         symbols,
         tuple(_notes(elf, "little" if elf.little_endian else "big")),
-        tuple(segment["p_paddr"] for segment in segments if segment["p_offset"] == 0 and segment["p_filesz"]),
+        tuple(segment["p_paddr"] for segment in segments if _loads_headers(elf, segment)),
         grouped,
         _digests(named),
         not elf.little_endian,
         elf.elfclass == 64,
     )
+
+
+def _loads_headers(elf: ELFFile, segment) -> bool:
+    """Whether the file's own headers are a part of the segment: not of one of zeroed variables, where they do no harm."""
+    headers = elf["e_phoff"] + elf["e_phnum"] * elf["e_phentsize"]
+    is_zeroed = segment["p_flags"] & P_FLAGS.PF_W and segment["p_filesz"] <= headers
+    return segment["p_offset"] == 0 and segment["p_filesz"] > 0 and not is_zeroed
 
 
 def _is_allocated(section) -> bool:

@@ -21,15 +21,21 @@ _PLACED = re.compile(r"^(\S+)\s+0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\b", re.M
 def read_memories(link_map: str) -> tuple[Region, ...]:
     """The memories of a linker script, from the table that GNU ld prints into its map.
 
-    Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM.
+    Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM. A part of
+    another memory is left out: the linker has counted what it holds, and what the larger one holds may lie there, too.
     """
     table = link_map.partition(_HEAD)[2].partition(_BODY)[0]
     rows = (match.groups() for match in map(_MEMORY.match, table.splitlines()) if match)
-    return tuple(
+    regions = [
         Region(name, int(origin, 16), int(length, 16), _kind(name, attributes), ())
         for name, origin, length, attributes in rows
-        if name != "*default*"
-    )
+        if name != "*default*" and int(length, 16)  # scripts for several chips name memories that this one lacks
+    ]
+    return tuple(region for region in regions if not any(_is_part(region, other) for other in regions))
+
+
+def _is_part(region: Region, other: Region) -> bool:
+    return other.origin <= region.origin and region.end <= other.end and other.length_bytes > region.length_bytes
 
 
 def _kind(name: str, attributes: str | None) -> str:

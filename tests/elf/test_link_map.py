@@ -51,6 +51,11 @@ def image(*sections: Section) -> Image:
     return Image("app.elf", "ARM", "v7E-M", sections=sections, symbols=(), by_name={}, notes=(), headers_at=(), entry=0)
 
 
+def test_a_memory_of_no_bytes_is_none():
+    none = "flash1           0x00000000         0x00000000         xr\n*default*"
+    assert read_memories(TABLE.replace("*default*", none, 1)) == read_memories(TABLE)
+
+
 @pytest.mark.parametrize(
     "changed, expected",
     [

@@ -22,7 +22,7 @@ from .conv2d_grouped_int8 import SMALL_WINDOW as GROUP_WINDOW
 from .conv2d_grouped_int8 import plan_of as groups_plan_of
 from .conv2d_int8 import FEW_DILATED_TAPS
 from .depthwise import LANES, Depthwise
-from .depthwise_int8 import SMALL_WINDOW, driver_of, is_wide
+from .depthwise_int8 import SMALL_WINDOW, driver_of
 from .driver import PARAMETERS, Driver
 from .finer import BYTES_APART, in_bytes, offsets_of
 from .float_strips import FloatStrips, best_of
@@ -191,9 +191,9 @@ class DynamicDepthwise(KernelNode):
     @staticmethod
     def strips(view: NodeView) -> FloatStrips | None:
         shape = of_image(view)
-        if view.layer is not None or is_wide(view.inputs[WEIGHTS].data):
+        if view.layer is not None:
             return None
-        best = best_of(shape, _floats_of(view))
+        best = best_of(shape, _floats_of(view), view.inputs[WEIGHTS].data)
         return best if best and best.instructions * shape.batches < Depthwise.float_instructions_for(shape) else None
 
     @staticmethod

@@ -6,7 +6,9 @@ Unsigned bytes become signed ones, 128 less, while they are copied.
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy
@@ -63,8 +65,12 @@ class FloatStrips(Strips):
     def float_stream(self, taps: numpy.ndarray, numbers: FloatNumbers) -> numpy.ndarray:
         """`taps` [channels, rows, columns]: 16 bytes that are not used, the numbers of each channel, all taps."""
         columns = [numbers.sums.astype("<i4"), *(part.astype("<f4").view("<i4") for part in (numbers.factors, numbers.bias))]
-        parts = [bytes(16), numpy.stack(columns, axis=1).tobytes(), numpy.ascontiguousarray(taps.astype(numpy.int8)).tobytes()]
+        parts = [bytes(16), numpy.stack(columns, axis=1).tobytes(), self.stored(taps).tobytes()]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    def stored(self, taps: numpy.ndarray) -> numpy.ndarray:
+        """Weights as they are multiplied with, int8."""
+        return numpy.ascontiguousarray(taps.astype(numpy.int8))
 
     @property
     def store_places(self) -> bytes:
@@ -76,11 +82,20 @@ class FloatStrips(Strips):
 
 @dataclass(frozen=True)
 class FloatLongStrips(FloatStrips, LongStrips):
-    """The same of larger windows."""
+    """The same of larger windows, or of weights of nine bits."""
+
+    def stored(self, taps: numpy.ndarray) -> numpy.ndarray:
+        if not self.halves:
+            return super().stored(taps)
+        rows = taps.reshape(len(taps), -1).astype(numpy.int16)
+        return numpy.concatenate([rows >> 1, rows - (rows >> 1)], axis=1).astype(numpy.int8)
 
 
-def best_of(shape: Geometry, form: Floats) -> FloatStrips | None:
+def best_of(shape: Geometry, form: Floats, weights: numpy.ndarray) -> FloatStrips | None:
     """The form with the fewest instructions that fits; None where none does."""
-    ways = itertools.product((FloatStrips, FloatLongStrips), (False, True), (False, True))
+    kinds: list[Callable[..., FloatStrips]] = [FloatStrips, FloatLongStrips]
+    if weights.min(initial=0) < -128 or weights.max(initial=0) > 127:
+        kinds = [functools.partial(FloatLongStrips, halves=True)] if weights.max() < 255 and weights.min() >= -256 else []
+    ways = itertools.product(kinds, (False, True), (False, True))
     forms = [kind(shape, False, tall, down, floats=form) for kind, tall, down in ways]
     return min((one for one in forms if one.fits), key=lambda one: one.instructions, default=None)

@@ -68,9 +68,10 @@ def texts_of(form: FloatStrips) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
     shape, name = form.shape, f"{form.name}_all"
     flip = 0 if form.floats.signed else 128
+    halves = int(isinstance(form, FloatLongStrips) and form.halves)
     plain = f"""    static const aidge_helium_planes_shape shape = {{{", ".join(map(str, form.fields))}}};
     (void)places;
-    aidge_helium_dynamic_planes(x, y, stream, plane, data, {flip}, {form.floats.in_c}, &shape);"""
+    aidge_helium_dynamic_planes(x, y, stream, plane, data, {flip}, {halves}, {form.floats.in_c}, &shape);"""
     parameters = PARAMETERS.replace("int8_t *y", "float *y") + floats.PARAMETERS
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
     pad = f"(int32_t)zero_point[0]{f' - {flip}' if flip else ''}"

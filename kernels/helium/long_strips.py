@@ -18,14 +18,19 @@ VECTORS = 2
 
 @dataclass(frozen=True)
 class LongStrips(Strips):
-    """All channels of one image."""
+    """All channels of one image. `halves`: patches are one vector, and weights, of nine bits, the sums of two bytes: so are those
+    less a zero point of their own."""
+
+    halves: bool = False
 
     largest_plane = LARGEST
 
     @property
     def _window_fits(self) -> bool:
-        height, width = self.reach
-        return 1 < height and 3 < max(height, width) and self.rows_of_strip <= 6 and width * self.rows_of_strip <= 16 * VECTORS
+        (height, width), rows = self.reach, self.rows_of_strip
+        if self.halves:
+            return width * rows <= 16
+        return 1 < height and 3 < max(height, width) and rows <= 6 and width * rows <= 16 * VECTORS
 
     @property
     def reach(self) -> tuple[int, int]:
@@ -60,7 +65,7 @@ class LongStrips(Strips):
 
     @property
     def name(self) -> str:
-        return super().name.replace("_strips_", "_long_strips_", 1)
+        return super().name.replace("_strips_", "_long_strips_", 1) + "_halves" * self.halves
 
     @property
     def instructions_of_copy(self) -> int:
@@ -70,7 +75,7 @@ class LongStrips(Strips):
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
         parts = [part for part in self.parts_of(outputs) if part]
-        loads = len({access[0] for access in self.accesses(outputs)[0]})
+        loads = len(self.accesses(outputs)[0]) // (1 + self.halves)
         sums = sum(len(places) for part in parts for _, places in part)
         return loads + VECTORS * sums + 2 * len(parts) + 3 * len(parts) + 6 + (outputs != self.tile)
 
@@ -88,14 +93,13 @@ class LongStrips(Strips):
         places that are stored."""
         loads, used = [], []
         for half, part in enumerate(self.parts_of(outputs)):
-            loads += [(start + 16 * vector, half, vector, places) for start, places in part for vector in range(VECTORS)]
+            step = 0 if self.halves else 16
+            loads += [(start + step * vector, half, vector, places) for start, places in part for vector in range(VECTORS)]
             used.append(sorted(place for _, places in part for place in places))
         return loads, used
 
     @property
     def taps_of_patch(self) -> list[int]:
-        shape = self.shape
-        return [
-            row * shape.kernel_width + column if row < shape.kernel_height and column < shape.kernel_width else -1
-            for row, column in map(self._in_patch, range(16 * VECTORS))
-        ]
+        (height, width), lanes = self.reach, range(16 if self.halves else 16 * VECTORS)
+        found = [row * width + column if row < height and column < width else -1 for row, column in map(self._in_patch, lanes)]
+        return [*found, *(tap + height * width if tap >= 0 else tap for tap in found)] if self.halves else found

@@ -28,23 +28,26 @@ class LongStripsPrinter(StripsPrinter):
             mask = sum(1 << lane for lane, tap in enumerate(taps[16 * vector : 16 * (vector + 1)]) if tap >= 0)
             emit(f"movw r1, #{mask}", "vmsr p0, r1", f"vldrb.u8 q5, [r2, #{self.taps + 16 * vector}]")
             emit("vpst", f"vldrbt.u8 q{vector}, [r10, q5]")
-        emit.add("r10", "r10", shape.kernel_height * shape.kernel_width)
+        emit.add("r10", "r10", shape.kernel_height * shape.kernel_width * (1 + self.long.halves))
         if self.form.stride == 1:
             emit("movs r0, #0", why="what is shifted out of the first vector goes into the second")
-            for vector in range(VECTORS):
+            for vector in range(VECTORS):  # of halves nothing is
                 emit(f"vmov q{2 + vector}, q{vector}", f"vshlc q{2 + vector}, r0, #8")
 
     def _sums(self, outputs: tuple[int, int]) -> list[str]:
         emit, form = self.emit, self.long
         loads, used = form.accesses(outputs)
         step = form.steps(form.axes[0])[0]
-        accesses, rest = walk("r1", 0, [offset for offset, *_ in loads], BYTE_REACH, step)
+        once = 1 + form.halves  # a patch is multiplied twice
+        accesses, rest = walk("r1", 0, [offset for offset, *_ in loads[::once]], BYTE_REACH, step)
+        accesses = [access for access in accesses for _ in range(once)]
         registers = ("q5", "q7")
         for position, ((_, half, vector, places), access) in enumerate(zip(loads, accesses)):
             register = registers[half]
-            if access.before:
-                emit.move("r1", access.before)
-            emit(f"vldrb.u8 {register}, {access.address}")
+            if not (form.halves and vector):
+                if access.before:
+                    emit.move("r1", access.before)
+                emit(f"vldrb.u8 {register}, {access.address}")
             for place in places:
                 window = vector + VECTORS * (place // 2 if form.stride == 1 else 0)
                 emit(f"vmladav{'a' * (vector > 0)}.s8 {TOTALS[place]}, q{window}, {register}")

@@ -120,6 +120,7 @@ def random_layer(seed):
 def candidates():
     own = [convolution(case, seed, edge, seed % 3 == 1) for seed, edge in enumerate(EDGES)]
     own += [convolution(case, 2 * seed, edge, seed % 2 == 1) for seed, edge in enumerate(DEPTHWISE)]
+    own += [convolution(case, 2 * seed + 1, edge, seed % 2 == 1) for seed, edge in enumerate(DEPTHWISE)]  # weights of nine bits
     own += [fully_connected(case, seed, *shape, seed % 2 == 1) for seed, shape in enumerate(ROWS)]
     own += [random_layer(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
     own += measured_cases()
@@ -141,6 +142,7 @@ def test_depthwise_layers_of_small_windows_take_one_channel_at_a_time():
     taken = [entry.call.function for entry in candidates() if "_dynamic_strips_" in entry.call.function]
     assert len(taken) >= len(DEPTHWISE)
     assert any("_signed" in name for name in taken) and any("_stride_2x2" in name for name in taken)
+    assert sum("_halves" in name for name in taken) >= 4
 
 
 def made_signed(entry) -> bool:

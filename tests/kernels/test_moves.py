@@ -14,7 +14,7 @@ from move_cases import blocks, concatenations, copies
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.format import channels_last, row_major
+from aidge_build.graph.format import Format, channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.runs import FILL, runs
 from aidge_build.operators.reformat import Reformat
@@ -71,15 +71,37 @@ def reformats(case):
                 yield case(Reformat(), [tensor], [values], format=other(len(dims)))
 
 
+def reorders(case):
+    """Runs of neighbours, runs of elements that lie apart, one loop around them to four."""
+    random = Randomness(7)
+    for dims, one, other in (
+        ((2, 4, 16, 9), (0, 2, 1, 3), (0, 1, 2, 3)),
+        ((1, 4, 16, 32), (0, 1, 2, 3), (0, 1, 3, 2)),
+        ((3, 5, 7, 11), (3, 0, 2, 1), (0, 1, 2, 3)),
+        ((2, 3, 4, 5, 13), (4, 2, 0, 3, 1), (0, 1, 2, 3, 4)),
+        ((9, 40), (1, 0), (0, 1)),
+        ((2, 30, 8), (2, 1, 0), (1, 0, 2)),
+    ):
+        for dtype, values in (
+            (DType.int8, random.int8(*dims)),
+            (DType.uint8, random.int8(*dims).view(numpy.uint8)),
+            (DType.float32, random.float32(*dims)),
+        ):
+            yield case(Reformat(), [Tensor("x", dims, dtype).with_(format=Format(one))], [values], format=Format(other))
+
+
 def candidates():
     """For the tests of all kernels."""
-    return [*some(cortexm_harness.case), *some(helium_harness.case), *reformats(helium_harness.case)]
+    moved = [*reformats(helium_harness.case), *reorders(helium_harness.case)]
+    return [*some(cortexm_harness.case), *some(helium_harness.case), *moved]
 
 
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
 def test_helium_copies_between_storage_orders_exactly(flags):
-    assert helium_harness.run(list(reformats(helium_harness.case)), "-Wall", "-Wextra", "-Werror", *flags) == []
+    cases = [*reformats(helium_harness.case), *reorders(helium_harness.case)]
+    assert sum("_reorder_" in entry.call.function for entry in cases) > 12
+    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def placed(dims, places):

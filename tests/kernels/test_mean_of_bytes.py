@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import cortexm_harness
 import harness
 import numpy
 import pytest
@@ -23,7 +24,7 @@ DIMS = [(1, 5, 3, 3), (2, 8, 7, 7), (1, 3, 4), (2, 1, 1, 6), (1, 16, 1, 1)]
 TYPE = "MeanOfBytes"
 
 
-def mean(seed: int, dims: tuple[int, ...], operator):
+def mean(seed: int, dims: tuple[int, ...], operator, make=harness.case):
     random = Randomness(seed)
     data = Tensor("x", dims, DType.int8)
     numbers = constant("s", numpy.array(random.scale(), numpy.float32)), constant("z", numpy.array(7 * seed - 128, numpy.int8))
@@ -32,22 +33,24 @@ def mean(seed: int, dims: tuple[int, ...], operator):
     tensors["y"] = Tensor("y", result.dims, DType.float32)
     nodes = [Node("real", DequantizeLinear(0), ("x", "s", "z"), ("f",)), Node("mean", operator, ("f",), ("y",))]
     whole = MetaOperator(TYPE, graph_view(TYPE, nodes, tensors, ["x", "s", "z"], ["y"]))
-    return harness.case(whole, [data, *numbers], [random.int8(*dims)])
+    return make(whole, [data, *numbers], [random.int8(*dims)])
 
 
-def means():
+def means(make=harness.case):
     for seed, dims in enumerate(DIMS):
-        yield mean(seed, dims, GlobalAveragePooling())
-        yield mean(seed, dims, ReduceMean(tuple(range(2, len(dims))), True))
+        yield mean(seed, dims, GlobalAveragePooling(), make)
+        yield mean(seed, dims, ReduceMean(tuple(range(2, len(dims))), True), make)
 
 
 def candidates():
-    return list(means())
+    """For the tests of all kernels."""
+    return list(means(cortexm_harness.case))
 
 
 @pytest.mark.parametrize("flags", [(), ("-std=c99", "-O3", "-Wall", "-Wextra", "-Wconversion", "-Werror")])
 def test_sums_of_bytes_are_the_mean_within_tolerance(flags):
-    assert harness.far(candidates(), harness.run(candidates(), *flags)) == []
+    cases = list(means())
+    assert harness.far(cases, harness.run(cases, *flags)) == []
 
 
 def test_a_mean_over_channels_keeps_both_layers():

@@ -29,7 +29,7 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
 }
 
 /* A row of neighbours. May work in place. */
-static void aidge_cortexm_softmax_row(const float *input, float *output, int32_t length)
+AIDGE_CORTEXM_INLINE void aidge_cortexm_softmax_row(const float *input, float *output, int32_t length)
 {
     const float *from = input;
     float *to = output;
@@ -48,19 +48,12 @@ static void aidge_cortexm_softmax_row(const float *input, float *output, int32_t
         from++;
     }
     from = input;
-    for (left = length; left >= 2; left -= 2) {
-        const float first = aidge_cortexm_exp(from[0] - largest);
-        const float second = aidge_cortexm_exp(from[1] - largest);
-        to[0] = first;
-        to[1] = second;
-        sum += first;
-        sum += second;
-        from += 2;
-        to += 2;
-    }
-    if (left > 0) {
-        *to = aidge_cortexm_exp(*from - largest);
-        sum += *to;
+    for (left = length; left > 0; left--) {
+        const float part = aidge_cortexm_exp(*from - largest);
+        *to = part;
+        sum += part;
+        from++;
+        to++;
     }
     sum = 1.0f / sum;
     for (left = length; left >= 4; left -= 4) {
@@ -75,15 +68,20 @@ static void aidge_cortexm_softmax_row(const float *input, float *output, int32_t
     }
 }
 
-/* output = e^(x - largest of the row) / sum of these: `outer` blocks of `inner` rows of `length`. May work in place. */
-static void aidge_cortexm_softmax_float32(const float *input, float *output, int32_t outer, int32_t length, int32_t inner)
+/* The same of rows of neighbours. */
+static void aidge_cortexm_softmax_rows_float32(const float *input, float *output, int32_t rows, int32_t length)
 {
-    int32_t row, left;
-    for (; (inner == 1) && (outer > 0); outer--) {
+    for (; rows > 0; rows--) {
         aidge_cortexm_softmax_row(input, output, length);
         input += length;
         output += length;
     }
+}
+
+/* output = e^(x - largest of the row) / sum of these: `outer` blocks of `inner` rows of `length`. May work in place. */
+static void aidge_cortexm_softmax_float32(const float *input, float *output, int32_t outer, int32_t length, int32_t inner)
+{
+    int32_t row, left;
     for (; outer > 0; outer--) {
         for (row = inner; row > 0; row--) {
             const float *from = input;

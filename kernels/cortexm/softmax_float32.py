@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from aidge_build.contract.call import Call, Literal
 from aidge_build.contract.node import kernel
 from aidge_build.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 
@@ -12,6 +15,14 @@ from .float32 import FEATURES
 @kernel("Softmax", along_one_axis(FEATURES))
 class CortexmSoftmax(SoftmaxFloat32):
     function, source = "aidge_cortexm_softmax_float32", "softmax_float32.h"
+
+    def call(self) -> Call:
+        """Rows of neighbours have a function of their own."""
+        found = super().call()
+        *others, inner = found.arguments
+        if inner != Literal(1):
+            return found
+        return replace(found, function="aidge_cortexm_softmax_rows_float32", arguments=tuple(others))
 
 
 @kernel("Softmax", over_several_axes(FEATURES))

@@ -48,6 +48,8 @@ def rows():
         inputs = [random.real(count, length), scale, bias][: 1 + len(parameters)]
         yield case(LayerNormalization(1, 1e-5), inputs, [values, *parameters])
         yield case(Softmax(1), [random.real(count, length)], [values])
+        wide = random.float32(2, count + 1, length)
+        yield case(Softmax(1), [random.real(*wide.shape)], [wide])
         for operator in (Gelu(), Swish(1.0)):
             yield case(operator, [random.real(count, length)], [values - 7])
 

@@ -30,7 +30,7 @@ CORPORA = {
     "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8))),
 }
 
-# For which --optimize the tables hold, all of which are measured with the first: kernels unroll alike for the others, and layers of
-# networks built for them lay inside of the stated errors as often.
+# For which --optimize the tables hold, all of which are measured with the first: kernels unroll alike for the others, and layers
+# of networks built for them lay inside of the stated errors as often.
 BALANCED = "balanced"
 HOLDS_FOR = {"mps2-an386": [BALANCED, "speed"], "rp2040": [BALANCED, "speed"]}

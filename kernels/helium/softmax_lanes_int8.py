@@ -18,6 +18,7 @@ from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 from .conditions import MVE
 
 LONGEST = 256  # a row whose sum in float32 still decides nearly all levels
+FEWEST_ROWS = 2  # of four lanes: a single row is not worth the text
 ROUNDINGS = 8  # of float32 besides those of the additions: of terms, both divisions' operands, products
 
 
@@ -31,7 +32,7 @@ def _long(view: NodeView) -> str:
 
 def _few(view: NodeView) -> str:
     rows = view.outputs[0].elements // view.operator.row_length(view.inputs[0].dims)
-    return "" if rows >= 4 else f"{rows} rows, wants at least 4"
+    return "" if rows >= FEWEST_ROWS else f"{rows} rows, wants at least {FEWEST_ROWS}"
 
 
 @kernel(
@@ -43,7 +44,7 @@ def _few(view: NodeView) -> str:
         predicates=(
             ALL_QUANTIZED,
             Predicate(f"rows of at most {LONGEST} values along one axis", _long),
-            Predicate("rows for all lanes", _few),
+            Predicate("rows for more than one lane", _few),
         ),
     ),
 )

@@ -5,11 +5,12 @@
 
 Each float model is measured in float, in int8, in int16 and in a mixture of the three, and so are seeded networks in int8, with
 every kernel that accepts a layer. FOLDER keeps the models and what was measured: the same command goes on after an interruption.
-To be run anew when kernels get other names, or other counts.
+To be run anew when kernels get other names, or other counts: some ten minutes of a processor for each core.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,15 +69,17 @@ def write_model(name: str, data: bytes, folder: Path) -> None:
 
 
 def run(folder: Path, cores: list[str]) -> int:
-    """Writes the tables; the exit code of the first that fails, else 0."""
+    """Writes the tables, all of them at the end: they are part of the tool, and what was measured is that of one tool alone. The
+    exit code of the first that fails, else 0."""
     folder.mkdir(parents=True, exist_ok=True)
     write_models(folder)
     models = sorted(map(str, folder.glob("*.onnx")))
-    for core in cores:
-        table = FOLDER / file_name(load_board(BOARDS[core], []).features)
-        kept = ["--store", str(folder / f"{core}.sqlite"), "--layers", str(FEWEST)]
-        if code := main(["tune", *models, "--board", BOARDS[core], "--out", str(table), *kept]):
+    made = {core: folder / f"{core}.toml" for core in cores}
+    for core, table in made.items():
+        if code := main(["tune", *models, "--board", BOARDS[core], "--out", str(table), "--layers", str(FEWEST)]):
             return code
+    for core, table in made.items():
+        shutil.copyfile(table, FOLDER / file_name(load_board(BOARDS[core], []).features))
     return 0
 
 

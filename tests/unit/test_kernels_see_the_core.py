@@ -41,7 +41,8 @@ def test_a_kernel_that_looks_at_the_core_gets_the_scratch_of_the_variant_that_is
 
 
 @pytest.mark.parametrize(
-    "board, wanted", [("mps2-an386", "normalize_float32"), ("mps2-an386-nofpu", "normalize_fixed"), ("rp2040", "normalize_fixed")]
+    "board, wanted",
+    [("mps2-an386", "layer_norm_float32"), ("mps2-an386-nofpu", "normalize_fixed"), ("rp2040", "normalize_fixed")],
 )
 def test_only_a_core_without_an_fpu_gets_the_kernel_that_is_made_for_none(board, wanted):
     scale, bias = numpy.linspace(0.5, 2, 48, dtype=numpy.float32), numpy.zeros(48, numpy.float32)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import numpy
-from harness import case, run
+from harness import case, differing, run
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.along import OneHot
 from aidge_build.operators.class_scores import Transform
 from aidge_build.operators.distances import CDist
 from aidge_build.operators.features import Binarizer, Imputer, Normalizer, Scaler
@@ -126,6 +127,12 @@ def distances():
         pair = [random.normal(size=(count, length)).astype(numpy.float32) for count in (rows, others)]
         for metric in ("sqeuclidean", "euclidean"):
             yield of(CDist(metric), *pair)
+
+
+def test_both_operators_with_one_hot_rows_are_functions_of_their_own():
+    indices, values = numpy.float32([1, 3]), numpy.float32([0, 1])
+    cases = [of(OneHot(axis=1, depth=4), indices, values), of(OneHotEncoder((0, 1, 3)), indices)]
+    assert differing(cases, run(cases)) == []
 
 
 def test_distances_between_rows():

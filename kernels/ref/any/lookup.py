@@ -109,7 +109,7 @@ class OneHotEncoder(KernelNode):
     def call(self) -> Call:
         categories, x = self.operator.categories, self.inputs[0].dtype
         stored = DType.float32 if x.is_float else smallest(categories)
-        function = f"aidge_ref_one_hot_{x.name}_{stored.name}"
+        function = f"aidge_ref_one_hot_encoder_{x.name}_{stored.name}"
         value = "truncf(*input)" if x.is_float else "*input"
         text = f"""/* A row of zeros for each element, with 1 at the place of its category. */
 static void {function}(const {x.c_type} *input, float *output, const {stored.c_type} *categories, int32_t size, int32_t count)

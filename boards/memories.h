@@ -29,19 +29,22 @@ AIDGE_START_UP aidge_fill_memories(void)
 {
     for (const struct copied *range = aidge_copied_first; range < aidge_copied_end; range++) {
         const uint32_t *from = range->from;
-        for (uint32_t *word = range->first; word < range->end; word++)
+        for (uint32_t *word = range->first; word < range->end; word++) {
             *word = *from++;
+        }
     }
     for (const struct cleared *range = aidge_cleared_first; range < aidge_cleared_end; range++) {
-        for (uint32_t *word = range->first; word < range->end; word++)
-            *word = 0;
+        for (uint32_t *word = range->first; word < range->end; word++) {
+            *word = 0u;
+        }
     }
 }
 
 AIDGE_START_UP aidge_construct(void)
 {
-    for (void (*const *constructor)(void) = aidge_constructors_first; constructor < aidge_constructors_end; constructor++)
+    for (void (*const *constructor)(void) = aidge_constructors_first; constructor < aidge_constructors_end; constructor++) {
         (*constructor)();
+    }
 }
 
 #endif

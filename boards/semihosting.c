@@ -32,8 +32,9 @@ static int call(int operation, const void *block)
 static uint32_t length_of(const char *text)
 {
     uint32_t length = 0;
-    while (text[length] != 0)
+    while (text[length] != '\0') {
         length++;
+    }
     return length;
 }
 
@@ -45,8 +46,9 @@ void semihosting_write0(const char *text)
 void semihosting_exit(int code)
 {
     uint32_t block[2] = {APPLICATION_EXIT, (uint32_t)code};
-    for (;;)
+    for (;;) {
         (void)call(SYS_EXIT_EXTENDED, block);
+    }
 }
 
 int semihosting_command_line(char *line, uint32_t size)

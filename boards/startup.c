@@ -28,6 +28,7 @@ int main(void);
 void Reset_Handler(void);
 void Fault_Handler(void);
 void aidge_start(void);
+void board_init(void);
 
 /* Clocks, watchdog and the like, before main. A firmware defines its own; emulators skip it. */
 __attribute__((weak, noinline)) void board_init(void)
@@ -86,6 +87,7 @@ __attribute__((naked)) void Fault_Handler(void)
 
 typedef union { void (*handler)(void); uint32_t *stack; } vector;
 
+extern const vector aidge_vectors[16];
 __attribute__((section(".vectors"), used)) const vector aidge_vectors[16] = {
     {.stack = __stack_top}, {.handler = Reset_Handler},
     {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler},

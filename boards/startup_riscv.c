@@ -12,6 +12,7 @@ int main(void);
 void Reset_Handler(void);
 void Fault_Handler(void);
 void aidge_start(void);
+void board_init(void);
 
 /* Clocks, watchdog and the like, before main. A firmware defines its own; emulators skip it. */
 __attribute__((weak, noinline)) void board_init(void)

@@ -176,13 +176,13 @@ def layer(fast: str, sums: str) -> tuple[str, str]:
         call = f"""if (kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND) {{
                     {call}
                 }}
-                if (kinds[channel] != 0) {{
+                if (kinds[channel] != 0u) {{
                     for (line = 0; line < strip.rows; line++) {{
                         {sums}(plane + line * shape->row_words, (int8_t *)strip.sums, numbers, &shape->sums, 1, stream);
                         aidge_armv6m_correct_row(strip.sums, output + line * shape->out_row_step + channel, numbers, stream,
                                                  kinds[channel], correction, shape);
                     }}
-                    correction += kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND ? 3 * kinds[channel] : 0;
+                    correction += kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND ? 3 * (int32_t)kinds[channel] : 0;
                 }}"""
     text = f"""/* Strips of rows, channel by channel. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream{given}, void *scratch,

@@ -66,13 +66,18 @@ static void {name}({PARAMETERS})
             break;
         }}
         groups = (int32_t)(stop - numbers) / {step};
-        output += {shape.channels} * groups;
+        output += {_times(shape)}groups;
         {exact}(stop{_head(shape)}, output, block, {form.shift}, {shape.pixels}, {shape.channels});
         output += {shape.channels};
 {_behind(shape, form)}        numbers = stop + {step};
     }}
 }}""",
     )
+
+
+def _times(shape: Shape) -> str:
+    """A factor for the channels of a group."""
+    return f"{shape.channels} * " if shape.channels > 1 else ""
 
 
 def _head(shape: Shape) -> str:
@@ -85,7 +90,7 @@ def _behind(shape: Shape, form: Form) -> str:
     """The statement that makes `weights` those behind the group that has just been computed."""
     if shape.core == "halves":
         return "        weights += block->behind;\n"
-    of_group = f"block->column_bytes * {shape.channels} / {shape.step_bytes}"
+    of_group = f"{_times(shape)}block->column_bytes / {shape.step_bytes}"
     if form.has_offsets:
         of_group = f"({of_group} + {shape.channels})"
     return f"        weights += {of_group} * (groups + 1);\n"

@@ -240,7 +240,7 @@ class Driver:
         place, height = (f"{place} - top", "in_height") if shape.bands else (plus(place, -shape.top), shape.in_height)
         body = [
             f"const int32_t place = {place};",
-            f"const int is_inside = (place >= 0) && (place < {height});",
+            f"const int is_inside = ((place >= 0) && (place < {height})) ? 1 : 0;",
             f"lines[line] = is_inside ? x + place * {in_row} : rows + {columns.row_bytes};",
         ]
         return [*loop("line", shape.kernel_height, body), f"{columns.name}(lines, rows + {first}, places);"]

@@ -143,7 +143,8 @@ def test_products_with_blocks_of_a_few_bits_leave_them_packed(form, kind):
         assert numpy.allclose(cpu.run(graph, {"x": x})["y"], wanted, atol=1e-4)
 
 
-def test_generated_code_reads_packed_weights(tmp_path):
+def packed_products() -> bytes:
+    """A model with products of all widths."""
     random, constants, nodes = numpy.random.default_rng(5), [], []
     for bits, depth, block in ((4, 40, 16), (2, 64, 32), (8, 24, 8)):
         blocks, name = -(-depth // block), f"n{bits}"
@@ -159,9 +160,12 @@ def test_generated_code_reads_packed_weights(tmp_path):
         nodes.append(NODE("MatMulNBits", [*inputs, "", "b"], [f"y{name}"], domain="com.microsoft", **words))
     nodes.append(NODE("Concat", ["yn4", "yn2", "yn8"], ["y"], axis=1))
     more = [("zero", numpy.array([0])), ("one", numpy.array([1])), ("b", numpy.arange(3, dtype="f4"))]
-    data = model(nodes, [*constants, *more], (2, 64))
-    board, x = load_board("host"), random.normal(size=(4, 2, 64)).astype("f4")
-    program = program_of(data, "packed.onnx", board)
+    return model(nodes, [*constants, *more], (2, 64))
+
+
+def test_generated_code_reads_packed_weights(tmp_path):
+    board, x = load_board("host"), numpy.random.default_rng(6).normal(size=(4, 2, 64)).astype("f4")
+    program = program_of(packed_products(), "packed.onnx", board)
     found = execute(program, board, {"x": x}, tmp_path).outputs["y"]
     assert {layer.kernel.name for layer in program.layers} >= {"matmul_nbits_float32"}
     wanted = [cpu.run(program.view, {"x": one})["y"] for one in x]

@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 
 import pytest
 
+from aidge_build.contract.library import Library
+from aidge_build.emit import emit
 from aidge_build.emit.kernels import KernelFile, KernelText
-from tools.static_analysis import page
+from aidge_build.inputs import find_libraries, load_libraries
+from tools.static_analysis import ROOT, networks, page, texts
 from tools.static_analysis.findings import Deviation, Finding, deviations, sort_out
 from tools.static_analysis.rules import ADVISORY, MANDATORY, is_binding
-from tools.static_analysis.texts import CORES, ROOT, Text, library_text, texts_of_model
+from tools.static_analysis.texts import CORES, Text, library_text, texts_of_model
 
 needs_cppcheck = pytest.mark.skipif(shutil.which("cppcheck") is None, reason="needs cppcheck")
 SHIFT = Deviation("D1", ("10.1",), re.compile("<<|>>"), ("kit/*",), "shifts", "why")
+
+
+def of_name(library: str) -> Library:
+    return load_libraries([library], find_libraries([]))[0][0]
 
 
 def test_a_finding_is_covered_by_rule_place_and_line_together():
@@ -48,12 +56,36 @@ def test_the_published_page_has_every_deviation_and_no_finding_outside():
     assert len(cells) > 60 and set(cells) == {"0"}
 
 
+def test_the_published_page_has_the_network_of_each_library():
+    rows = re.findall(r"^\| (\w+) \| (\d+) \| (`.*`) \|$", page.PAGE.read_text(), re.MULTILINE)
+    assert [library for library, *_ in rows] == list(CORES) and all(int(layers) > 9 for _, layers, _ in rows)
+
+
 def test_a_line_of_a_library_is_found_in_its_file():
-    made = library_text(
-        KernelText(("<math.h>",), (KernelFile("kit/a.h", "int a;"), KernelFile("ref/b.h", "int b;"))), "ref", ("int c;",)
-    )
+    made = library_text(KernelText(("<math.h>",), (KernelFile("kit/a.h", "int a;"), KernelFile("ref/b.h", "int b;"))))
     text, lines = Text("t", "t.c", made, CORES["ref"]), made.split("\n")
-    assert [text.place_of(lines.index(f"int {name};") + 1) for name in "abc"] == ["kit/a.h", "ref/b.h", "ref/generated.c"]
+    assert [text.place_of(lines.index(f"int {name};") + 1) for name in "ab"] == ["kit/a.h", "ref/b.h"]
+
+
+@pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="AIDGE_STRESS=1 looks at the cases of all tests")
+@pytest.mark.parametrize("library", CORES)
+def test_a_network_that_uses_every_kernel_can_be_made_of_the_cases_of_the_tests(library):
+    program = networks.network(library)
+    assert {layer.kernel.name for layer in program.layers} == {kernel.name for kernel in of_name(library).kernels}, (
+        "a kernel has no case: a test of the library gives its cases in a function `candidates`, or every_layer.py names them"
+    )
+    code = emit(program).files[f"{program.name}.c"].decode()
+    places = set(re.findall(r"/\* FILE (\S+) \*/", texts.with_places(code, program)))
+    assert {f"{library}/generated.c", "generated/N.c"} < places
+
+
+def test_the_c_of_boards_and_the_glue_to_cmsis_nn_are_read():
+    assert [text.place for text in texts.boards()] == ["boards/semihosting.c", "boards/startup.c", "boards/startup_riscv.c"]
+    (glue,) = texts.glue()
+    assert all(f"aidge_cmsis_nn_{name}(" in glue.text for name in ("conv_s8", "depthwise_s8", "fc_s8"))
+    (semihosting, *_) = texts.boards()
+    line = next(at for at, line in enumerate(semihosting.text.split("\n"), 1) if "0123456789abcdef" in line)
+    assert semihosting.place_of(line) == "boards/semihosting_text.h"
 
 
 @needs_cppcheck

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`./sconsw misra`: reads kernels, generated code and examples with each tool, and writes docs/misra.md.
+"""`./sconsw misra`: reads kernels, networks that use all of them, generated code, boards and examples with each tool, and writes
+docs/misra.md.
 
-Exit code 1 where a finding is no deviation of the table, or a deviation covers nothing any more; 3 without the tools.
+Exit code 1 where a finding is no deviation of the table, a deviation covers nothing any more, or a kernel is in no network; 3
+without the tools.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.static_analysis import page, programs, texts
+from tools.static_analysis import networks, page, programs, texts
 from tools.static_analysis.findings import Finding, deviations, sort_out
+
+READ = (texts.kernels, texts.networks, texts.glue, texts.models, texts.boards, texts.examples)
 
 
 def main() -> int:
@@ -23,7 +27,12 @@ def main() -> int:
         print(f"missing on this machine: {', '.join(lacking)}. Type: apt-get install {' '.join(lacking)}", file=sys.stderr)
         return 3
     known, rows, counts, failed = deviations(), [], {}, False
-    read = [*texts.kernels(), *texts.models(), *texts.examples()]
+    used = networks.used()
+    for library, missing in ((one.library, networks.missing(one)) for one in used):
+        if missing:
+            print(f"{library}: no test has a case of {', '.join(sorted(missing))}")
+            failed = True
+    read = [one for texts_of in READ for one in texts_of()]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for text, found in zip(read, pool.map(_findings, read)):
             row = page.Row(text.name)
@@ -41,7 +50,7 @@ def main() -> int:
             print(f"{deviation.name} covers nothing any more: take it out of {page.TABLE}")
             failed = True
     if not failed:
-        page.write(rows, known)
+        page.write(rows, known, used)
     return int(failed)
 
 

@@ -57,7 +57,7 @@ def analyzer(text: Text, folder: Path) -> list[Finding]:
     """Findings of gcc's own analyzer."""
     flags = [*text.core, "-mthumb", "-std=gnu99", "-O2", "-fanalyzer", "-fkeep-static-functions", WITHOUT_ASSEMBLY]
     path = _written(text, folder)
-    said = _said([GCC, *flags, *_folders(folder), "-fdiagnostics-plain-output", "-c", str(path), "-o", str(folder / "a.o")])
+    said = _said([GCC, *flags, *_folders(folder), "-fdiagnostics-plain-output", "-S", str(path), "-o", str(folder / "a.s")])
     return _findings("analyzer", text, {_place(match) for match in _FOUND.finditer(said) if "analyzer" in match["rule"]})
 
 

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""What is read: the C of every kernel of every library, generated code of models, and the C of the examples."""
+"""What is read: the headers of every library, networks that use every kernel, generated code of models, the C of the examples,
+and what boards and the glue to CMSIS-NN bring."""
 
 from __future__ import annotations
 
 import functools
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "kernels"))
+import every_kernel
+import helium_harness
 
-import every_kernel  # noqa: E402
-import helium_harness  # noqa: E402
-
-from aidge_build import cli  # noqa: E402
-from aidge_build.emit.kernels import KernelText, kernel_text  # noqa: E402
+from aidge_build import cli
+from aidge_build.emit import emit
+from aidge_build.emit.kernels import KernelText, kernel_text
+from aidge_build.program import Program
+from tools.static_analysis import ROOT
+from tools.static_analysis.networks import network
 
 # A core on which the library's own kernels run.
 CORES = {
@@ -50,6 +51,9 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
 # All but the first numbers of arrays: the tools take minutes for megabytes of them.
 _LONG = re.compile(r"\b(\w+)\[\d+\] = \{\n(    [-\d., exfu]+)\n(?:    [-\d., exfu]+\n)+\};")
 _FILE = re.compile(r"/\* FILE (\S+) \*/")
+_TITLE = re.compile(r"/\* ---- (\w+/\S+) ---- \*/")
+WITH_CODE = ("semihosting_text.h", "memories.h")
+OF_THIS_MACHINE = "semihosting_host.c"  # where a program of a board stands on an operating system
 MODELS = "../shared/models/mlperf_tiny/*int8_qdq.onnx"
 
 
@@ -71,25 +75,37 @@ class Text:
 
 
 def kernels() -> Iterator[Text]:
-    """Each library as one text: all of its headers, those of the kit, and the functions that its kernels generate."""
+    """All headers of each library and of the kit as one text: the functions, too, that no layer of a network needs."""
     files = {name: helium_harness.library(name).files for name in (*every_kernel.LIBRARIES, "kit")}
     for library in every_kernel.LIBRARIES:
         wanted = [(name, path) for name in ("kit", library) for path in sorted(files[name]) if path.endswith(".h")]
-        generated = dict.fromkeys(text for one in every_kernel.calls(library) for text in one.call.texts)
-        yield Text(
-            f"kernels of {library}",
-            f"{library}/generated.c",
-            library_text(kernel_text(files, wanted), library, tuple(generated)),
-            CORES[library],
-            of_any_core=True,
-        )
+        text = library_text(kernel_text(files, wanted))
+        yield Text(f"kernels of {library}", f"{library}/", text, CORES[library], of_any_core=True)
 
 
-def library_text(kernels: KernelText, library: str, generated: tuple[str, ...]) -> str:
+def library_text(kernels: KernelText) -> str:
     """The C, in which comments say which file stands where."""
     includes = [f"#include {name}" for name in sorted({*kernels.system_includes, "<stdint.h>", "<math.h>"})]
-    parts = [f"/* FILE {file.title} */\n{file.text}" for file in kernels.files]
-    return "\n".join([*includes, *parts, f"/* FILE {library}/generated.c */", *generated, ""])
+    return "\n".join([*includes, *(f"/* FILE {file.title} */\n{file.text}" for file in kernels.files), ""])
+
+
+def networks() -> Iterator[Text]:
+    """Code and constants of the networks that use every kernel, as the compiler prints them."""
+    for library in every_kernel.LIBRARIES:
+        program = network(library)
+        sources = emit(program)
+        code, weights, header = (sources.files[f"{program.name}{end}"].decode() for end in (".c", "_weights.c", ".h"))
+        beside, title = ((f"{program.name}.h", header),), f"of a network with every kernel of {library}"
+        yield Text(f"N.c {title}", "generated/N.c", with_places(code, program), CORES[library], beside, of_any_core=True)
+        yield Text(f"N_weights.c {title}", "generated/N_weights.c", _shortened(weights), CORES[library], beside)
+
+
+def with_places(code: str, program: Program) -> str:
+    """N.c, in which comments say which lines are a library's headers, which it generated, and which are the model's."""
+    generated = min(place for layer in program.layers for text in layer.call.texts if (place := code.find(text)) >= 0)
+    library = program.layers[0].kernel.library
+    code = f"{code[:generated]}/* FILE {library}/generated.c */\n{code[generated:]}"
+    return _TITLE.sub(r"/* FILE \1 */", code.replace("/* ---- The layers ---- */", "/* FILE generated/N.c */"))
 
 
 def models() -> Iterator[Text]:
@@ -113,6 +129,31 @@ def texts_of_model(name: str, path: Path, words: tuple[str, ...]) -> tuple[Text,
             Text(f"{file} of {title}", f"generated/{file}", _shortened(made.read_text()), _OF_A_BOARD, (headers,))
             for file, made in files.items()
         )
+
+
+def boards() -> Iterator[Text]:
+    """What boards bring: start-up and semihosting, with the headers of theirs that hold code."""
+    headers = dict(_headers("boards"))
+    for path in sorted((ROOT / "boards").glob("*.c")):
+        if path.name != OF_THIS_MACHINE:
+            place = path.relative_to(ROOT).as_posix()
+            text = f"/* FILE {place} */\n{path.read_text()}"
+            for name in WITH_CODE:
+                text = text.replace(f'#include "{name}"', f"/* FILE boards/{name} */\n{headers[name]}\n/* FILE {place} */")
+            yield Text(place, place, text, _OF_A_BOARD, tuple(headers.items()))
+
+
+def glue() -> Iterator[Text]:
+    """The calls of CMSIS-NN, whose own headers lie in a checkout of the user's."""
+    headers = dict(_headers("kernels/cmsis_nn"))
+    order = sorted(headers, key=lambda name: (name in headers["conv_s8.h"], name), reverse=True)  # what others include first
+    parts = (f"/* FILE cmsis_nn/{name} */\n{headers[name]}" for name in order)
+    text = "\n".join(line for part in parts for line in part.split("\n") if line != '#include "window.h"')
+    yield Text("glue to cmsis_nn", "cmsis_nn/", text, _OF_A_BOARD)
+
+
+def _headers(folder: str) -> Iterator[tuple[str, str]]:
+    return ((path.name, path.read_text()) for path in sorted((ROOT / folder).glob("*.h")))
 
 
 def _shortened(text: str) -> str:

@@ -22,7 +22,7 @@ The headers of every library, networks that use every kernel and every form of a
 constants of models, the C of the examples, of boards and of the glue to CMSIS-NN, read by three tools: cppcheck with its
 addon for MISRA C:2012 (mandatory and required rules, those of amendments 1 and 2 that the addon knows), `gcc -fanalyzer`,
 and clang-tidy (`bugprone-*` and `cert-*`, two families of checks). A kernel is read twice: as the core sees it for which it is
-written, and as any other core sees it. **No finding is outside the table of deviations below.**
+written, and as any other core sees it. **In the table below no finding is outside of the deviations.**
 
 `./sconsw misra` does it again and writes this page; it needs cppcheck and clang-tidy (`apt-get install cppcheck
 clang-tidy`), takes some minutes, and fails where a finding is no deviation, a deviation covers nothing any more, or a kernel
@@ -35,6 +35,8 @@ is in no network.
   printed from one list, and a program whose two files are not of one run fails its check. The tools look at one file at a
   time.
 - CMSIS-NN itself, which `cmsis_nn` calls, is not looked at.
+- **Not sorted out yet: the network of `ref`**, which is not in the table below. Its generated functions (element-wise ones,
+  trees) have 226 findings of the rules 2.2, 7.2, 10.4, 10.7, 16.3 and 16.6; gcc's analyzer and clang-tidy have none.
 - Of the constants of models, the first numbers of each array are looked at.
 - The texts of the rules are not free, so that they are named by number alone. Advisory rules are not looked at.
 - What MISRA C asks of a project as a whole (directives of chapter 4, training, the list of compilers) is up to the project

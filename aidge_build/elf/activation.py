@@ -199,6 +199,8 @@ class _Walker:
         target = instruction.target if name in ("b", "bl") or "<" in instruction.operands[-1] else None
         if name == "b":
             return self._goto(target, state)
+        if name == "bl" and target is None:
+            raise Refusal(f"the call at {self._where(instruction.address)} leads nowhere")
         if name == "bl" and self.code.name(target) in THUMB1_SWITCHES:
             return self._thumb1_switch(instruction, target, state)
         if name == "bl" and target not in self.code.functions:

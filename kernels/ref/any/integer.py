@@ -18,9 +18,14 @@ _BYTES = (DType.int8, DType.uint8)
 
 
 def _types(view: NodeView) -> str:
-    places = (0, 3) if view.node.type.startswith("QLinear") else (0, 1)
-    wrong = [view.inputs[place].dtype.name for place in places if view.inputs[place].dtype not in _BYTES]
-    return f"an input is {wrong[0]}, wants int8 or uint8" if wrong else ""
+    is_scaled = view.node.type.startswith("QLinear")
+    wrong = [
+        one.dtype.name for one in (view.inputs[place] for place in ((0, 3) if is_scaled else (0, 1))) if one.dtype not in _BYTES
+    ]
+    if wrong:
+        return f"an input is {wrong[0]}, wants int8 or uint8"
+    scales = [view.inputs[place].dtype for place in (1, 4, 6)] if is_scaled else []
+    return next((f"a scale is {dtype.name}, wants float32" for dtype in scales if dtype is not DType.float32), "")
 
 
 def _rank(view: NodeView) -> str:
@@ -32,7 +37,7 @@ def _axes(view: NodeView) -> str:
     return "" if view.operator.window.rank <= 3 else "more than 3 spatial axes"
 
 
-_BYTES_ONLY = Predicate("data and weights are int8 or uint8", _types)
+_BYTES_ONLY = Predicate("data and weights are int8 or uint8, scales float32", _types)
 
 
 class _Products(KernelNode):

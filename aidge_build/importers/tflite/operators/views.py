@@ -33,6 +33,7 @@ def other_ones(source: TfliteNode) -> None:
 def transpose(source: TfliteNode) -> None:
     """Output axis k is input axis permutation[k]."""
     value, made, permutation = source.input(0), source.output(), source.integers(1)
-    require(sorted(permutation) == list(range(value.rank)), f"{list(permutation)} is no permutation of {value.rank} axes")
+    fits = sorted(permutation) == list(range(value.rank)) and made.rank == value.rank
+    require(fits, f"{list(permutation)} leads from {value.rank} axes to {made.rank}")
     inner = tuple(value.order.index(permutation[axis]) for axis in made.order)
     source.move(Transpose(inner), [source.read(0, value.order)], made.order)

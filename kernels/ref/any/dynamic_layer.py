@@ -177,8 +177,8 @@ _DEPTHWISE = (
                         const {x} *from = row;
                         const {w} *w = weight_row;
                         for (tap_x = first_x; tap_x < end_x; tap_x++) {{
-                            sum0 += (from[0] - zero) * w[0];
-                            sum1 += (from[m - 1] - zero) * w[m - 1];
+                            sum0 += ((int32_t)from[0] - zero) * w[0];
+                            sum1 += ((int32_t)from[m - 1] - zero) * w[m - 1];
                             from += shape->dilation_width * channels;
                             w += channels;
                         }}

@@ -83,10 +83,10 @@ class _Products(KernelNode):
         return (
             f"const float multiplier = sa[0] * sb[{index}] / sy[0];\n"
             f"                const float scaled = rintf((float)sum * multiplier);\n"
-            f"                const float low = (float)({low} - zy[0]);\n"
-            f"                const float high = (float)({high} - zy[0]);\n"
+            f"                const float low = (float)({f'{low} - ' if low else '-'}(int32_t)zy[0]);\n"
+            f"                const float high = (float)({high} - (int32_t)zy[0]);\n"
             f"                *output++ = ({self.outputs[0].dtype.c_type})((int32_t)(scaled < low ? low : "
-            "scaled > high ? high : scaled) + zy[0]);"
+            "scaled > high ? high : scaled) + (int32_t)zy[0]);"
         )
 
     def function(self, *more: str) -> str:
@@ -97,9 +97,10 @@ class _Products(KernelNode):
         parts += [f"{name}_none" for name in ("za", "zb") if self.tensor(name) is None]
         return f"aidge_ref_{self.node.type.lower()}_" + "_".join(parts)
 
-    def zero(self, name: str, place: str) -> str:
-        tensor = self.tensor(name)
-        return "0" if tensor is None else f"{name}[{place if tensor.elements > 1 else '0'}]"
+    def distance(self, name: str, where: str, place: str) -> str:
+        """An element of `a` or `b` less its zero point, which has number `place` where there are several."""
+        zero, element = self.tensor(f"z{name}"), f"(int32_t){name}[{where}]"
+        return element if zero is None else f"({element} - (int32_t)z{name}[{place if zero.elements > 1 else '0'}])"
 
     def unused(self, names: list[str]) -> str:
         return "".join(f"    (void){name};\n" for name in ("za", "zb") if self.tensor(name) is None and name in names)
@@ -143,8 +144,8 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
                     }}
                     for (c = 0; c < channels; c++) {{
                         const int32_t from = (m / outputs * channels + c) * plane + (z * shape->in[1] + y) * shape->in[2] + x;
-                        sum += (a[from] - {self.zero("za", "0")})
-                            * (b[(m * channels + c) * kernel + tap] - {self.zero("zb", "m")});
+                        sum += {self.distance("a", "from", "0")}
+                            * {self.distance("b", "(m * channels + c) * kernel + tap", "m")};
                     }}
                 }}
                 {self.ending("m")}
@@ -187,8 +188,8 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
             for (column = 0; column < shape->columns; column++) {{
                 int32_t sum = 0;
                 for (k = 0; k < shape->inner; k++) {{
-                    sum += (a[first + row * shape->inner + k] - {self.zero("za", "row")})
-                           * (b[second + k * shape->columns + column] - {self.zero("zb", "column")});
+                    sum += {self.distance("a", "first + row * shape->inner + k", "row")}
+                           * {self.distance("b", "second + k * shape->columns + column", "column")};
                 }}
                 {self.ending("column")}
             }}

@@ -101,7 +101,7 @@ class NegatedDouble(ElementWise):
     """Stored values change their sign, whatever the zero point is."""
 
     def call(self) -> Call:
-        value = f"({self.outputs[0].dtype.c_type})(0 - a)"
+        value = f"({self.outputs[0].dtype.c_type})(-a)"
         return each(Expression("negate_double", value), self.inputs, (0,), self.outputs[0])
 
 

@@ -36,7 +36,7 @@ def _quantize(target: DType, source: DType, shift: str) -> Expression:
     steps = (
         "float q = rintf(a / b);",
         f"const int32_t z = {shift};",
-        f"const float low = (float)({low} - z);",
+        f"const float low = (float)({f'{low} - z' if low else '-z'});",
         f"const float high = (float)({high} - z);",
         "q = q != q ? 0.0f : q < low ? low : q > high ? high : q;",
     )
@@ -44,7 +44,8 @@ def _quantize(target: DType, source: DType, shift: str) -> Expression:
 
 
 def _dequantize(target: DType, source: DType, shift: str) -> Expression:
-    return Expression("dequantize", f"(float)((int64_t)a - {shift}) * b")
+    distance = "(int64_t)a" if shift == "0" else f"((int64_t)a - (int64_t){shift})"
+    return Expression("dequantize", f"(float){distance} * b")
 
 
 def _other_kernels(view: NodeView) -> str:

@@ -89,6 +89,11 @@ def _shape_text(kind: str, count: int) -> str:
     )
 
 
+def _axis(place: int) -> str:
+    """Where the step of an operand along an outer axis stands."""
+    return f"{place * OUTER_AXES} + axis" if place else "axis"
+
+
 def _parameters(expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> list[str]:
     """The parameters that every form of the function has."""
     found = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, LETTERS)]
@@ -139,12 +144,10 @@ def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Te
         "        for (axis = 4; axis >= 0; axis--) {",
         "            index[axis] += 1;",
     ]
-    lines += [
-        f"            x{letter} += shape->outer_steps[{place * OUTER_AXES} + axis];" for place, letter in enumerate(letters)
-    ]
+    lines += [f"            x{letter} += shape->outer_steps[{_axis(place)}];" for place, letter in enumerate(letters)]
     lines += ["            if (index[axis] < shape->dims[axis]) {", "                break;", "            }"]
     lines += [
-        f"            x{letter} -= shape->outer_steps[{place * OUTER_AXES} + axis] * shape->dims[axis];"
+        f"            x{letter} -= shape->outer_steps[{_axis(place)}] * shape->dims[axis];"
         for place, letter in enumerate(letters)
     ]
     return "\n".join([*lines, "            index[axis] = 0;", "        }", "    }", "}"])

@@ -51,7 +51,7 @@ FLOAT_FUNCTIONS: dict[str, tuple[str, Callable]] = {
     "ThresholdedRelu": ("a > p[0] ? a : 0.0f", lambda o: (o.alpha,)),
 }
 COMPARISONS = {"Equal": "==", "Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">="}
-LOGIC = {"And": "(a != 0) && (b != 0)", "Or": "(a != 0) || (b != 0)", "Xor": "(a != 0) != (b != 0)"}
+LOGIC = {"And": "(a != 0u) && (b != 0u)", "Or": "(a != 0u) || (b != 0u)", "Xor": "(a != 0u) != (b != 0u)"}
 BITS = {"BitwiseAnd": "&", "BitwiseOr": "|", "BitwiseXor": "^"}
 WRAPPING = {"Add": "+", "Sub": "-", "Mul": "*"}
 
@@ -100,7 +100,7 @@ def _unary(kind: str):
         (dtype,) = types
         c, name = dtype.c_type, kind.lower()
         if kind == "Not":
-            return Expression(name, "(uint8_t)(a == 0)")
+            return Expression(name, "(uint8_t)(a == 0u)")
         if kind == "IsNaN":
             return Expression(name, "(uint8_t)(a != a)")
         if kind == "IsInf":
@@ -116,10 +116,9 @@ def _unary(kind: str):
                 return Expression("gelu_tanh", "0.5f * a * (1.0f + tanhf(0.7978845608028654f * (a + 0.044715f * a * a * a)))")
             return Expression("gelu", "0.5f * a * (1.0f + erff(a * 0.7071067811865476f))")
         if kind == "Sign":
-            zero = "0.0f" if dtype is DType.float32 else "0"
             if dtype is DType.float32:
                 return Expression(name, "a > 0.0f ? 1.0f : (a < 0.0f ? -1.0f : a)")
-            return Expression(name, f"({c})((a > {zero}) - (a < {zero}))" if signed(dtype) else f"({c})(a != 0u)")
+            return Expression(name, f"({c})((a > 0) - (a < 0))" if signed(dtype) else f"({c})(a != 0u)")
         if dtype not in INTEGERS:
             return None
         if kind == "BitwiseNot":
@@ -233,7 +232,7 @@ def _shift(operator, types, view) -> Expression | None:
     width, c = 8 * dtype.size_bytes, dtype.c_type
     beyond = f"(b < 0) || (b >= {width})" if signed(dtype) else f"b >= {width}u"
     if operator.left:
-        return Expression("shift_left", f"({c})({beyond} ? 0 : ({wide(dtype)})a << b)")
+        return Expression("shift_left", f"({c})({beyond} ? 0u : ({wide(dtype)})a << b)")
     if signed(dtype):
         return Expression("shift_right", f"({c})({beyond} ? (a < 0 ? -1 : 0) : a >> b)")
     return Expression("shift_right", f"({c})({beyond} ? 0u : ({wide(dtype)})a >> b)")
@@ -246,7 +245,9 @@ def _where(operator, types, view) -> Expression:
 def _cast(operator, types, view) -> Expression | None:
     (source,), target = types, operator.to
     if target is DType.bool:
-        return Expression("cast_bool", "(uint8_t)(a != 0)")
+        return Expression(
+            "cast_bool", f"(uint8_t)(a != {'0.0f' if source is DType.float32 else '0' if signed(source) else '0u'})"
+        )
     if target not in NUMBERS or source not in (*NUMBERS, DType.bool):
         return None
     if source is not DType.float32 or target is DType.float32:

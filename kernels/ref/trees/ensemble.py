@@ -101,7 +101,7 @@ def _branched(plan: Plan, tally: Tally) -> tuple[tuple[str, ...], list[str], lis
     for number, numbers in enumerate(tally.leaf_places(plan)):
         lines += tree_lines(plan.diagram, number, plan.slots, numbers, lambda limit: _literal(plan, limit))
         lines += tally.add(str(number))
-        step = tally.advance(str(tally.entries(numbers)))
+        step = tally.advance(f"{tally.entries(numbers)}u")
         lines += [step] if step and number + 1 < len(plan.diagram.roots) else []
     return (), lines, []
 
@@ -110,7 +110,8 @@ def _literal(plan: Plan, limit: int) -> str:
     dtype = plan.slots.type
     if limit == dtype.range[0] and dtype.range[0] < 0:
         return f"{dtype.name.upper()}_MIN"
-    return f"{limit}{ {DType.int64: 'LL', DType.uint32: 'u', DType.uint64: 'ULL'}.get(dtype, '') }"
+    suffix = "" if dtype.range[0] < 0 else "u"
+    return f"{limit}{suffix}{'LL' if dtype.size_bytes == 8 else ''}"
 
 
 def _function(

@@ -110,7 +110,7 @@ def _classes(operator: TreeEnsembleClassifier, votes: Votes) -> tuple[list[str],
 def _label(labels: Sequence[int], best: str, constants: list[Constant]) -> list[str]:
     first = labels[0]
     if all(label == first + place for place, label in enumerate(labels)):
-        return [f"*labels = {best}" + (f" + {first}LL" if first > 0 else f" - {-first}LL" if first else "") + ";"]
+        return [f"*labels = (int64_t){best}" + (f" + {first}LL" if first > 0 else f" - {-first}LL" if first else "") + ";"]
     constants.append(Constant("label_values", numpy.array(labels, numpy.int64)))
     return [f"*labels = label_values[{best}];"]
 

@@ -65,7 +65,7 @@ class Tally:
         """On to the part of the table that belongs to the next tree; "" where all trees share one."""
         if self.is_counted:
             return ""
-        return f"at += {leaves};" if self.ballot.target_of_tree is not None else f"at += 2 * {leaves};"
+        return f"at += {leaves};" if self.ballot.target_of_tree is not None else f"at += 2u * {leaves};"
 
     def leaf_places(self, plan: Plan) -> list[Mapping[int, int]]:
         """For each tree of a plan as code the place of a leaf in its part of the table."""
@@ -123,7 +123,7 @@ def tally_of(operator) -> Tally:
         grows = bool((numpy.diff(ballot.sums) > 0).all())
         votes = Votes(real, False, "counted[votes[{}]]", "votes[{}]" if grows else "counted[votes[{}]]")
         names = (f"{cell} *const votes = ({cell} *)",)
-        return Tally(ballot, False, votes, size, names, (f"(void)memset(votes, 0, {targets + 1} * sizeof *votes);",))
+        return Tally(ballot, False, votes, size, names, (f"(void)memset(votes, 0, {targets + 1}u * sizeof *votes);",))
     of_trees = ballot.target_of_tree
     ever = {target for said in ballot.said for target, _ in said}
     is_single = of_trees is not None and (targets == 1 or (is_classifier and targets == 2)) and len(ever) == 1

@@ -209,7 +209,7 @@ def conversions():
 
 
 def candidates():
-    cases = [*elements(), *pools(), *conversions(), *transposed()]
+    cases = [*elements(), *pools(), *conversions(), *transposed(), *resizes()]
     cases += [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]

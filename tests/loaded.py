@@ -15,8 +15,8 @@ _load = inputs.load_libraries
 
 
 @functools.cache
-def _loaded(names: tuple[str, ...]) -> tuple[tuple[Library, ...], list[str]]:
-    return _load(names, inputs.find_libraries([]))
+def _loaded(names: tuple[str, ...], wants_checkouts: bool = False) -> tuple[tuple[Library, ...], list[str]]:
+    return _load(names, inputs.find_libraries([]), {} if wants_checkouts else None)
 
 
 def built_in(*names: str) -> tuple[Library, ...]:
@@ -30,7 +30,7 @@ def load_libraries(
     """As `inputs.load_libraries`, which reads what does not come with the tool."""
     if checkouts or any(folder.parent != kernel_folder() for folder in folders.values()):
         return _load(names, folders, checkouts)
-    return _loaded(tuple(names))
+    return _loaded(tuple(names), checkouts is not None)
 
 
 def read_once() -> None:

@@ -30,8 +30,9 @@ def _clamped(view: NodeView) -> str:
 
 def _short(view: NodeView) -> str:
     """Storage orders are known only later: what of an order decides is left out."""
-    sizes = [tensor.elements for tensor in view.inputs]
-    return "" if max(sizes) >= SHORTEST and view.outputs[0].elements == max(sizes) else "few values, or both repeat"
+    whole = view.layer.whole if view.layer else view  # bands of it may be shorter
+    sizes = [tensor.elements for tensor in whole.inputs]
+    return "" if max(sizes) >= SHORTEST and whole.outputs[0].elements == max(sizes) else "few values, or both repeat"
 
 
 @kernel(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dynamic_bytes.h"
+#include "kit/wide.h"
 #include "kit/window2d.h"
 
 /* The part of a window that lies inside the image, and the groups of 4 channels that are computed; steps in bytes. */
@@ -17,7 +18,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_pixel(const uint8_t *from, const int3
                                         const aidge_cortexm_dynamic_patch *patch, uint32_t zeros, int32_t sign, float lowest,
                                         float highest)
 {
-    const int32_t columns = patch->length / patch->step;
+    const int32_t columns = (int32_t)aidge_kit_divide_u32((uint32_t)patch->length, (uint32_t)patch->step);
     int32_t group, row, column, channel;
     for (group = 0; group < patch->groups; group++) {
         const uint8_t *x = from;

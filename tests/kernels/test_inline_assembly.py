@@ -42,11 +42,17 @@ CALLS = {
     "helium": {
         "copies.h": ("aidge_helium_copy((int8_t *)p, (const int8_t *)q, i);", "aidge_helium_fill((int8_t *)p, i, j);"),
         "wide_rows.h": ("aidge_helium_wide_copy((int8_t *)p, (const int8_t *)q, i);",),
-        "reformat.h": (
+        "strided_bytes.h": (
             "aidge_helium_strided_bytes((int8_t *)p, i, (const int8_t *)q, 1, j);",
             "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, i, j);",
             "aidge_helium_strided_bytes((int8_t *)p, 40, (const int8_t *)q, 1, j);",
             "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, 40, j);",
+        ),
+        "strided_words.h": (
+            "aidge_helium_strided_words((float *)(void *)p, i, (const float *)(const void *)q, 1, j);",
+            "aidge_helium_strided_words((float *)(void *)p, 1, (const float *)(const void *)q, i, j);",
+        ),
+        "reformat.h": (
             "aidge_helium_reformat((const int8_t *)q, (int8_t *)p, i, j, *m, *seen);",
         ),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
@@ -63,7 +69,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 13, "helium": 20}
+STATEMENTS = {"cortexm": 13, "helium": 22}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -18,7 +18,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_pixel(const uint8_t *from, const int3
                                         const aidge_cortexm_dynamic_patch *patch, uint32_t zeros, int32_t sign, float lowest,
                                         float highest)
 {
-    const int32_t columns = (int32_t)aidge_kit_divide_u32((uint32_t)patch->length, (uint32_t)patch->step);
+    const int32_t columns = aidge_kit_divide(patch->length, patch->step);
     int32_t group, row, column, channel;
     for (group = 0; group < patch->groups; group++) {
         const uint8_t *x = from;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "mean.h"
 #include "pool_part.h"
+#include "wide.h"
 
 /*
  * Means of int8 values, taken in part by part in the order in which float32 adds them up: `count` chains, pixel i in chain
@@ -28,10 +29,10 @@ static inline aidge_kit_links aidge_kit_links_of(int32_t chain, const aidge_kit_
     const aidge_kit_part *const part = &chains->part;
     const int32_t end = aidge_kit_end_of_chains(chains) - part->before;
     const int32_t last = part->pixels < end ? part->pixels : end;
-    const int32_t place = chain - part->before % chains->count;
+    const int32_t place = chain - aidge_kit_modulo(part->before, chains->count);
     aidge_kit_links links;
     links.first = place < 0 ? place + chains->count : place;
-    links.count = links.first < last ? (last - links.first + chains->count - 1) / chains->count : 0;
+    links.count = links.first < last ? aidge_kit_divide(last - links.first + chains->count - 1, chains->count) : 0;
     return links;
 }
 

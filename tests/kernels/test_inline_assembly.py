@@ -52,9 +52,7 @@ CALLS = {
             "aidge_helium_strided_words((float *)(void *)p, i, (const float *)(const void *)q, 1, j);",
             "aidge_helium_strided_words((float *)(void *)p, 1, (const float *)(const void *)q, i, j);",
         ),
-        "reformat.h": (
-            "aidge_helium_reformat((const int8_t *)q, (int8_t *)p, i, j, *m, *seen);",
-        ),
+        "reformat.h": ("aidge_helium_reformat((const int8_t *)q, (int8_t *)p, i, j, *m, *seen);",),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
         "maxpool2d.h": ("aidge_helium_maxpool2d((const int8_t *)q, (int8_t *)p, (int8_t *)m, (const int8_t *)m, s);",),

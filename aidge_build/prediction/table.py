@@ -35,13 +35,12 @@ _HINT = "written by `python -m tools.prediction`: schema, features, optimize, [[
 
 @dataclass(frozen=True)
 class Estimate:
-    """Instructions of one call, and by how much most such estimates were off, relative to what was measured. `is_exact`: the
-    numbers are those of this variant of the function alone. `cycles` are without wait states; None: not known."""
+    """Instructions of one call, and by how much most such estimates were off, relative to what was measured. `cycles` are
+    without wait states; None: not known."""
 
     instructions: float
     error: float
     reason: str = ""  # why the error is more than the table's
-    is_exact: bool = False
     cycles: float | None = None
     cycles_error: float = 0.0
 
@@ -82,7 +81,7 @@ class CallCost:
         outside = {name: self._outside(name, found.get(name, 0.0)) for name in RANGED}
         furthest = max(outside, key=lambda name: outside[name])
         if outside[furthest] <= 1:
-            return Estimate(count, self.error, "", self.variant is not None or words_of(described) == self.words)
+            return Estimate(count, self.error)
         return Estimate(count, self.error * outside[furthest], f"{furthest} {found[furthest]:,.0f} outside of what was measured")
 
     def _outside(self, name: str, value: float) -> float:

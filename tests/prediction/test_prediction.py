@@ -134,13 +134,11 @@ def test_a_model_that_was_not_fitted_is_predicted_within_five_percent_of_what_wa
 def test_the_own_table_of_a_library_is_read_from_its_folder():
     found = estimate(costs(), CALL)
     assert (found.instructions, found.error, found.reason) == (0.5 * 2000 + 100, 0.01, "")
-    assert found.is_exact
 
 
 def test_a_variant_without_numbers_of_its_own_gets_those_of_the_whole_function():
     found = estimate(costs(), replace(CALL, function="mine_conv_8x8_wide"))
     assert (found.instructions, found.error) == (2000, 0.1)
-    assert not found.is_exact
 
 
 def test_a_variant_that_nobody_measured_says_so_and_has_a_wide_error():

@@ -6,7 +6,7 @@ The same stream and the same result as product.py, with the loops exchanged; the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .assembly import BYTE_REACH, WORD_REACH, Assembler, function, loop
 from .product import HEAD_BYTES, PARAMETERS, Product
@@ -56,11 +56,13 @@ class Stationary:
         return function(self.name, purpose, PARAMETERS, self._lines(), self._plain())
 
     def _plain(self) -> str:
+        # One by one the last pixel would be read with a whole vector, of which only its own bytes are there.
+        product = replace(self.product, tail=self.product.pixel_step) if self.paired else self.product
         if self.rows == 1:
-            return self.product.plain()
+            return product.plain()
         step, distance = self.jumps
         body = ["aidge_helium_product(x, NULL, y, stream, blocks, &shape);", f"x += {step};", f"y += {distance};"]
-        shape, _ = self.product.plain().split("\n")
+        shape, _ = product.plain().split("\n")
         return "\n".join(("    int32_t row;", shape, *(f"    {line}" for line in loop("row", self.rows, body))))
 
     def _lines(self):

@@ -17,7 +17,24 @@ import onnx
 import pytest
 
 from aidge_build.conformance.run import Verdict
-from tools.fuzz import found, graphs, kinds, model_mutations, mutations, readers, record, session, smaller, telling, trial
+from aidge_build.graph.view import GraphView
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.operators import builtin_operators
+from aidge_build.reference import cpu
+from tools.fuzz import (
+    found,
+    graphs,
+    kinds,
+    meaning,
+    model_mutations,
+    mutations,
+    readers,
+    record,
+    session,
+    smaller,
+    telling,
+    trial,
+)
 from tools.fuzz.seeds import models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +52,8 @@ def test_a_short_run_finds_nothing():
 
 @needs_host_compiler
 def test_random_networks_and_damaged_models_are_right_as_c_under_sanitizers(tmp_path):
-    judged = [*graphs.judge("graphs", range(2), tmp_path / "graphs"), *graphs.judge("mutants", range(6), tmp_path / "mutants")]
+    models = [*(graphs.made("graphs", seed) for seed in range(2)), *(graphs.made("mutants", seed) for seed in range(6))]
+    judged = list(graphs.judge(models, tmp_path))
     assert [one for one in judged if one.is_fault] == []
     assert sum(one.outcome == "right" for one in judged) >= 3
 
@@ -46,7 +64,7 @@ def test_a_value_that_numpy_does_not_expect_is_a_fault(tmp_path, monkeypatch):
         return [Verdict(one.case.name, "wrong", "output 0 differs") for one in prepared]
 
     monkeypatch.setattr(graphs, "verdicts", wrong)
-    (judged,) = graphs.judge("graphs", [1], tmp_path)
+    (judged,) = graphs.judge([graphs.made("graphs", 1)], tmp_path)
     assert judged.is_fault and judged.detail == "output 0 differs"
 
 
@@ -72,8 +90,45 @@ def test_outputs_that_say_nothing_are_compared_in_vain(values, tmp_path, monkeyp
 def test_a_trial_whose_outputs_say_nothing_is_counted_as_that(tmp_path, monkeypatch):
     monkeypatch.setattr(graphs, "telling", lambda expected: False)
     monkeypatch.setattr(graphs, "verdicts", lambda prepared, *rest: [Verdict(one.case.name, "pass") for one in prepared])
-    (judged,) = graphs.judge("graphs", [1], tmp_path)
+    (judged,) = graphs.judge([graphs.made("graphs", 1)], tmp_path)
     assert judged.outcome == "vacuous" and not judged.is_fault
+
+
+def sum_of_levels(halves: float) -> tuple[GraphView, dict, dict]:
+    """y = 1 * a + b in stored values, with a scale of y that is 1 / `halves` of theirs; its inputs and what numpy gives."""
+    helper = onnx.helper
+    names = {"a": 1.0, "b": 1.0, "y": 1.0 / halves}
+    nodes = [helper.make_node("DequantizeLinear", [name, f"s{name}", "z"], [f"{name}_real"]) for name in "ab"]
+    nodes.append(helper.make_node("Add", ["a_real", "b_real"], ["sum"]))
+    nodes.append(helper.make_node("QuantizeLinear", ["sum", "sy", "z"], ["y"]))
+    constants = [onnx.numpy_helper.from_array(numpy.float32(scale), f"s{name}") for name, scale in names.items()]
+    constants.append(onnx.numpy_helper.from_array(numpy.int8(0), "z"))
+    ports = [helper.make_tensor_value_info(name, onnx.TensorProto.INT8, [1, 4]) for name in names]
+    graph = helper.make_graph(nodes, "g", ports[:2], ports[2:], constants)
+    file = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    view, _ = import_onnx(file, "m", builtin_operators(), {}, {})
+    inputs = {"a": numpy.int8([[1, 2, 3, 40]]), "b": numpy.int8([[0, 0, 4, -9]])}
+    return view, inputs, cpu.run(view, inputs)
+
+
+def test_an_adapted_graph_may_differ_in_the_middle_of_two_levels_alone():
+    view, inputs, values = sum_of_levels(halves=0.5)  # 0.5, 1, 3.5, 15.5
+    assert values["y"].tolist() == [[0, 1, 4, 16]] and meaning.difference(view, inputs, values) == ""
+    assert meaning.difference(view, inputs, {"y": numpy.int8([[1, 1, 3, 15]])}) == ""
+    for wrong in ([-1, 1, 4, 16], [0, 0, 4, 16], [0, 1, 5, 16]):
+        assert "another meaning" in meaning.difference(view, inputs, {"y": numpy.int8([wrong])})
+
+
+def test_floats_of_an_adapted_graph_are_near_those_of_the_file():
+    view, inputs, values = sum_of_levels(halves=1.0)
+    assert meaning.difference(view, inputs, values | {"sum": values["sum"] * (1 + 1e-5)}) == ""
+    assert "another meaning" in meaning.difference(view, inputs, values | {"sum": values["sum"] * 1.01})
+
+
+def test_an_adapted_graph_that_means_something_else_is_a_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(graphs.meaning, "difference", lambda *arguments: "'y' is adapted to another meaning")
+    (judged,) = graphs.judge([graphs.made("graphs", 1)], tmp_path)
+    assert judged.is_fault and judged.outcome == "adapted wrongly"
 
 
 def test_infinite_values_make_no_finite_one_close_to_another():
@@ -173,14 +228,24 @@ def test_runs_are_recorded_one_behind_the_other(tmp_path):
 
 
 def test_what_is_recorded_found_no_fault_that_is_not_stored():
-    stored = {(one.kind, one.seed) for one in found.stored()}
+    stored = {(one.kind, identity) for one in found.stored() for identity in (one.seed, one.what)}
     for run in record.read():
         assert sum(run["outcomes"].values()) == run["count"]
         for fault in run["faults"]:
-            assert (run["kind"], int(fault.split()[1].strip(":"))) in stored or "of a fault that is stored" in fault
+            seed, what = fault.removeprefix("seed ").split(": ", 1)
+            assert {(run["kind"], int(seed)), (run["kind"], what)} & stored
 
 
-@pytest.mark.parametrize("one", found.stored(), ids=lambda one: f"{one.kind}-{one.seed}")
+@needs_host_compiler
+def test_what_once_was_wrong_as_c_is_right(tmp_path):
+    models = [graphs.kept(one.kind, one.seed, one.data, one.words) for one in found.stored() if one.kind in session.COMPILED]
+    judged = list(graphs.judge(models, tmp_path))
+    assert len(judged) > 2 and [one for one in judged if one.is_fault] == []
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in found.stored() if one.kind in kinds.KINDS], ids=lambda one: f"{one.kind}-{one.seed}"
+)
 def test_what_once_ended_in_a_fault_ends_as_it_should(one, tmp_path):
     if one.kind in NEEDING_COMPILER and shutil.which("arm-none-eabi-gcc") is None:
         pytest.skip("needs arm-none-eabi-gcc")

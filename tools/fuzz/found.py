@@ -15,7 +15,7 @@ _INDEX = "index.json"
 
 @dataclass(frozen=True)
 class Found:
-    """A stored input: `words` are the command, in which {file} and {folder} stand for its places; none for what became C."""
+    """A stored input: `words` are the command, in which {file} and {folder} stand for its places; of models as C the way."""
 
     kind: str
     seed: int

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Random networks and damaged models as C under the sanitizers of addresses and undefined behaviour: every value is compared with
-numpy, and where nothing was damaged numpy with onnxruntime, if that is there. Many models are one C program, compiled once."""
+numpy on the adapted graph, that with the graph as imported, and where nothing was damaged this one with onnxruntime, where it is
+installed. Many models are one C program, compiled once."""
 
 from __future__ import annotations
 
 import importlib.util
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -33,7 +34,7 @@ from aidge_build.request import CompileRequest
 from tests.cascade_nets import RowNetwork
 from tests.loaded import built_in
 from tests.random_models import RandomNetwork
-from tools.fuzz import mutations
+from tools.fuzz import meaning, mutations
 from tools.fuzz.model_mutations import damaged_model
 from tools.fuzz.seeds import models
 from tools.fuzz.telling import largest_finite, telling
@@ -59,13 +60,41 @@ ON_CORES = (
 )
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a model becomes C."""
+
+    libraries: tuple[str, ...]
+    features: frozenset[str]
+    memory: str
+    optimize: str
+
+    @classmethod
+    def drawn(cls, choice: Random) -> Way:
+        """Any one."""
+        libraries, features = choice.choice(ON_CORES)
+        return cls(libraries, features, choice.choice(("default", "default", "cascade")), choice.choice(("speed", "size")))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """It, as a stored fault keeps it."""
+        return ",".join(self.libraries), ",".join(sorted(self.features)), self.memory, self.optimize
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> Way:
+        """That of `words`."""
+        libraries, features, memory, optimize = words
+        return cls(tuple(libraries.split(",")), frozenset(filter(None, features.split(","))), memory, optimize)
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What a seed makes: a file, inputs for it, and whether nothing of it is damaged."""
+    """A file, the way it becomes C, what chooses inputs for it, and whether nothing of it is damaged."""
 
     seed: int
     file: bytes
     whole: bool
+    way: Way
     choice: Random
 
 
@@ -87,19 +116,23 @@ def made(name: str, seed: int) -> Model:
     """`name` is the kind: "graphs" are whole networks, float and quantized, "mutants" damaged models."""
     choice = Random(f"{name} {seed}")
     whole = name == "graphs"
-    return Model(seed, _network(choice) if whole else _mutant(choice), whole, choice)
+    return Model(seed, _network(choice) if whole else _mutant(choice), whole, Way.drawn(choice), choice)
 
 
-def judge(name: str, seeds: Sequence[int], folder: Path) -> Iterator[Judged]:
-    """What becomes of the model of each seed."""
+def kept(name: str, seed: int, file: bytes, words: Sequence[str]) -> Model:
+    """That of a stored fault."""
+    return Model(seed, file, name == "graphs", Way.read(words), Random(f"inputs of {name} {seed}"))
+
+
+def judge(models: Iterable[Model], folder: Path) -> Iterator[Judged]:
+    """What becomes of each model."""
     waiting = []
-    for number, seed in enumerate(seeds):
-        model = made(name, seed)
+    for number, model in enumerate(models):
         found = _prepared(model, f"net_{number}")
         if isinstance(found, Judged):
             yield found
         else:
-            waiting.append((seed, *found))
+            waiting.append((model.seed, *found))
     done = verdicts([prepared for _, prepared, _ in waiting], HOST, folder, FLAGS)
     for (seed, prepared, is_huge), verdict in zip(waiting, done):
         if verdict.verdict not in ("wrong", "refused"):
@@ -139,7 +172,6 @@ def _mutant(choice: Random) -> bytes:
 
 def _prepared(model: Model, symbol: str) -> Judged | tuple[Prepared, bool]:
     """A program with what numpy expects of it, and whether numbers are huge; or why there is none."""
-    libraries, features = model.choice.choice(ON_CORES)
     try:
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -147,31 +179,35 @@ def _prepared(model: Model, symbol: str) -> Judged | tuple[Prepared, bool]:
             sizes = [tensor.elements for tensor in view.tensors.values()]
             if max(sizes, default=0) > MOST_ELEMENTS:
                 return Judged(model.seed, "refused")
-            program = build_program(_request(model, symbol, libraries, features))
+            program = build_program(_request(model, symbol))
             for _ in range(TRIES):
                 inputs = {name: _values(view, name, model.choice) for name in view.inputs}
                 computed = cpu.run(view, inputs)
                 expected = tuple(computed[name] for name in view.outputs)
                 if telling(expected):
                     break
+            adapted = cpu.run(program.view, inputs)
     except AidgeError:
         return Judged(model.seed, "refused")
     except Exception as error:
         return Judged(model.seed, f"our fault {type(error).__name__}", traceback.format_exc())
     largest = max((float(numpy.abs(value).max(initial=0)) for value in computed.values() if value.dtype.kind == "f"), default=0)
     is_huge = not largest < HUGE
-    reason = _differs_from_onnxruntime(model, inputs, expected) if model.whole and not is_huge else ""
-    if reason:
-        return Judged(model.seed, "numpy is wrong", reason)
+    if not is_huge:
+        if model.whole and (reason := _differs_from_onnxruntime(model, inputs, expected)):
+            return Judged(model.seed, "numpy is wrong", reason)
+        if reason := meaning.difference(view, inputs, adapted):
+            return Judged(model.seed, "adapted wrongly", reason)
+    expected = tuple(adapted[name] for name in view.outputs)
     case = NodeCase(symbol, model.file, inputs, expected, 1e-4, 1e-4 * largest_finite(expected) + 1e-6, ())
     return Prepared(case, (), program), is_huge
 
 
-def _request(model: Model, symbol: str, libraries: Sequence[str], features: frozenset[str]) -> CompileRequest:
-    memory, optimize = model.choice.choice(("default", "default", "cascade")), model.choice.choice(("speed", "size"))
-    options = Options(memory_model=memory, optimize=optimize)
-    target = Target(features | ({WIDE_POINTERS} if HOST.core.pointer_bytes > 4 else set()))
-    return CompileRequest(symbol, model.file, symbol, built_in(*libraries), builtin_operators(), target, "any", options=options)
+def _request(model: Model, symbol: str) -> CompileRequest:
+    options = Options(memory_model=model.way.memory, optimize=model.way.optimize)
+    target = Target(model.way.features | ({WIDE_POINTERS} if HOST.core.pointer_bytes > 4 else set()))
+    libraries = built_in(*model.way.libraries)
+    return CompileRequest(symbol, model.file, symbol, libraries, builtin_operators(), target, "any", options=options)
 
 
 def _values(view: GraphView, name: str, choice: Random) -> numpy.ndarray:

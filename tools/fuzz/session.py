@@ -121,15 +121,14 @@ def _fault(name: str, seed: int, path: Path, words: list[str], verdict: trial.Ve
 def _compiled(name: str, seeds: range, folder: Path) -> Iterator:
     """The models of these seeds as C, many in one program."""
     for first in range(seeds.start, seeds.stop, graphs.TOGETHER):
-        part = range(first, min(seeds.stop, first + graphs.TOGETHER))
         before = time.monotonic()
+        models = [graphs.made(name, seed) for seed in range(first, min(seeds.stop, first + graphs.TOGETHER))]
         with tempfile.TemporaryDirectory() as work:
-            judged = {one.seed: one for one in graphs.judge(name, part, Path(work))}
-        seconds = (time.monotonic() - before) / len(part)
-        for seed in part:
-            one, fault = judged[seed], None
+            judged = {one.seed: one for one in graphs.judge(models, Path(work))}
+        seconds = (time.monotonic() - before) / len(models)
+        for model in models:
+            one, fault = judged[model.seed], None
             if one.is_fault:
-                fault = Fault(
-                    name, seed, f"{one.outcome}: {one.detail[:80]}", one.detail[-1500:], (), graphs.made(name, seed).file
-                )
-            yield seed, "fault" if one.is_fault else one.outcome, fault, seconds
+                what = f"{one.outcome}: {one.detail[:80]}"
+                fault = Fault(name, model.seed, what, one.detail[-1500:], model.way.words, model.file)
+            yield model.seed, "fault" if one.is_fault else one.outcome, fault, seconds

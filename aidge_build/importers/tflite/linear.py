@@ -128,9 +128,10 @@ def _integer_bias(source: TfliteNode, bias: Value, weights: Quantization) -> str
 def _real_bias(source: TfliteNode, bias: Value, weights: Quantization | None) -> str:
     if bias.dtype is DType.float32:
         return source.read(2)
+    data = source.input(0).quantization
     require(
-        bias.is_constant and source.input(0).quantization is not None and weights is not None,
+        bias.is_constant and data is not None and data.per_tensor and weights is not None,
         f"its bias is {bias}, wants float32, or constant integers of a quantized layer",
     )
-    real = dequantize(bias.data, units_of(source.input(0).quantization, weights)).astype(numpy.float32)
+    real = dequantize(bias.data, units_of(data, weights)).astype(numpy.float32)
     return source.add_constant(f"{bias.name}_real", real)

@@ -37,13 +37,14 @@ class NonMaxSuppression(Operator):
         most = source.optional_constant(2)
         require(most is not None and most.size == 1 and int(most.reshape(())) > 0, "nothing bounds the number of boxes", HINT)
         overlap, least = (source.optional_constant(place) for place in (3, 4))
+        require(all(one is None or one.size == 1 for one in (overlap, least)), "a threshold is no single number")
         declared = source.declared_dims(0)
         return cls(
             int(most.reshape(())),
             0.0 if overlap is None else float(overlap.reshape(())),
             None if least is None else float(least.reshape(())),
             bool(source.integer("center_point_box", 0)),
-            None if declared is None else declared[0],
+            declared[0] if declared else None,
         ), source.input_names[:2]
 
     def infer(self, inputs):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from aidge_build.elf.disassembly import CONDITIONS, Instruction
 from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
-from aidge_build.elf.program_code import Code, is_if_then
+from aidge_build.elf.program_code import BRANCHES, Code, is_if_then
+from aidge_build.elf.start_up import tabled
 
-_BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 _REFUSED = {
     "<undefined>": "code that the disassembler does not know",
     "bf": "a branch future",
@@ -157,7 +157,7 @@ class _Walker:
             raise Refusal(f"{_REFUSED[name]} at {self._where(instruction.address)}")
         if name in ("b", "bl", "blx", "bx", "bxns"):
             return self._branch(instruction, name, state)
-        if name in _BRANCHES:
+        if name in BRANCHES:
             return self._two_ways(instruction, name, state)
         if name in ("tbb", "tbh"):
             width = 1 if name == "tbb" else 2
@@ -234,9 +234,9 @@ class _Walker:
         value = state.value(instruction.operands[0])
         if value and value[0] == "number" and value[1] & ~1 in self.code.functions:
             return (value[1] & ~1,)
-        tabled = self.code.tabled(self.code.name(instruction.address))
-        if tabled is not None:
-            return tabled
+        entries = tabled(self.code, instruction)
+        if entries is not None:
+            return entries
         if not value or value[0] != "number":
             raise Refusal(f"an indirect call at {self._where(instruction.address)}")
         return (value[1] & ~1,)

@@ -3,8 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from aidge_build.elf.disassembly import register_list
+
 # These write no core register (stores: their address is handled apart).
 NO_DESTINATION = (
+    "cbz",
+    "cbnz",
     "cmp",
     "cmn",
     "tst",
@@ -114,3 +120,17 @@ TWO_DESTINATIONS = (
 )
 # Sums of a vector's lanes go to core registers, the other additions of vectors do not.
 SUMS = ("vaddv", "vaddlv")
+
+
+def written_registers(name: str, operands: Sequence[str]) -> set[str]:
+    """The registers that an instruction may write, but for base registers that are written back."""
+    plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
+    if name.startswith(("strex", "stlex")):
+        return set(plain[:1])
+    if name.startswith(("ldm", "vldm", "pop", "vpop", "clrm")):
+        return {register for operand in operands if operand.startswith("{") for register in register_list(operand)}
+    if name.startswith((*NO_DESTINATION, "stm")) and not name.startswith(SUMS):
+        return set()
+    if name.startswith(TWO_DESTINATIONS):
+        return set(plain[:2])
+    return set(plain[:1]) if name.startswith(ONE_DESTINATION) else set(plain)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 CONDITIONS = ("eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 
@@ -14,6 +15,7 @@ _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
 _ENCODED_CONDITIONS = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 _SELECTIONS = ("csel", "csinc", "csinv", "csneg")
+_KEPT = 1 << 14  # operands that were read: a program's are few
 _ALIASES = {"fp": "r11", "sl": "r10", "sb": "r9", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"}
 
 
@@ -113,12 +115,14 @@ def register_bytes(name: str) -> int:
     return {"d": 8, "q": 16}.get(name[0], 4)
 
 
+@lru_cache(_KEPT)
 def memory_operand(operand: str) -> tuple[str, tuple[str, ...], bool]:
     """(`base`, further words, whether the address is written back) of `[base, #4]!`."""
     words = [_canonical(word) for word in operand.rstrip("!").strip("[]").split(",")]
     return words[0], tuple(words[1:]), operand.endswith("!")
 
 
+@lru_cache(_KEPT)
 def immediate(operand: str) -> int | None:
     """The number of `#-12`, or None."""
     match = re.fullmatch(r"#(-?)(?:0x([0-9a-f]+)|(\d+))", operand)

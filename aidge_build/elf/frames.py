@@ -7,10 +7,11 @@ an instruction that might change it in an unknown way is refused.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aidge_build.elf.destinations import NO_DESTINATION, ONE_DESTINATION, SUMS, TWO_DESTINATIONS
+from aidge_build.elf.destinations import written_registers
 from aidge_build.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
 
 # A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = what register n held
@@ -22,11 +23,27 @@ _WORD = 0xFFFFFFFF
 _CORE = {f"r{number}" for number in range(13)} | {"lr"}
 # What a function hands back as it found it (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
 _KEPT: dict[str, Value] = {f"r{number}": ("kept", number) for number in range(4, 12)}
-_CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
+CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
 _PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx")
 _POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax")
 
+# What makes a number of two numbers, by the name without its "s"; of a register that says how far, the lowest byte counts.
+_FOLDED: dict[str, Callable[[int, int], int]] = {
+    "and": operator.and_,
+    "orr": operator.or_,
+    "eor": operator.xor,
+    "bic": lambda one, two: one & ~two,
+    "mul": operator.mul,
+    "rsb": lambda one, two: two - one,
+    "lsl": lambda one, two: one << (two & 0xFF),
+    "lsr": lambda one, two: one >> (two & 0xFF),
+    "asr": lambda one, two: _signed(one) >> (two & 0xFF),
+    "movt": lambda one, two: two << 16 | one & 0xFFFF,
+}
+
+_SHIFTS = ("lsl #", "lsr #", "asr #")  # of an operand
 _MOST_ALIGNMENT = 31
+_UPWARDS = ("ldm", "ldmia", "stm", "stmia")  # a word for each register
 _OLD_FORMAT = {"fstmdbx": 4, "fldmiax": 4}  # a word more than the registers
 
 
@@ -74,7 +91,7 @@ class State:
     def after_call(self, lost: frozenset[str] = frozenset()) -> None:
         """A called function may change some registers, those that it has `lost`, and variables whose address it got; never what
         was saved."""
-        for register in (*_CALL_CLOBBERS, *lost):
+        for register in (*CALL_CLOBBERS, *lost):
             self.registers.pop(register, None)
         self.forget_variables()
 
@@ -107,7 +124,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
         result = None
     else:
         result = _assign(state, instruction, name, address, read_constant)
-    _write_back(state, operands, before)
+    _write_back(state, name, operands, before)
     return result
 
 
@@ -224,18 +241,8 @@ def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
 def _assign(
     state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
 ) -> Value | None:
-    operands = instruction.operands
-    plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
-    if name.startswith(("ldm", "vldm", "stm", "clrm")):
-        written = {register for operand in operands if operand.startswith("{") for register in register_list(operand)}
-    elif name.startswith(NO_DESTINATION) and not name.startswith(SUMS):
-        written = set()
-    elif name.startswith(TWO_DESTINATIONS):
-        written = set(plain[:2])
-    elif name.startswith(ONE_DESTINATION):
-        written = set(plain[:1])
-    else:
-        written = set(plain)
+    plain = [operand for operand in instruction.operands if not operand.startswith(("[", "{"))]
+    written = written_registers(name, instruction.operands)
     value = _result(state, instruction, name, address, read_constant) if len(written) == 1 and plain else None
     for register in written & _CORE:
         _set(state, register, value)
@@ -252,16 +259,21 @@ def _result(
     """The value of the destination where it can be known."""
     if name == "ldr" and address:
         return _loaded(state, address, read_constant)
-    if name == "bic" and len(instruction.operands) == 3:
-        return _rounded_down(state, *instruction.operands[1:])
     words = instruction.operands[1:] if len(instruction.operands) > 2 else instruction.operands
     values = [_operand(state, instruction, word) for word in words]
-    if name in ("mov", "movs", "movw") and len(instruction.operands) == 2:
-        return values[1]
+    if words[-1].startswith(_SHIFTS):
+        shifted = _number(words[-1][:3], [values[-2], _operand(state, instruction, words[-1][4:])])
+        if shifted is None:
+            return None
+        values[-2:] = [shifted]
+    if name in ("mov", "movs", "movw"):
+        return values[-1]
     if name == "orr" and instruction.operands[-1] == "#1" and values[0] and values[0][0] == "entry":
         return values[0]  # Thumb, as computed gotos say before they jump
-    if name in ("mvn", "mvns", "rsb", "rsbs", "neg", "negs", "lsl", "lsls", "movt", "orr", "bic"):
-        return _number(name, instruction, values)
+    if name == "bic" and len(values) == 2 and values[0] and values[0][0] == "stack":
+        return _rounded_down(values[0], words[1])
+    if name.removesuffix("s") in ("mvn", "neg", *_FOLDED):
+        return _number(name.removesuffix("s"), values)
     if name in ("add", "adds", "addw", "sub", "subs", "subw") and len(values) == 2:
         if None in values and any(map(immediate, words)):
             return None  # no place in a table
@@ -269,12 +281,10 @@ def _result(
     return None
 
 
-def _rounded_down(state: State, register: str, bits: str) -> Value | None:
+def _rounded_down(place: Value, bits: str) -> Value | None:
     """A place in the stack that is aligned, as at the begin of handlers: at most so many bytes lower."""
-    value, mask = state.value(register), immediate(bits)
-    if value is None or value[0] != "stack" or mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT:
-        return None
-    return "stack", value[1] - mask
+    mask = immediate(bits)
+    return None if mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT else ("stack", place[1] - mask)
 
 
 def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
@@ -284,20 +294,14 @@ def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
     return state.value(word) if number is None else ("number", number & _WORD)
 
 
-def _number(name: str, instruction: Instruction, values: list[Value | None]) -> Value | None:
-    numbers = [value[1] if value and value[0] == "number" else None for value in values]
-    if name.startswith("mvn") and len(instruction.operands) == 2 and numbers[1] is not None:
-        return "number", ~numbers[1] & _WORD
-    if name.startswith("neg") and numbers[-1] is not None:
-        return "number", -numbers[-1] & _WORD
-    if len(numbers) != 2 or None in numbers:
+def _number(name: str, values: list[Value | None]) -> Value | None:
+    """What an operation makes of numbers; those with one operand may have their destination in front of it."""
+    numbers = [value[1] for value in values if value and value[0] == "number"]
+    if name in ("mvn", "neg") and values[-1] and values[-1][0] == "number":
+        return "number", (~numbers[-1] if name == "mvn" else -numbers[-1]) & _WORD
+    if len(numbers) != len(values) or len(values) != 2 or name not in _FOLDED:
         return None
-    first, second = numbers
-    if name.startswith("rsb"):
-        return "number", (second - first) & _WORD
-    if name.startswith("lsl"):
-        return "number", first << (second & 0xFF) & _WORD  # a register's lowest byte counts
-    return ("number", second << 16 | first & 0xFFFF) if name == "movt" else None
+    return "number", _FOLDED[name](*numbers) & _WORD
 
 
 def _loaded(state: State, address: Value, read_constant: Callable[[int], int | None]) -> Value | None:
@@ -315,7 +319,7 @@ def _before_write_back(state: State, operands: tuple[str, ...]) -> dict[str, Val
     return {base: state.value(base) for base in bases}
 
 
-def _write_back(state: State, operands: tuple[str, ...], before: dict[str, Value | None]) -> None:
+def _write_back(state: State, name: str, operands: tuple[str, ...], before: dict[str, Value | None]) -> None:
     """`[sp, #-8]!`, `[sp], #4`, `ldm r3!, {...}`: the base register changes, too."""
     for position, operand in enumerate(operands):
         if operand.startswith("["):
@@ -324,7 +328,7 @@ def _write_back(state: State, operands: tuple[str, ...], before: dict[str, Value
             if not writes and step is None:
                 continue
         elif operand.endswith("!"):
-            base, step = memory_operand(operand)[0], "?"
+            base, step = memory_operand(operand)[0], f"#{4 * len(register_list(operands[-1]))}" if name in _UPWARDS else None
         else:
             continue
         number = immediate(step) if step else None

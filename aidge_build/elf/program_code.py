@@ -8,18 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 
-from aidge_build.elf.disassembly import Instruction, immediate
+from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.vectors import find_tables
 
+# What goes to one of two places.
+BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 _MOST_TABLE = 1 << 17  # 65,536 halves
-
-# Functions of start-up code that call each function of tables between two symbols.
-_TABLES = {
-    "aidge_start": (("aidge_constructors_first", "aidge_constructors_end"),),
-    "__libc_init_array": (("__preinit_array_start", "__preinit_array_end"), ("__init_array_start", "__init_array_end")),
-    "__libc_fini_array": (("__fini_array_start", "__fini_array_end"),),
-}
 
 
 class Code:
@@ -30,6 +25,7 @@ class Code:
         self.instructions = instructions
         self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
         self.starts = sorted(self.functions)
+        self.addresses = sorted(instructions)
         self.conditional = frozenset(_in_blocks(instructions))
         self._constants = [section for section in image.sections if section.content and not section.writable]
         self.tables = find_tables(image)
@@ -41,6 +37,10 @@ class Code:
     def read(self, address: int, width: int) -> int | None:
         """The little-endian number at an address that the program cannot write, or None."""
         return self._read(self._constants, address, width)
+
+    def stored(self, address: int, width: int) -> int | None:
+        """The little-endian number that an address holds at first, also where the program can write it, or None."""
+        return self._read(self.image.sections, address, width)
 
     @staticmethod
     def _read(sections: Sequence[Section], address: int, width: int) -> int | None:
@@ -124,22 +124,6 @@ class Code:
     def is_overlaid(self, address: int) -> bool:
         """Whether several sections have code at this address, of which one is there at a time."""
         return any(begin <= address < end for begin, end in self._twice)
-
-    def tabled(self, name: str) -> tuple[int, ...] | None:
-        """The functions that start-up function `name` calls by table, or None where it is none."""
-        if name not in _TABLES:
-            return None
-        targets = []
-        for first, end in _TABLES[name]:
-            limits = [self.image.symbol(symbol) for symbol in (first, end)]
-            if None in limits:
-                return None
-            # Compilers call these tables writable, but nothing writes them.
-            entries = [self._read(self.image.sections, at, 4) for at in range(limits[0].address, limits[1].address, 4)]
-            if None in entries:
-                return None
-            targets += [entry & ~1 for entry in entries]
-        return tuple(targets)
 
 
 def _shared(sections: Iterable[Section]) -> tuple[tuple[int, int], ...]:

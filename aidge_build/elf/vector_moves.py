@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate, memory_operand, register_list
-from aidge_build.elf.frames import Refusal, State, Value, address_of, apply
+from aidge_build.elf.disassembly import register_list
+from aidge_build.elf.frames import address_of
 from aidge_build.elf.program_code import Code
+from aidge_build.elf.straight import Guess, straight_on
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
 # Reference Manual, D1.2.270).
 _VTOR = (0xE000ED08, 0xE002ED08)
 _CONTROL_BLOCKS = (0xE000ED00, 0xE002ED00)
-_PRIVATE_BUS = range(0xE0000000, 0xE0100000)
-# What code begins with that makes such an address of parts: upper halves and bytes.
-_PARTS = (0xE000, 0xE002, 0xE0)
+_OTHER_STATE = 0x20000
+# What indices are added to and no array of registers begins at: the begin of the system control space, and between the priorities
+# of interrupts and VTOR. An index from elsewhere is taken to be one of an array (the same manual, D1.1.1).
+_NO_ARRAYS = (range(0xE000E000, 0xE000E010), range(0xE000E5F0, 0xE000ED0C))
 _ARGUMENTS = ("r0", "r1", "r2", "r3")
+_STORES = ("str", "stl", "vst")
 
 
 @dataclass(frozen=True)
@@ -37,27 +38,13 @@ class Move:
 def vector_moves(code: Code) -> tuple[Move, ...]:
     """The stores in the program, and what might lead to one, in order of address.
 
-    Each function that holds an address of the private bus is read from its first to its last instruction as if it had no
-    branches: what a register holds there is a good guess. Where that shows no use of VTOR though its address is there, be it in
-    a register or in data, this is said, too.
+    Where a function shows no use of VTOR though its address is there, be it in a register or in data, this is said, too; and
+    where it stores at an index that is not known which VTOR may have.
     """
-    addresses = sorted(code.instructions)
     literals = set[int]()
-    suspects = sorted({code.extent(address)[0] for address in addresses if _names_private_bus(code, address, literals)})
-    moves = [move for start in suspects for move in _in_function(code, addresses, start)]
+    starts = sorted({code.extent(address)[0] for address in code.addresses})
+    moves = [move for start in starts for move in _in_function(code, straight_on(code, start), literals)]
     return (*moves, *_in_data(code, literals))
-
-
-def _names_private_bus(code: Code, address: int, literals: set[int]) -> bool:
-    instruction = code.instructions[address]
-    if not instruction.mnemonic.startswith(("ldr", "mov")) or len(instruction.operands) != 2:
-        return False
-    number = immediate(instruction.operands[1])
-    if instruction.operands[1].startswith("[pc"):
-        place = address_of(State(), instruction, instruction.operands[1])
-        number = code.read(place[1], 4) if place else None
-        literals.update([place[1]] if place else [])
-    return number is not None and (number in _PRIVATE_BUS or number in _PARTS)
 
 
 def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:
@@ -73,78 +60,72 @@ def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:
                 at = section.content.find(pattern, at + 1)
 
 
-def _in_function(code: Code, addresses: Sequence[int], start: int) -> Iterator[Move]:
-    first, end = code.extent(start)
-    state = State()
+def _in_function(code: Code, guesses: Iterable[Guess], literals: set[int]) -> Iterator[Move]:
+    """Adds to `literals` what the function loads by itself."""
     held, is_used = "", False
-    for address in addresses[bisect_left(addresses, first) : bisect_left(addresses, end)]:
-        instruction = code.instructions[address]
-        name = _unconditional(instruction)
-        stored = [value for place, value in _stores(state, instruction, name) if place in _VTOR]
+    for guess in guesses:
+        where = guess.instruction.address
+        if not held and any(value[0] == "number" and value[1] in _VTOR for value in guess.state.registers.values()):
+            held = code.image.describe(where)
+        stored = [value for place, value in _stores(guess) if place in _VTOR]
         for value in stored:
-            yield Move(code.image.describe(address), value[1] if value and value[0] == "number" else None)
-        handed = _handed_on(code, state, instruction, name, (first, end))
-        if handed:
-            yield Move(code.image.describe(address), None, handed)
-        is_used = is_used or bool(stored or handed) or _is_read(state, instruction, name)
-        with suppress(Refusal):  # where the stack pointer is set, as start-up code does beside this register
-            apply(state, instruction, name, lambda place: code.read(place, 4))
-        if not held and any(value[0] == "number" and value[1] in _VTOR for value in state.registers.values()):
-            held = code.image.describe(address)
-        if name in ("bl", "blx"):
-            state.after_call()
+            yield Move(code.image.describe(where), value)
+        instead = _handed_on(code, guess) or _indexed(guess)
+        if instead:
+            yield Move(code.image.describe(where), None, instead)
+        is_used = is_used or bool(stored or instead) or (guess.name == "ldr" and _place(guess) in _VTOR)
+        literals.update(_literals(guess))
     if held and not is_used:
         yield Move(held, None, "takes VTOR's address")
 
 
-def _stores(state: State, instruction: Instruction, name: str) -> Iterator[tuple[int, Value | None]]:
+def _literals(guess: Guess) -> Iterator[int]:
+    """Where a constant is that the instruction loads."""
+    operands = guess.instruction.operands
+    if guess.name.startswith("ldr") and len(operands) == 2 and operands[1].startswith("[pc"):
+        place = address_of(guess.state, guess.instruction, operands[1])
+        yield from [place[1]] if place else []
+
+
+def _stores(guess: Guess) -> Iterator[tuple[int, int | None]]:
     """Each word that is stored at a known address, with its value."""
-    operands = instruction.operands
+    operands, name = guess.instruction.operands, guess.name
     if name in ("str", "strd"):
-        place, registers = _address(state, instruction), operands[: 1 if name == "str" else 2]
+        place, registers = _place(guess), operands[: 1 if name == "str" else 2]
     elif name in ("stm", "stmia", "stmdb"):
-        value, registers = state.value(operands[0].removesuffix("!")), register_list(operands[1])
+        place, registers = guess.number(operands[0].removesuffix("!")), register_list(operands[1])
         below = 4 * len(registers) if name == "stmdb" else 0
-        place = value[1] - below if value and value[0] == "number" else None
+        place = None if place is None else place - below
     else:
         return
     for index, register in enumerate(registers if place is not None else ()):
-        yield place + 4 * index, state.value(register)
+        yield place + 4 * index, guess.number(register)
 
 
-def _is_read(state: State, instruction: Instruction, name: str) -> bool:
-    return name == "ldr" and _address(state, instruction) in _VTOR
+def _place(guess: Guess) -> int | None:
+    """The address of a memory operand where it is known."""
+    place, is_known = guess.address() or (0, False)
+    return place if is_known else None
 
 
-def _address(state: State, instruction: Instruction) -> int | None:
-    """The number that a memory operand comes to; of an index, too, whose value is known."""
-    operand = next((operand for operand in instruction.operands if operand.startswith("[")), None)
-    found = address_of(state, instruction, operand) if operand else None
-    if found and found[0] == "offset" and operand:
-        base, words, _ = memory_operand(operand)
-        values = [state.value(word) for word in (base, *words)]
-        numbers = [value[1] for value in values if value and value[0] == "number"]
-        return sum(numbers) if len(numbers) == len(values) == 2 else None
-    return found[1] if found and found[0] == "number" else None
+def _indexed(guess: Guess) -> str:
+    """What is said of a store where no array of the core's begins, at an index that is not known."""
+    place, is_known = guess.address() or (0, True)
+    if is_known or not guess.name.startswith(_STORES) or not any(place & ~_OTHER_STATE in part for part in _NO_ARRAYS):
+        return ""
+    return "stores at an index that is not known, which VTOR may have"
 
 
-def _handed_on(code: Code, state: State, instruction: Instruction, name: str, extent: tuple[int, int]) -> str:
+def _handed_on(code: Code, guess: Guess) -> str:
     """What is said where the address goes to another function, or to memory that is not the function's own."""
-    target = instruction.target
-    leaves = name == "b" and target is not None and not extent[0] <= target < extent[1]
-    if leaves or name in ("bl", "blx"):
-        values = [state.value(register) for register in _ARGUMENTS]
-        is_given = any(value and value[0] == "number" and value[1] in _VTOR for value in values)
-        is_block = bool(values[0] and values[0][0] == "number" and values[0][1] in _CONTROL_BLOCKS)
-        return f"gives VTOR's address to {code.name(target) if target else 'another function'}" if is_given or is_block else ""
-    if name == "str":
-        value, place = state.value(instruction.operands[0]), next(iter(instruction.operands[1:]), "")
-        into = address_of(state, instruction, place)
-        if value and value[0] == "number" and value[1] in _VTOR and not (into and into[0] == "stack"):
-            return "keeps VTOR's address"
+    first, end = code.extent(guess.instruction.address)
+    target = guess.instruction.target
+    leaves = guess.name == "b" and target is not None and not first <= target < end
+    if leaves or guess.name in ("bl", "blx"):
+        numbers = [guess.number(register) for register in _ARGUMENTS]
+        is_given = numbers[0] in _CONTROL_BLOCKS or any(number in _VTOR for number in numbers)
+        return f"gives VTOR's address to {code.name(target) if target else 'another function'}" if is_given else ""
+    if guess.name == "str" and guess.number(guess.instruction.operands[0]) in _VTOR:
+        into = address_of(guess.state, guess.instruction, next(iter(guess.instruction.operands[1:]), ""))
+        return "" if into and into[0] == "stack" else "keeps VTOR's address"
     return ""
-
-
-def _unconditional(instruction: Instruction) -> str:
-    name = instruction.mnemonic
-    return name[:-2] if name.startswith(("str", "stm")) and name.endswith(CONDITIONS) and len(name) >= 5 else name

@@ -88,6 +88,19 @@ COMPILED = (
         + main("int v[9] = { 3, 1, 2 }; qsort(v, 9, 4, by); n = v[2];"),
         "an indirect call at qsort",
     ),
+    Attack(
+        "start-up code of the firmware's own",
+        "typedef void (*entry)(void); extern entry __init_array_start[], __init_array_end[]; int (*volatile other)(int) = deep;\n"
+        "entry empty[1]; KEPT void __libc_init_array(void) { n = other(n) + 1; for (entry *at = __init_array_start; "
+        "at != __init_array_end; at++) (*at)(); }\n"
+        + _text(
+            ".global __init_array_start, __init_array_end, __preinit_array_start, __preinit_array_end; "
+            ".set __init_array_start, empty; .set __init_array_end, empty; .set __preinit_array_start, empty; "
+            ".set __preinit_array_end, empty"
+        )
+        + main("__libc_init_array();"),
+        "an indirect call at __libc_init_array",
+    ),
     Attack("a constructor", "__attribute__((constructor)) void early(void) { deep(n); }" + main("leaf(n);")),
     Attack(
         "a recursion through a table",
@@ -154,7 +167,32 @@ COMPILED = (
         interrupt=True,
     ),
 )
+BY_WAYS_TO_VTOR = {
+    "by an index": "{ int i = n - 1; ((reg *)0xE000ED00)[i] = to; }",
+    "by an index that the compiler does not see": '{ int i = 2; __asm__("" : "+r"(i)); ((reg *)0xE000ED00)[i] = to; }',
+    "by a sum of data": "{ static volatile unsigned by = 0xD08; *(reg *)(0xE000E000 + by) = to; }",
+    "by a complement": '{ __asm__ volatile("ldr r3, =0x1FFF12F7\\n mvns r3, r3\\n str %0, [r3]" :: "r"(to) : "r3"); }',
+    "by a product": '{ __asm__ volatile("ldr r3, =0x1C001DA1\\n movs r2, #8\\n muls r3, r2\\n str %0, [r3]" :: "r"(to) : '
+    '"r3", "r2"); }',
+    "by a shift": '{ __asm__ volatile("ldr r3, =0x0E000ED0\\n lsls r3, r3, #4\\n adds r3, #8\\n str %0, [r3]" :: "r"(to) : '
+    '"r3"); }',
+}
+TO_VTOR = tuple(
+    Attack(
+        f"a table of handlers in RAM {way}",
+        IN_RAM + "KEPT void move(unsigned to) " + code,
+        "VTOR",
+        interrupt=True,
+        board=M3,
+    )
+    for way, code in BY_WAYS_TO_VTOR.items()
+)
 BY_HAND = (
+    by_hand(
+        "a size that is computed",
+        "mov r12, sp; mov r2, #0xf8; mov r3, #12; mul r2, r3; lsr r2, r2, #3; orr r2, r2, #0x400; bic r2, r2, #0x40; "
+        "and r2, r2, #0x4ff; eor r2, r2, #8; asr r2, r2, #1; lsl r2, r2, #2; sub sp, r2; str r0, [sp]; mov sp, r12; bx lr",
+    ),
     by_hand(
         "numbers as instructions", "push {r4, lr}; .short 0xb0c0; str r0, [sp]; .short 0xb040; pop {r4, pc}", "no instruction is"
     ),
@@ -224,3 +262,4 @@ def independent_attacks() -> Iterator[Attack]:
     yield from ONCE_BELOW
     yield from COMPILED
     yield from BY_HAND
+    yield from TO_VTOR

@@ -217,10 +217,20 @@ BY_HAND(by_a_pair, "ldr r3, =0xE000ED04\\n ldr r0, =ram_table\\n strd r2, r0, [r
 BY_HAND(by_a_block, "ldr r3, =0xE000ED04\\n ldr r1, =ram_table\\n stm r3!, {r0, r1}")
 BY_HAND(by_a_block_below, "ldr r3, =0xE000ED0C\\n ldr r0, =ram_table\\n stmdb r3, {r0}")
 BY_HAND(by_two_steps, "ldr r3, =0xE000ED04\\n ldr r1, =ram_table\\n str r0, [r3], #4\\n str r1, [r3], #4")
+BY_HAND(by_a_complement, "ldr r3, =0x1FFF12F7\\n mvn r3, r3\\n ldr r0, =ram_table\\n str r0, [r3]")
+BY_HAND(by_a_shift, "ldr r3, =0x0E000ED0\\n lsl r3, r3, #4\\n orr r3, r3, #8\\n ldr r0, =ram_table\\n str r0, [r3]")
+BY_HAND(by_a_product, "ldr r3, =0x1C001DA1\\n mov r2, #8\\n mul r3, r3, r2\\n ldr r0, =ram_table\\n str r0, [r3]")
+BY_HAND(by_a_step_before, "ldr r3, =0xE000EC08\\n ldr r0, =ram_table\\n str r0, [r3, #255]!\\n str r0, [r3, #1]")
+void by_a_late_index(void) { ((reg *)0xE000ED00)[count] = 3; }
+void by_an_index_from_below(void) { ((reg *)0xE000ED00)[count - 1] = 3; }
+void by_a_place_in_the_space(void) { *(reg *)(0xE000E000 + count) = 3; }
+void by_its_other_block(void) { ((volatile char *)0xE002ED00)[count] = 3; }
 reg *const keep[] = { &count, (reg *)ram_table };
 void *const used[] = { by_another_block,
                        by_a_function, by_a_last_call, by_a_list, by_a_variable, by_a_late_variable, by_a_loop, by_its_other_name,
-                       by_parts, by_an_index, by_a_pair, by_a_block, by_a_block_below, by_two_steps };
+                       by_parts, by_an_index, by_a_pair, by_a_block, by_a_block_below, by_two_steps,
+                       by_a_complement, by_a_shift, by_a_product, by_a_step_before, by_a_late_index, by_an_index_from_below,
+                       by_a_place_in_the_space, by_its_other_block };
 void extra(void) { write((reg *)used[count], 1); write(keep[count], 1); }
 """
 SEEN = {
@@ -241,7 +251,15 @@ SEEN = {
             "by_a_block",
             "by_a_block_below",
             "by_two_steps",
+            "by_a_complement",
+            "by_a_shift",
+            "by_a_product",
+            "by_a_step_before",
         )
+    },
+    **{
+        name: "stores at an index that is not known, which VTOR may have"
+        for name in ("by_a_late_index", "by_an_index_from_below", "by_a_place_in_the_space", "by_its_other_block")
     },
 }
 
@@ -260,8 +278,15 @@ def test_what_reads_the_register_or_sets_its_neighbours_moves_nothing(tmp_path):
         "void extra(void) { ((reg *)0xE000E100)[n] = 1; *(reg *)0xE000ED88 = 3; *(reg *)0xE000ED0C = 0x05FA0000;\n"
         "base = *(reg *)0xE000ED08; give((reg *)0xE000ED14); ((volatile unsigned char *)0xE000ED18)[n] = 4; }"
     )
+    priorities = "volatile int n; struct block { volatile unsigned before[7], priorities[2]; };\n" + program(
+        "void extra(void) { for (int i = 0; i < n; i++) { volatile unsigned *all = ((struct block *)0xE000ED00)->priorities;\n"
+        "all[(((unsigned)n & 15) - 8) >> 2] |= n; ((struct block *)0xE000ED00)->priorities[((n & 15u) - 8) >> 2] = n;\n"
+        "((volatile unsigned char *)0xE000ED18)[(n & 15u) - 4] = 4; ((volatile unsigned *)0xE000E400)[n >> 2] = 3; } }"
+    )
     for flags in ("-O0", "-O2"):
         assert use_of(link(tmp_path, code, SCRIPT, flags)).unseen == ()
+        for core in ("cortex-m0plus", "cortex-m7"):
+            assert use_of(link(tmp_path, priorities, SCRIPT, flags, cpu=(f"-mcpu={core}", "-mthumb"))).unseen == ()
 
 
 @pytest.mark.parametrize("moves", ["", "*(volatile unsigned *)0xE000ED08 = (unsigned)table;"])

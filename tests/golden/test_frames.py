@@ -37,6 +37,10 @@ cmp r0, r1; tst r0, r1; nop; vadd.i32 q0, q1, q2; vaddv.s32 r0, q1; vaddlv.s32 r
 vmov r0, r1, d0; vmov s0, r0; umull r0, r1, r2, r3; smlal r0, r1, r2, r3; mla r0, r1, r2, r3; sdiv r0, r1, r2
 lsll r0, r1, #3; csel r0, r1, r2, eq; cset r1, eq; msr MSP, r0; msr control, r0; msr PRIMASK, r0; mrs r0, MSP
 clrm {r0, r1, lr}; vldmia r0!, {d0-d1}; vldr s0, [r0]; vmrs r1, fpscr; strange r0, r1
+and r3, r1, r2; eor r3, r1, r2; mul r3, r1, r2; muls r1, r1; bics r1, r1; asr r3, r2, #2; lsr r3, r2, r1; lsr r3, r2, #28
+lsl r3, r1, r2; and r3, r1, r2, lsl #1; orr r3, r1, r9; and r3, r0, r1; stmdb r0!, {r1, r3}; ldmia r1!, {r3}
+mov r3, r1, lsl #2; mov r3, r2, asr #1; mov r3, r2, ror #1; mov r3, r0, lsl #2; mvn r3, r1, lsr #1; add r3, r1, r1, lsl #2
+sub sp, sp, r1, lsl #1; mov r3, r9, lsl #1; orr r3, r1, r1, lsl #4
 """
 
 

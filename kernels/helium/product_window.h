@@ -22,9 +22,9 @@ static uint32_t aidge_helium_window(const int8_t *x, int8_t *const *rows, const 
                 const int32_t column = (vector & 1) != 0 ? shape->taps - 1 - tap : tap;
                 const int8_t *source = window + column * shape->tap_step + 16 * vector;
                 for (lane = 0; lane < length; lane++) {
-                    const int32_t value = shape->floats != 0 ? (uint8_t)source[lane] : source[lane];
-                    sum += (uint32_t)(shape->floats == 1 ? value * (uint8_t)w[lane]
-                                                         : (value - (shape->floats == 2 ? 128 : 0)) * w[lane]);
+                    const int32_t value = shape->floats != 0 ? (int32_t)(uint8_t)source[lane] : (int32_t)source[lane];
+                    const int32_t weight = shape->floats == 1 ? (int32_t)(uint8_t)w[lane] : (int32_t)w[lane];
+                    sum += (uint32_t)((value - (shape->floats == 2 ? 128 : 0)) * weight);
                 }
                 w += next;
             }

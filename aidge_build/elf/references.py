@@ -117,7 +117,7 @@ def without_fields(part: Part, content: bytes, spared: Sequence[tuple[int, int]]
     spans = [(at, kind.width, kind.mask) for at, kind in fields]
     spans += [(at, width, _WORD) for at, width in spared]
     for at, width, mask in spans:
-        kept = int.from_bytes(cleared[at : at + width], "little") & ~mask & ((1 << 8 * width) - 1)
+        kept = int.from_bytes(cleared[at : at + width], "little") & ~mask
         if at + width <= len(cleared):
             cleared[at : at + width] = kept.to_bytes(width, "little")
     return bytes(cleared)

@@ -327,6 +327,12 @@ BY_HAND = (
         "push {r4, r5, lr}; cmp r0, #3; bne 2f; bl 1f; 2: pop {r4, r5, pc}; 1: sub sp, #180; push {r0}; add sp, #184; pop "
         "{r4, r5, pc}",
     ),
+    by_hand(
+        "a variable that an inner part changes",
+        "push {r4, lr}; sub sp, #8; movs r2, #16; str r2, [sp]; mov r0, sp; bl 1f; ldr r2, [sp]; sub sp, sp, r2; push {r0}; "
+        "add sp, #4; add sp, sp, r2; add sp, #8; pop {r4, pc}; 1: mov r2, #400; str r2, [r0]; bx lr",
+        "depends on data",
+    ),
     by_hand("a supervisor call", "svc #1; bx lr", "a supervisor call", call="if (n == 4) f(1, 2);"),
     by_hand("an unknown instruction", ".inst.n 0xb7ff; bx lr", "does not know", call="if (n == 4) f(1, 2);"),
     by_hand(

@@ -372,9 +372,9 @@ def test_a_vector_that_was_changed_is_found_where_its_object_is_named(tmp_path):
 
 def test_an_instruction_that_the_linker_replaced_for_an_erratum_is_said_to_be_left_out(tmp_path):
     text = "__attribute__((naked)) int kws_run(int *p) "
-    text += '{ __asm__("push {r4-r11, lr}\\n ldm r0, {r1-r9}\\n add r0, r1\\n pop {r4-r11, pc}"); }'
+    text += '{ __asm__("push {r4-r11, lr}\\n ldm r0, {r1-r9}\\n add.w r0, r0, r1\\n pop {r4-r11, pc}"); }'
     caller = "int kws_run(int *); void Reset_Handler(void) { kws_run((int *)0x20000000); for (;;); }"
-    objects = compile_parts(tmp_path, kws=text, caller=caller)
+    objects = compile_parts(tmp_path, "cortex-m4", "-O2", kws=text, caller=caller)
     elf = link_parts(tmp_path, objects, "-Wl,--fix-stm32l4xx-629360=all")
     proof = proof_of(elf, *objects)
     said = "kws.o: 2 instructions of .text that the linker replaced for an erratum of the core"

@@ -26,6 +26,7 @@ SAMPLE = (
     "a return address that is replaced through an index",
     "a register that the caller wants to keep",
     "a branch into an IT block",
+    "a variable that an inner part changes",
     "registers in the old format",
     "vectors of a large core",
     "a handler with its attribute",

@@ -40,7 +40,7 @@ clrm {r0, r1, lr}; vldmia r0!, {d0-d1}; vldr s0, [r0]; vmrs r1, fpscr; strange r
 and r3, r1, r2; eor r3, r1, r2; mul r3, r1, r2; muls r1, r1; bics r1, r1; asr r3, r2, #2; lsr r3, r2, r1; lsr r3, r2, #28
 lsl r3, r1, r2; and r3, r1, r2, lsl #1; orr r3, r1, r9; and r3, r0, r1; stmdb r0!, {r1, r3}; ldmia r1!, {r3}
 mov r3, r1, lsl #2; mov r3, r2, asr #1; mov r3, r2, ror #1; mov r3, r0, lsl #2; mvn r3, r1, lsr #1; add r3, r1, r1, lsl #2
-sub sp, sp, r1, lsl #1; mov r3, r9, lsl #1; orr r3, r1, r1, lsl #4
+strb r1, [sp, #7]; strb r1, [sp, #8]; sub sp, sp, r1, lsl #1; mov r3, r9, lsl #1; orr r3, r1, r1, lsl #4
 """
 
 

@@ -55,7 +55,7 @@ def test_notes_of_any_length_follow_each_other_at_multiples_of_four_bytes():
 
 
 def test_notes_of_others_are_passed_over_and_one_that_is_cut_off_is_its_rest():
-    content = note(b"GNU\0", b"x") + note(b"aidge\0", b"other kind", 2) + note(b"aidge\0", b"mine")
+    content = note(b"GNU\0", b"x") + note(b"four\0", b"y") + note(b"aidge\0", b"other kind", 2) + note(b"aidge\0", b"mine")
     assert read(content) == [b"mine"] and read(content[:-1]) == [b"min"] and read(content + b"\1" * 11) == [b"mine"]
 
 

@@ -75,6 +75,7 @@ ROOMS = (
             "tests/target/test_dma_cache.py",
         ),
     ),
+    Room("fit", ("tests/unit/test_fit_[cqt]*.py", "tests/target/test_fit_*.py")),
     Room(
         "longest",
         (
@@ -128,6 +129,7 @@ ROOMS = (
         ),
     ),
     Room("sweep", ("tests/unit/test_sweep_*.py",)),
+    Room("tune", ("tests/unit/test_tune_table.py", "tests/target/test_tune.py")),
     Room(
         "verify",
         (

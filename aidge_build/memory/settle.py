@@ -88,17 +88,19 @@ class _Settling:
         while changed:
             changed, left = False, []
             self._visit(len(pairs))
+            keep = left.append
             for pair in pairs:
                 one, one_bytes, other, other_bytes = pair
-                upward = heads[one] + one_bytes + tails[other] < peak_bytes
-                downward = heads[other] + other_bytes + tails[one] < peak_bytes
-                if not upward and not downward:
+                if heads[one] + one_bytes + tails[other] < peak_bytes:
+                    if heads[other] + other_bytes + tails[one] < peak_bytes:
+                        keep(pair)
+                        continue
+                    self._decide(one, one_bytes, other)
+                elif heads[other] + other_bytes + tails[one] < peak_bytes:
+                    self._decide(other, other_bytes, one)
+                else:
                     raise _Impossible
-                if upward and downward:
-                    left.append(pair)
-                    continue
                 changed = True
-                self._decide(*((one, one_bytes, other) if upward else (other, other_bytes, one)))
             pairs = left
         return pairs
 
@@ -116,13 +118,21 @@ class _Settling:
         return self.heads[lower] + distance - self.heads[upper]
 
     def _decide(self, lower: int, distance: int, upper: int) -> None:
-        """`upper` begins at least `distance` above the beginning of `lower`; raises what follows from it."""
-        for entries, entry in ((self.above[lower], (upper, distance)), (self.below[upper], (lower, distance))):
-            entries.append(entry)
-            self.trail.append((entries, None, 0))
+        """`upper` begins at least `distance` above the beginning of `lower`; raises what follows from it. What was decided before
+        holds already: of the first buffers' entries the new one alone can raise anything, and all count as visited."""
+        above, below = self.above[lower], self.below[upper]
+        above.append((upper, distance))
+        below.append((lower, distance))
+        self.trail += ((above, None, 0), (below, None, 0))
         heads, tails, masks = self.heads, self.tails, self.masks
-        left = self.visits_left  # no calls and no attributes: most visits raise nothing
-        waiting = [lower]
+        left = self.visits_left = self.visits_left - len(above)  # no calls and no attributes: most visits raise nothing
+        value = (heads[lower] + distance + masks[upper]) & ~masks[upper]
+        waiting = []
+        if value > heads[upper]:
+            self._raise(heads, upper, value)
+            waiting.append(upper)
+        elif left < 0:
+            raise _LimitReached
         while waiting:
             index = waiting.pop()
             head, entries = heads[index], self.above[index]
@@ -136,7 +146,12 @@ class _Settling:
                     waiting.append(other)
             self.visits_left = left
             self._visit(0)
-        waiting = [upper]
+        left = self.visits_left = left - len(below)
+        if distance + tails[upper] > tails[lower]:
+            self._raise(tails, lower, distance + tails[upper])
+            waiting.append(lower)
+        elif left < 0:
+            raise _LimitReached
         while waiting:
             index = waiting.pop()
             tail, entries = tails[index], self.below[index]
@@ -150,7 +165,8 @@ class _Settling:
             self._visit(0)
 
     def _raise(self, values: list[int], index: int, value: int) -> None:
-        self._visit(0)
+        if self.visits_left < 0:
+            raise _LimitReached
         self.trail.append((values, index, values[index]))
         values[index] = value
         if self.heads[index] + self.tails[index] >= self.best.peak_bytes:

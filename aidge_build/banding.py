@@ -67,8 +67,11 @@ class Plans:
             if not limits:
                 return None
             limits.sort(key=lambda each: (each[0].cost, each[0].peak.peak_bytes))
-            wide = [(plan, widened(plan, self.question, limit)) for plan, limit in limits[:WIDENED]]
-            best = min((larger if limit_of(larger) is not None else plan for plan, larger in wide), key=lambda plan: plan.cost)
+            best = limits[0][0]
+            for plan, limit in limits[:WIDENED]:
+                larger = widened(plan, self.question, limit, best.cost)
+                if larger.cost < best.cost and limit_of(larger) is not None:
+                    best = larger
             if self.question.agree(best):
                 return best
 

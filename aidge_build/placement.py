@@ -161,14 +161,28 @@ def _span(plane: MemInfo, size_bytes: int) -> Span:
     return Span("the arena", plane.offset, size_bytes, rows, plane.stride, cont_bytes, plane.wrap_offset)
 
 
-def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Options, board: Board | None) -> Placed:
-    """Plan the arena; AidgeError PLAN01 with the largest moment when the board's regions cannot hold it."""
+@dataclass(frozen=True)
+class Arena:
+    """What the firmware does not own of a schedule's `peak`, planned for itself: the same for every board."""
+
+    buffers: tuple[Buffer, ...]
+    peak: MemoryPlan
+    plan: MemoryPlan
+
+
+def arena_of(schedule: Schedule, peak: MemoryPlan, options: Options) -> Arena:
+    """The arena of a schedule."""
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
     if options.dma_line and not outside:
         buffers = tuple(in_lines(buffer, options.dma_line) for buffer in buffers)
         peak = plan(buffers, overlaps=schedule.overlaps, like=peak)
-    arena = plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak
+    return Arena(buffers, peak, plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak)
+
+
+def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, board: Board | None) -> Placed:
+    """Where the arena lies; AidgeError PLAN01 with the largest moment when the board's regions cannot hold it."""
+    arena, outside = whole.plan, options.io == "caller"
     region, split, proved, room_bytes = "", tuple[ArenaPart, ...](), False, 0
     states = StateMemory.of(view)
     if options.arena == "static":
@@ -177,8 +191,8 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
         room_bytes = room_in(region, board, kept_bytes, options.constants_in)
     return Placed(
         arena,
-        buffers,
-        peak,
+        whole.buffers,
+        whole.peak,
         places_of(schedule, view, arena, outside, states),
         sum(
             view.tensor(name).size_bytes
@@ -210,7 +224,7 @@ def placed_anew(placed: Placed, view: GraphView, options: Options, board: Board 
     """The places of a schedule that has more buffers than the one that was `placed`; in no region where no memory holds them."""
     peak = plan(schedule.buffers, overlaps=schedule.overlaps, like=placed.peak)
     try:
-        return replace(place(schedule, peak, view, options, board), notices=placed.notices)
+        return replace(place(schedule, arena_of(schedule, peak, options), view, options, board), notices=placed.notices)
     except NoRoom:
         return replace(placed, arena=peak, region="")
 

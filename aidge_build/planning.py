@@ -20,7 +20,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
-from aidge_build.placement import Placed, place
+from aidge_build.placement import Arena, Placed, arena_of, place
 from aidge_build.program import Options
 from aidge_build.schedule.joint import Joining, candidates, compatible
 from aidge_build.schedule.schedule import Reuse, Schedule, buffers_of, make_schedule
@@ -55,6 +55,7 @@ class Planning:
     ):
         self._given, self._demands, self._options, self._bands = assignment, demands, options, bands
         self._plans: Plans | None = None
+        self._arenas: dict[int, tuple[Found, Arena]] = {}  # by the identity of what was found
 
     def on(self, board: Board | None) -> tuple[Assignment, Schedule, Placed]:
         """What `plan_memory` says of this board; NoRoom where its memories do not hold any plan."""
@@ -62,16 +63,22 @@ class Planning:
         _refuse_giants(self._given.view, board)
         assignment, _, joined = self._whole
         if options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output):
-            best = self._short(_chosen(self._rows(ALL), joined, assignment.view, options, board))
-            placed = place(best.schedule, best.peak, assignment.view, options, board)
+            best = self._short(_chosen(self._rows(ALL), joined, options, board, self._place))
+            placed = self._place(best, board)
             return assignment, best.schedule, replace(placed, whole_peak_bytes=joined.peak.peak_bytes)
         best = self._short_joined
         try:
-            return assignment, best.schedule, place(best.schedule, best.peak, assignment.view, options, board)
+            return assignment, best.schedule, self._place(best, board)
         except NoRoom as error:
             if options.memory_model != "default":
                 raise
-            return assignment, *_by_rows(self._rows(QUICK), best, error, assignment.view, options, board, self._short)
+            return assignment, *_by_rows(self._rows(QUICK), best, error, board, self._place, self._short)
+
+    def _place(self, found: Found, board: Board | None) -> Placed:
+        """Where the arena of a plan lies on the board; AidgeError PLAN01 where its memories do not hold it."""
+        if id(found) not in self._arenas:
+            self._arenas[id(found)] = found, arena_of(found.schedule, found.peak, self._options)
+        return place(found.schedule, self._arenas[id(found)][1], self._whole[0].view, self._options, board)
 
     @cached_property
     def _whole(self) -> tuple[Assignment, Found, Found]:
@@ -153,7 +160,9 @@ def _whole_tensors(
     return assignment, Found(schedule, peak), Found(*joined)
 
 
-def _chosen(plans: Plans, whole: Found, view: GraphView, options: Options, board: Board | None) -> Found:
+def _chosen(
+    plans: Plans, whole: Found, options: Options, board: Board | None, placing: Callable[[Found, Board | None], Placed]
+) -> Found:
     """What the options ask for. Where they ask for an input by rows alone: the fewest instructions that fit a memory of the
     board, with bands as they were found; without a board the fewest bytes."""
     if options.ram_budget:
@@ -163,7 +172,7 @@ def _chosen(plans: Plans, whole: Found, view: GraphView, options: Options, board
 
     def limit_of(found: Found) -> int | None:
         try:
-            place(found.schedule, found.peak, view, options, board)
+            placing(found, board)
         except NoRoom:
             return None
         return found.peak.peak_bytes
@@ -175,9 +184,8 @@ def _by_rows(
     plans: Plans,
     whole: Found,
     error: NoRoom,
-    view: GraphView,
-    options: Options,
     board: Board | None,
+    placing: Callable[[Found, Board | None], Placed],
     short: Callable[[Found], Found],
 ) -> tuple[Schedule, Placed]:
     """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`. Bands
@@ -186,7 +194,7 @@ def _by_rows(
 
     def placed_on_board(found: Found) -> Placed:
         if id(found) not in known:
-            known[id(found)] = found, place(found.schedule, found.peak, view, options, board)
+            known[id(found)] = found, placing(found, board)
         return known[id(found)][1]
 
     def limit_of(found: Found) -> int | None:
@@ -200,7 +208,7 @@ def _by_rows(
     best = plans.fitting(limit_of)
     if best is None:
         least = plans.smallest(whole)
-        size = place(least.schedule, least.peak, view, options, None).arena.peak_bytes
+        size = placing(least, None).arena.peak_bytes
         error.tried, error.least_bytes = (*error.tried, smallest(least, size)), min(size, error.needed_bytes)
         raise error
     best = short(best)

@@ -39,6 +39,7 @@ class _Known:
     runs: dict[tuple, Run | None] = field(default_factory=dict)
     live: dict[int, list[int]] = field(default_factory=dict)  # by the identity of runs, which `runs` keeps
     plans: dict[tuple[int, ...], Found] = field(default_factory=dict)
+    drafts: dict[tuple[tuple[int, ...], int], Found] = field(default_factory=dict)
     refusals: list[Found] = field(default_factory=list)
 
 
@@ -53,15 +54,22 @@ class Question:
     keeps: Callable[[Cascade, Sequence[RowLayer]], bool] = lambda cascade, layers: True
     _known: _Known = field(default_factory=_Known, init=False, compare=False)
 
-    def planned(self, runs: Sequence[Run]) -> Found:
-        """The plan in which these cascades run."""
+    def planned(self, runs: Sequence[Run], enough_bytes: int = 0) -> Found:
+        """The plan in which these cascades run. The search for its offsets ends at a peak of `enough_bytes`: a plan that only
+        has to fit into them costs less to find."""
         runs = tuple(sorted(runs, key=lambda run: run.first))
         key = tuple(map(id, runs))
-        if key not in self._known.plans:
-            nodes = frozenset(name for run in runs for name in run.cascade.nodes)
-            schedule = with_cascades(self.rescheduled(nodes), runs)
-            self._known.plans[key] = Found(schedule, plan(schedule.buffers, overlaps=schedule.overlaps), runs)
-        return self._known.plans[key]
+        known = self._known.plans.get(key) or self._known.drafts.get((key, enough_bytes))
+        if known is not None:
+            return known
+        nodes = frozenset(name for run in runs for name in run.cascade.nodes)
+        schedule = with_cascades(self.rescheduled(nodes), runs)
+        found = Found(schedule, plan(schedule.buffers, overlaps=schedule.overlaps, enough_bytes=enough_bytes), runs)
+        if found.peak.peak_bytes > enough_bytes or found.peak.offsets_proved_optimal:
+            self._known.plans[key] = found
+        else:
+            self._known.drafts[key, enough_bytes] = found
+        return found
 
     def agree(self, found: Found) -> bool:
         """Whether the kernels of all bands agree with each other; what does not is refused from now on."""
@@ -75,7 +83,7 @@ class Question:
         agree = all([kernels.agree(layer, bands) for layer, bands in layers])
         if not agree:
             self._known.refusals.append(found)
-            for known in (self._known.runs, self._known.live, self._known.plans):
+            for known in (self._known.runs, self._known.live, self._known.plans, self._known.drafts):
                 known.clear()
         return agree
 

@@ -3,29 +3,37 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from aidge_build.cascade.lines import Run
 from aidge_build.cascade.question import Found, Question
 
 WIDENINGS = 5
 MOST_TRIALS = 300  # of wider bands
 MOST_AHEAD = 4  # layers that begin with a row more, and plans that are tried for each
+MARGIN = 1.25  # times the cost of a known plan: what costs more does not become cheaper by layers that begin ahead
 
 
-def widened(found: Found, question: Question, limit_bytes: int) -> Found:
-    """The plan with larger bands, and so fewer calls, wherever it stays within `limit_bytes`."""
-    best = found
+def widened(found: Found, question: Question, limit_bytes: int, known_cost: float = inf) -> Found:
+    """The plan with larger bands, and so fewer calls, wherever it stays within `limit_bytes`. Bands that cannot become cheaper
+    than a plan of `known_cost` are not planned."""
+    best, worth = found, MARGIN * known_cost
     fits, exceeds = max((max(question.live_inside(run)) for run in found.runs), default=0), 2 * limit_bytes
     for _ in range(WIDENINGS):  # live bytes that still pack into the limit are found by bisection
         allowed = min(limit_bytes, (fits + exceeds) // 2)
-        trial = question.planned([_widened(run, question, allowed) for run in found.runs])
-        if trial.peak.peak_bytes > limit_bytes:
-            exceeds = allowed
-            continue
-        best = min((best, trial), key=lambda each: each.cost)
+        runs = [_widened(run, question, allowed) for run in found.runs]
+        if sum(run.cascade.beyond for run in runs) < worth:
+            trial = question.planned(runs, limit_bytes)
+            if trial.peak.peak_bytes > limit_bytes:
+                exceeds = allowed
+                continue
+            best = min((best, trial), key=lambda each: each.cost)
         if allowed == limit_bytes:
             break
         fits = allowed
-    return _with_layers_ahead(best, question, limit_bytes)
+    if best.cost < worth:
+        best = _with_layers_ahead(best, question, limit_bytes)
+    return best if best is found else question.planned(best.runs)
 
 
 def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
@@ -59,7 +67,7 @@ def _with_layers_ahead(best: Found, question: Question, limit_bytes: int) -> Fou
             if trial is not None and trial.cascade.beyond < run.cascade.beyond and max(question.live_inside(trial)) <= limit_bytes
         ]
         for _, place, trial in sorted(trials, key=lambda each: each[:2])[:MOST_AHEAD]:
-            found = question.planned([*best.runs[:place], trial, *best.runs[place + 1 :]])
+            found = question.planned([*best.runs[:place], trial, *best.runs[place + 1 :]], limit_bytes)
             if found.peak.peak_bytes <= limit_bytes:
                 best = found
                 break

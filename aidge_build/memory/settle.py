@@ -86,7 +86,7 @@ class _Settling:
         heads, tails, peak_bytes = self.heads, self.tails, self.best.peak_bytes  # one visit after the other: no calls
         changed = True
         while changed:
-            changed, left = False, []
+            changed, left = False, list[tuple[int, int, int, int]]()
             self._visit(len(pairs))
             keep = left.append
             for pair in pairs:

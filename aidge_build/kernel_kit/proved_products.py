@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 import numpy
@@ -21,7 +23,8 @@ from aidge_build.operators.base import Activated
 from aidge_build.reference.evaluate import evaluate
 
 Found = TypeVar("Found")
-# The staircase of the products, the lowest and highest stored value of the output -> a form, and what it gives for products.
+# The staircase of the products without limits, the lowest and highest stored value of the output -> a form, and what it gives for
+# products.
 Search = Callable[[Staircase, tuple[int, int]], tuple[Found, Callable[[numpy.ndarray], numpy.ndarray]] | None]
 
 
@@ -41,7 +44,8 @@ class ProvedProducts(Generic[Found]):
         *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=each) for each in (first, second, result))
         values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
         meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
-        stairs = product_staircase(first, second, result, meaning)
+        unlimited = evaluate(replace(operator, minimum=-math.inf, maximum=math.inf), values, inputs, (output,))[0]
+        stairs = product_staircase(first, second, result, unlimited.astype(numpy.int64))
         bounds = clamp_levels(operator.minimum, operator.maximum, result, DType.int8)
         found = None if stairs is None else self._search(stairs, bounds)
         if found is None or not numpy.array_equal(found[1](products_of(first, second)), meaning):

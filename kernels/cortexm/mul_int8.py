@@ -1,118 +1,115 @@
 # SPDX-License-Identifier: MIT
-"""int8 products, 4 values at a time, requantized in float32."""
+"""int8 products, 4 values at a time, requantized by the upper half of a product with a word."""
 
 from __future__ import annotations
 
 import numpy
 
+from aidge_build.arithmetic.thresholds import LowForm, low_form
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
-from aidge_build.operators.double.products import product_factor
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
+from aidge_build.kernel_kit.linear_int8 import INT8, SHIFTS
+from aidge_build.kernel_kit.proved_products import ProvedProducts
+from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
 
-from .assembly import Routine
+from .assembly import Routine, Waiting
 from .conditions import FEATURES
+from .packing import as_words
 
+TOGETHER = 4  # values of a turn
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
-NAME, FIXED_NAME = "aidge_cortexm_mul_int8", "aidge_cortexm_mul_fixed_int8"
+_COUNT, _LIMITS = 36, 20  # on the stack behind the saved registers; of the numbers, in bytes
+REGISTERS = {
+    "first": "r0",
+    "second": "r1",
+    "output": "r2",
+    "end": "r3",
+    "zero_a": "r4",
+    "zero_b": "r5",
+    "extra": "r6",
+    "multiplier": "r7",
+    "constant": "r8",
+    **{name: f"r{9 + index}" for index, name in enumerate("abcd")},
+    "e": "lr",
+}
 
 
-def _pair(value: int) -> int:
-    return (value & 0xFFFF) * 0x10001
+def _form(stairs, bounds):
+    found = ((low_form(stairs, shift), shift) for shift in SHIFTS)
+    form, shift = next(((form, shift) for form, shift in found if form.multipliers[0]), (None, 0))
+    return None if form is None else ((form, shift), lambda products: numpy.clip(form.apply(0, products, shift), *bounds))
 
 
-def _bytes(value: int) -> int:
-    return (value & 0xFF) * 0x01010101
+def _other_scales(view: NodeView) -> str:
+    return "other weights bring other scales, for which no form need be exact" if view.any_weights else ""
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, PROVED_PRODUCT))
-class MulInt8(ProductInt8):
+PRODUCTS: ProvedProducts[tuple[LowForm, int]] = ProvedProducts(_form)
+CONDITIONS = Predicate("scales that stay", _other_scales), PRODUCTS.condition
+
+
+@kernel("Mul", rows_spec(FEATURES, SAME, *CONDITIONS))
+class MulInt8(RowsInt8):
     def call(self) -> Call:
-        low, high, zero_point = self.bounds()
-        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
-        words = numpy.array([_pair(-first), _pair(-second), _pair(zero_point), _bytes(low), _bytes(high)], numpy.uint32)
-        numbers = numpy.concatenate([words.view(numpy.int32), numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)])
+        form, shift = PRODUCTS.of(self.view)
+        bounds = self.bounds()[:2]
+        is_limited = bounds != INT8
+        row, text = _row(shift, is_limited)
+        points = [pair(-tensor.quantization.zero_point) for tensor in self.inputs]
+        line = [numbers[0] for numbers in (form.extras, form.multipliers, form.constants)]
         return self.by_rows(
-            NAME,
+            row,
             "mul_int8.h",
-            Constant("numbers", numbers),
-            _text(),
-            note="float32 proved equal on all 65,536 pairs of values",
-            facts=computed("4 values"),
+            Constant("numbers", as_words([*points, *line, *map(four_bytes, bounds if is_limited else ())])),
+            text,
+            note="proved equal on all 65,536 pairs of values",
+            facts=computed(f"{TOGETHER} values", 1),
         )
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, PROVED_PRODUCT))
+@kernel("Mul", rows_spec(FEATURES, CHANNELS_LAST, *CONDITIONS))
 class MulPixelsInt8(MulInt8):
     """One factor repeats, pixel by pixel."""
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, PROVED_PRODUCT))
+@kernel("Mul", rows_spec(FEATURES, ROW_MAJOR, *CONDITIONS))
 class MulRowsInt8(MulInt8):
     """One factor repeats, row by row."""
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, SMALL_FACTOR, rounding="double"))
-class MulFixedInt8(RowsInt8):
-    """By a fixed-point factor that rounds twice."""
-
-    def call(self) -> Call:
-        low, high, zero_point = self.bounds()
-        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
-        multiplier, shift = product_factor(self.inputs, self.outputs[0])
-        words = [_pair(-first), _pair(-second), _pair(zero_point), _bytes(low), _bytes(high), multiplier, -shift]
-        return self.by_rows(
-            FIXED_NAME,
-            "mul_int8.h",
-            Constant("numbers", numpy.array(words, numpy.uint32).view(numpy.int32)),
-            _text(FIXED_NAME, is_fixed=True),
-            note="fixed point that rounds twice",
-            facts=computed("4 values"),
-        )
+def pair(value: int) -> int:
+    """A word of two halfwords."""
+    return (value & 0xFFFF) * 0x10001
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
-class MulFixedPixelsInt8(MulFixedInt8):
-    """One factor repeats, pixel by pixel."""
+def four_bytes(value: int) -> int:
+    """A word of four bytes."""
+    return (value & 0xFF) * 0x01010101
 
 
-@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, SMALL_FACTOR, rounding="double"))
-class MulFixedRowsInt8(MulFixedInt8):
-    """One factor repeats, row by row."""
+def limit(code: Routine) -> None:
+    """Four bytes in {a} between {low} and {high}; {b} changes."""
+    code("ssub8 {b}, {a}, {low}")
+    code("sel {a}, {a}, {low}")
+    code("ssub8 {b}, {high}, {a}")
+    code("sel {a}, {a}, {high}")
 
 
-def _text(name: str = NAME, is_fixed: bool = False) -> str:
-    code = Routine(
-        {
-            "first": "r0",
-            "second": "r1",
-            "output": "r2",
-            "end": "r3",
-            "zero_a": "r4",
-            "zero_b": "r5",
-            "zero": "r6",
-            "a": "r7",
-            "b": "r8",
-            "c": "r9",
-            "d": "r10",
-            "e": "r11",
-            "high": "r12",
-            "low": "lr",
-        }
-    )
+def _row(shift: int, is_limited: bool) -> tuple[str, str]:
+    """Name and text of a row; its output may take the place of an input."""
+    name = f"aidge_cortexm_mul_int8_{shift}{'_limited' * is_limited}"
+    code = Routine({**REGISTERS, "low": "r11", "high": "r12"}, Waiting(has_fpu=False))
+    waiting = 8 * is_limited
     code("push {{r4-r11, lr}}")
-    code("ldm r3, {{r4-r10}}" if is_fixed else "ldm r3, {{r4-r9}}", "zero points, lowest, highest, multiplier")
-    code("mov {low}, r7")
-    code("mov {high}, r8")
-    code("vmov s0, s1, r9, r10" if is_fixed else "vmov s0, r9")
-    code("ldr {end}, [sp, #36]", "count")
-    code("and {a}, {end}, #3")
-    code("vmov s5, {a}")
-    code("bic {end}, {end}, #3")
-    code("add {end}, {end}, {output}")
-    code("cmp {output}, {end}")
+    if is_limited:
+        code(f"ldrd {{a}}, {{b}}, [r3, #{_LIMITS}]", "lowest, highest")
+        code("push {{r9, r10}}")
+    code("ldm r3, {{r4-r8}}", "zero points, extra, multiplier, constant")
+    code(f"ldr {{end}}, [sp, #{_COUNT + waiting}]", "count")
+    code("bics {end}, {end}, #3")
     code("beq 2f")
+    code("add {end}, {end}, {output}")
     code.label(1, "4 values")
     code("ldr {a}, [{first}], #4")
     code("ldr {b}, [{second}], #4")
@@ -120,83 +117,50 @@ def _text(name: str = NAME, is_fixed: bool = False) -> str:
     code("sxtab16 {a}, {zero_a}, {a}, ror #8")
     code("sxtab16 {d}, {zero_b}, {b}")
     code("sxtab16 {b}, {zero_b}, {b}, ror #8")
-    code("smulbb {e}, {c}, {d}")
-    code("smultt {c}, {c}, {d}")
-    code("smulbb {d}, {a}, {b}")
-    code("smultt {a}, {a}, {b}")
-    if is_fixed:
-        _scale_fixed(code, "ecda")
-    else:
-        code("vmov s1, s2, {e}, {c}")
-        code("vmov s3, s4, {d}, {a}")
-        for register in range(1, 5):
-            _scale(code, register)
-        code("vmov {e}, {c}, s1, s2")
-        code("vmov {d}, {a}, s3, s4")
-    code("pkhbt {c}, {e}, {c}, lsl #16")
-    code("pkhbt {a}, {d}, {a}, lsl #16")
-    for pair in ("c", "a"):
-        code(f"sadd16 {{{pair}}}, {{{pair}}}, {{zero}}")
-        code(f"ssat16 {{{pair}}}, #8, {{{pair}}}")
-        code(f"uxtb16 {{{pair}}}, {{{pair}}}")
-    code("orr {a}, {c}, {a}, lsl #8")
-    _limit(code)
-    code("str {a}, [{output}], #4")
+    code("smlabb {e}, {c}, {d}, {extra}")
+    code("smlatt {c}, {c}, {d}, {extra}")
+    code("smlabb {d}, {a}, {b}, {extra}")
+    code("smlatt {a}, {a}, {b}, {extra}")
+    for value in "edca":
+        _level(code, value, shift)
+    code("strb {e}, [{output}], #4")
+    for place, value in enumerate("dca"):
+        code(f"strb {{{value}}}, [{{output}}, #{place - 3}]")
+    if is_limited:
+        code("ldr {a}, [{output}, #-4]")
+        _limit(code)
+        code("str {a}, [{output}, #-4]")
     code("cmp {output}, {end}")
     code("bne 1b")
     code.label(2, "the values left over")
-    code("vmov {end}, s5")
-    code("cbz {end}, 4f")
+    code(f"ldr {{end}}, [sp, #{_COUNT + waiting}]", "count")
+    code("ands {end}, {end}, #3")
+    code("beq 4f")
     code.label(3)
     code("ldrb {a}, [{first}], #1")
     code("ldrb {b}, [{second}], #1")
     code("sxtab16 {a}, {zero_a}, {a}")
     code("sxtab16 {b}, {zero_b}, {b}")
-    code("smulbb {a}, {a}, {b}")
-    if is_fixed:
-        _scale_fixed(code, "a")
-    else:
-        code("vmov s1, {a}")
-        _scale(code, 1)
-        code("vmov {a}, s1")
-    code("sadd16 {a}, {a}, {zero}")
-    code("ssat16 {a}, #8, {a}")
-    _limit(code)
+    code("smlabb {a}, {a}, {b}, {extra}")
+    _level(code, "a", shift)
+    if is_limited:
+        _limit(code)
     code("strb {a}, [{output}], #1")
     code("subs {end}, {end}, #1")
     code("bne 3b")
     code.label(4)
+    if is_limited:
+        code("add sp, sp, #8")
     code("pop {{r4-r11, pc}}")
-    return code.function(
-        name,
-        PARAMETERS,
-        f"Products of int8 values, requantized {'by a fixed-point factor' if is_fixed else 'in float32'}.",
-        f"{name}_c(first, second, output, numbers, count);",
-    )
+    portable = f"aidge_cortexm_mul_int8_c(first, second, output, numbers, count, {shift}, {is_limited:d});"
+    return name, code.function(name, PARAMETERS, "Products of two rows of int8 values.", portable)
 
 
-def _scale(code: Routine, register: int) -> None:
-    code(f"vcvt.f32.s32 s{register}, s{register}")
-    code(f"vmul.f32 s{register}, s{register}, s0")
-    code(f"vcvtr.s32.f32 s{register}, s{register}")
-
-
-def _scale_fixed(code: Routine, values: str) -> None:
-    """Products become levels; what a shift shifts out last is added, which rounds halves up."""
-    code("vmov {b}, s0", "multiplier")
-    for value in values:
-        code(f"lsl {{{value}}}, {{{value}}}, #1")
-        code(f"smmulr {{{value}}}, {{{value}}}, {{b}}")
-        code(f"add {{{value}}}, {{{value}}}, {{{value}}}, asr #31", "below zero they go down")
-    code("vmov {b}, s1", "shift")
-    for value in values:
-        code(f"asrs {{{value}}}, {{{value}}}, {{b}}")
-        code(f"adc {{{value}}}, {{{value}}}, #0")
+def _level(code: Routine, value: str, shift: int) -> None:
+    code(f"smmla {{{value}}}, {{{value}}}, {{multiplier}}, {{constant}}")
+    code(f"ssat {{{value}}}, #8, {{{value}}}, asr #{shift}")
 
 
 def _limit(code: Routine) -> None:
-    """Four bytes between lowest and highest."""
-    code("ssub8 {b}, {a}, {low}")
-    code("sel {a}, {a}, {low}")
-    code("ssub8 {b}, {high}, {a}")
-    code("sel {a}, {a}, {high}")
+    code("ldrd {low}, {high}, [sp]")
+    limit(code)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""int8 products, 4 values at a time, requantized in float32 or by a fixed point that rounds twice."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
+from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
+from aidge_build.operators.double.products import product_factor
+
+from .assembly import Routine
+from .conditions import FEATURES
+from .mul_int8 import four_bytes, limit, pair
+
+PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
+NAME, FIXED_NAME = "aidge_cortexm_mul_float_int8", "aidge_cortexm_mul_fixed_int8"
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, PROVED_PRODUCT))
+class MulFloatInt8(ProductInt8):
+    def call(self) -> Call:
+        low, high, zero_point = self.bounds()
+        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
+        words = numpy.array([pair(-first), pair(-second), pair(zero_point), four_bytes(low), four_bytes(high)], numpy.uint32)
+        numbers = numpy.concatenate([words.view(numpy.int32), numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)])
+        return self.by_rows(
+            NAME,
+            "mul_factor_int8.h",
+            Constant("numbers", numbers),
+            _text(),
+            note="float32 proved equal on all 65,536 pairs of values",
+            facts=computed("4 values"),
+        )
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, PROVED_PRODUCT))
+class MulFloatPixelsInt8(MulFloatInt8):
+    """One factor repeats, pixel by pixel."""
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, PROVED_PRODUCT))
+class MulFloatRowsInt8(MulFloatInt8):
+    """One factor repeats, row by row."""
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, SMALL_FACTOR, rounding="double"))
+class MulFixedInt8(RowsInt8):
+    """By a fixed-point factor that rounds twice."""
+
+    def call(self) -> Call:
+        low, high, zero_point = self.bounds()
+        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
+        multiplier, shift = product_factor(self.inputs, self.outputs[0])
+        words = [pair(-first), pair(-second), pair(zero_point), four_bytes(low), four_bytes(high), multiplier, -shift]
+        return self.by_rows(
+            FIXED_NAME,
+            "mul_factor_int8.h",
+            Constant("numbers", numpy.array(words, numpy.uint32).view(numpy.int32)),
+            _text(FIXED_NAME, is_fixed=True),
+            note="fixed point that rounds twice",
+            facts=computed("4 values"),
+        )
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
+class MulFixedPixelsInt8(MulFixedInt8):
+    """One factor repeats, pixel by pixel."""
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, SMALL_FACTOR, rounding="double"))
+class MulFixedRowsInt8(MulFixedInt8):
+    """One factor repeats, row by row."""
+
+
+def _text(name: str = NAME, is_fixed: bool = False) -> str:
+    code = Routine(
+        {
+            "first": "r0",
+            "second": "r1",
+            "output": "r2",
+            "end": "r3",
+            "zero_a": "r4",
+            "zero_b": "r5",
+            "zero": "r6",
+            "a": "r7",
+            "b": "r8",
+            "c": "r9",
+            "d": "r10",
+            "e": "r11",
+            "high": "r12",
+            "low": "lr",
+        }
+    )
+    code("push {{r4-r11, lr}}")
+    code("ldm r3, {{r4-r10}}" if is_fixed else "ldm r3, {{r4-r9}}", "zero points, lowest, highest, multiplier")
+    code("mov {low}, r7")
+    code("mov {high}, r8")
+    code("vmov s0, s1, r9, r10" if is_fixed else "vmov s0, r9")
+    code("ldr {end}, [sp, #36]", "count")
+    code("and {a}, {end}, #3")
+    code("vmov s5, {a}")
+    code("bic {end}, {end}, #3")
+    code("add {end}, {end}, {output}")
+    code("cmp {output}, {end}")
+    code("beq 2f")
+    code.label(1, "4 values")
+    code("ldr {a}, [{first}], #4")
+    code("ldr {b}, [{second}], #4")
+    code("sxtab16 {c}, {zero_a}, {a}", "minus the zero points")
+    code("sxtab16 {a}, {zero_a}, {a}, ror #8")
+    code("sxtab16 {d}, {zero_b}, {b}")
+    code("sxtab16 {b}, {zero_b}, {b}, ror #8")
+    code("smulbb {e}, {c}, {d}")
+    code("smultt {c}, {c}, {d}")
+    code("smulbb {d}, {a}, {b}")
+    code("smultt {a}, {a}, {b}")
+    if is_fixed:
+        _scale_fixed(code, "ecda")
+    else:
+        code("vmov s1, s2, {e}, {c}")
+        code("vmov s3, s4, {d}, {a}")
+        for register in range(1, 5):
+            _scale(code, register)
+        code("vmov {e}, {c}, s1, s2")
+        code("vmov {d}, {a}, s3, s4")
+    code("pkhbt {c}, {e}, {c}, lsl #16")
+    code("pkhbt {a}, {d}, {a}, lsl #16")
+    for word in ("c", "a"):
+        code(f"sadd16 {{{word}}}, {{{word}}}, {{zero}}")
+        code(f"ssat16 {{{word}}}, #8, {{{word}}}")
+        code(f"uxtb16 {{{word}}}, {{{word}}}")
+    code("orr {a}, {c}, {a}, lsl #8")
+    limit(code)
+    code("str {a}, [{output}], #4")
+    code("cmp {output}, {end}")
+    code("bne 1b")
+    code.label(2, "the values left over")
+    code("vmov {end}, s5")
+    code("cbz {end}, 4f")
+    code.label(3)
+    code("ldrb {a}, [{first}], #1")
+    code("ldrb {b}, [{second}], #1")
+    code("sxtab16 {a}, {zero_a}, {a}")
+    code("sxtab16 {b}, {zero_b}, {b}")
+    code("smulbb {a}, {a}, {b}")
+    if is_fixed:
+        _scale_fixed(code, "a")
+    else:
+        code("vmov s1, {a}")
+        _scale(code, 1)
+        code("vmov {a}, s1")
+    code("sadd16 {a}, {a}, {zero}")
+    code("ssat16 {a}, #8, {a}")
+    limit(code)
+    code("strb {a}, [{output}], #1")
+    code("subs {end}, {end}, #1")
+    code("bne 3b")
+    code.label(4)
+    code("pop {{r4-r11, pc}}")
+    return code.function(
+        name,
+        PARAMETERS,
+        f"Products of int8 values, requantized {'by a fixed-point factor' if is_fixed else 'in float32'}.",
+        f"{name}_c(first, second, output, numbers, count);",
+    )
+
+
+def _scale(code: Routine, register: int) -> None:
+    code(f"vcvt.f32.s32 s{register}, s{register}")
+    code(f"vmul.f32 s{register}, s{register}, s0")
+    code(f"vcvtr.s32.f32 s{register}, s{register}")
+
+
+def _scale_fixed(code: Routine, values: str) -> None:
+    """Products become levels; what a shift shifts out last is added, which rounds halves up."""
+    code("vmov {b}, s0", "multiplier")
+    for value in values:
+        code(f"lsl {{{value}}}, {{{value}}}, #1")
+        code(f"smmulr {{{value}}}, {{{value}}}, {{b}}")
+        code(f"add {{{value}}}, {{{value}}}, {{{value}}}, asr #31", "below zero they go down")
+    code("vmov {b}, s1", "shift")
+    for value in values:
+        code(f"asrs {{{value}}}, {{{value}}}, {{b}}")
+        code(f"adc {{{value}}}, {{{value}}}, #0")

@@ -29,7 +29,7 @@ enum {
 typedef struct {
     aidge_cortexm_mean_line line;        /* with the offset in its start; the assembly finds it here */
     aidge_kit_values window;
-    const int32_t *numbers;
+    const int32_t *numbers;              /* the assembly finds it here */
     int32_t offset;
     const int32_t *all_numbers;          /* of each count */
     const aidge_cortexm_means *layer;
@@ -134,7 +134,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_means_of_window(const int8_t *source, in
     }
 }
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /* Those of a row of windows inside the image, `step` bytes apart: the C version of the functions of this name. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels,
                                                 int32_t step, int32_t channels)

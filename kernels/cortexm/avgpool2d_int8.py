@@ -36,7 +36,7 @@ def _sizes(view: NodeView) -> str:
     pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), PARTIAL, IN_INTEGERS),
 )
 class AvgPool2dInt8(WindowsInside, MeanPool):
-    needs_fpu = True  # without one what is beside the middle of two levels takes more of the stack than assembly leaves
+    needs_fpu = True  # what is beside the middle of two levels is added up in float32
 
     def _lines(self) -> tuple[int, list[MeanLine]]:
         """The most fraction bits with which every count has a line, and these; 0 bits and none where there are no such."""
@@ -61,7 +61,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         bits, lines = self._lines()
         name, texts = "aidge_cortexm_avgpool2d_int8", ()
         if bits and self.has_inside():
-            row, text = window_text(self.shape().fields, bits)
+            row, text = window_text(self.shape().fields, bits, self.order())
             name = row.replace("means", "avgpool2d_int8")
             texts = (text, _LAYER.format(name=name, row=row))
         layer = Struct(

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .assembly import Routine, Waiting
+from aidge_build.arithmetic.means import Order
+
+from .assembly import Routine
+from .depthwise_layout import LARGEST_OFFSET
+from .offsets import plus
 from .windows_inside import all_channels, loads, name_of, step_of
 
 REGISTERS = {
@@ -22,13 +26,17 @@ REGISTERS = {
     "row": "lr",
 }
 PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
-_PIXELS, _FRAME = 4, 8  # on the stack
-_UNSURE = 20  # labels
+# Where the numbers of a mean are in its struct, and the bytes and scales among them, in bytes.
+_NUMBERS, _BYTES, _INPUT_SCALE, _SCALE = 28, 8, 12, 16
+# What waits in FPU registers, as floats: zero point and scale of the input, by what sums are divided, the zero point.
+_INPUT_ZERO, _FACTOR, _COUNT, _DIVISOR, _ZERO, _PIXELS = "s10", "s11", "s12", "s13", "s14", "s15"
+_UNSURE, _FLOATS, _TABLE, _FOUND = 20, 30, 31, 32  # labels
 
 
-def window_text(shape: Mapping[str, int], bits: int) -> tuple[str, str]:
-    """Name and text of a row of such windows, of a shape as in kit/window2d.h; sums are scaled with `bits` fraction bits."""
-    name, code = f"aidge_cortexm_means_{name_of(shape)}_b{bits}", Routine(REGISTERS, Waiting(has_fpu=False))
+def window_text(shape: Mapping[str, int], bits: int, order: Order) -> tuple[str, str]:
+    """Name and text of a row of such windows, of a shape as in kit/window2d.h, whose values are added up in this order; sums are
+    scaled with `bits` fraction bits."""
+    name, code = f"aidge_cortexm_means_{name_of(shape)}_b{bits}_{order.name.lower()}", Routine(REGISTERS)
 
     def four() -> None:
         for index, _ in enumerate(loads(code, shape)):
@@ -38,20 +46,41 @@ def window_text(shape: Mapping[str, int], bits: int) -> tuple[str, str]:
         _levels(code, bits)
 
     code("push {{r4-r11, lr}}")
-    code("push {{r2, r3}}", "mean, pixels")
+    code(f"vmov {_PIXELS}, r3")
+    _begin(code, shape["kernel_height"] * shape["kernel_width"])
     code("ldm r2, {{r3-r5}}", "its line")
     code.label(1, "a pixel")
     all_channels(code, shape, four)
-    code(f"ldr {{row}}, [sp, #{_PIXELS}]")
+    code(f"vmov {{row}}, {_PIXELS}")
     code("subs {row}, {row}, #1")
-    code(f"str {{row}}, [sp, #{_PIXELS}]")
+    code(f"vmov {_PIXELS}, {{row}}")
     code("bne 1b")
-    code(f"add sp, sp, #{_FRAME}")
     code("pop {{r4-r11, pc}}")
-    for index in range(4):
-        _unsure(code, index, bits)
+    _unsure(code, shape, bits, order)
     portable = f"aidge_cortexm_means_of_row(source, output, mean, pixels, {step_of(shape)}, {shape['in_channels']});"
     return name, code.function(name, PARAMETERS, "Means of a row of windows inside the image.", portable)
+
+
+def _begin(code: Routine, count: int) -> None:
+    """What the values in order need; r2: the mean."""
+    code(f"ldr r4, [r2, #{_NUMBERS}]", "its numbers")
+    code(f"ldrsb r5, [r4, #{_BYTES}]", "zero point of the input")
+    code(f"ldrsb r6, [r4, #{_BYTES + 1}]", "zero point")
+    code(f"mov r7, #{count}")
+    code(f"vldr {_FACTOR}, [r4, #{_INPUT_SCALE}]")
+    code(f"vldr {_DIVISOR}, [r4, #{_SCALE}]")
+    code(f"vmov {_INPUT_ZERO}, r5")
+    code(f"vmov {_ZERO}, r6")
+    code(f"vmov {_COUNT}, r7")
+    for register in (_INPUT_ZERO, _ZERO, _COUNT):
+        code(f"vcvt.f32.s32 {register}, {register}")
+    if _is_exact(count):
+        code(f"vmul.f32 {_DIVISOR}, {_DIVISOR}, {_COUNT}", "exact")
+
+
+def _is_exact(count: int) -> bool:
+    """Whether a division by the count only changes the exponent."""
+    return count & (count - 1) == 0
 
 
 def _levels(code: Routine, bits: int) -> None:
@@ -67,15 +96,60 @@ def _levels(code: Routine, bits: int) -> None:
         code(f"strb {{level{index}}}, [{{output}}, #{index}]")
 
 
-def _unsure(code: Routine, index: int, bits: int) -> None:
-    """Out of the way: the level of one channel by a function in C, where the line's one is expected."""
-    code.label(_UNSURE + 2 * index)
-    code("push {{r0-r3}}")
-    code(f"add r1, {{source}}, #{index}")
-    code("ldr r2, [sp, #16]", "mean")
-    total = ("even", "odd")[index % 2]
-    code(f"asr r0, {{{total}}}, #16" if index > 1 else f"sxth r0, {{{total}}}")
-    code.call("aidge_cortexm_unsure_mean2d")
-    code(f"lsl {{level{index}}}, r0, #{bits}")
-    code("pop {{r0-r3}}")
-    code(f"b {_UNSURE + 2 * index + 1}b")
+def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) -> None:
+    """Out of the way: the level of one channel by its values in order, where the line's one is expected."""
+    for index in range(4):
+        code.label(_UNSURE + 2 * index)
+        code(f"mov {{row}}, #{index}")
+        if index < 3:
+            code(f"b {_FLOATS}f")
+    code.label(_FLOATS, "the values of channel {row} of the window in order")
+    code("add {source}, {source}, {row}")
+    _floats(code, shape, order)
+    code("sub {source}, {source}, {row}")
+    code("ssat {word}, #8, {word}")
+    code(f"lsl {{word}}, {{word}}, #{bits}")
+    code.table_jump("lr", [_FOUND + index for index in range(4)], _TABLE)
+    for index in range(4):
+        code.label(_FOUND + index)
+        code(f"mov {{level{index}}}, {{word}}")
+        code(f"b {_UNSURE + 2 * index + 1}b")
+
+
+def _floats(code: Routine, shape: Mapping[str, int], order: Order) -> None:
+    """The level with the zero point in {word} of one channel's values in float32, as in kit/mean.h; VMLA rounds twice."""
+    height, width = shape["kernel_height"], shape["kernel_width"]
+    down, right = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
+    places = [[(row * down + tap * right) * shape["in_channels"] for tap in range(width)] for row in range(height)]
+    chains = list(zip(*places)) if order is Order.COLUMNS else [sum(places, [])]
+    for chain, taps in enumerate(chains):
+        total = "s1" if chain else "s0"
+        for index, place in enumerate(taps):
+            _value(code, place)
+            if index:
+                code(f"vmla.f32 {total}, s2, {_FACTOR}")
+            else:
+                code(f"vmul.f32 {total}, s2, {_FACTOR}")
+        if chain:
+            code("vadd.f32 s0, s0, s1")
+    if not _is_exact(height * width):
+        code(f"vdiv.f32 s0, s0, {_COUNT}")
+    code(f"vdiv.f32 s0, s0, {_DIVISOR}")
+    code("vcvtr.s32.f32 s0, s0")
+    code("vcvt.f32.s32 s0, s0")
+    code(f"vadd.f32 s0, s0, {_ZERO}")
+    code("vcvt.s32.f32 s0, s0")
+    code("vmov {word}, s0")
+
+
+def _value(code: Routine, place: int) -> None:
+    """In s2: the value at a place behind the source, without the zero point."""
+    if place > LARGEST_OFFSET:
+        code("mov {word}, {source}")
+        plus(code, "{word}", place)
+        code("ldrsb {word}, [{word}]")
+    else:
+        code(f"ldrsb {{word}}, [{{source}}, #{place}]")
+    code("vmov s2, {word}")
+    code("vcvt.f32.s32 s2, s2")
+    code(f"vsub.f32 s2, s2, {_INPUT_ZERO}")

@@ -40,22 +40,24 @@ class Levels:
     clamps: bool
 
 
-def lanes(shares: tuple[Shares, ...] | None, axes: tuple[int, ...]) -> bool:
-    """Whether sums over these axes fit halfwords: at most two taps each, no negative share, nothing outside."""
+def lanes(shares: tuple[Shares, ...] | None, axes: tuple[int, ...], most: int = MOST) -> bool:
+    """Whether these axes are linear, at most two taps each, no negative share, nothing outside, with shares of at most so many
+    (by default: whose sums fit halfwords)."""
     if shares is None:
         return False
     chosen = [shares[axis] for axis in axes]
     fits = all(one.shares.shape[1] <= TAPS and one.shares.min() >= 0 and one.indices.min() >= 0 for one in chosen)
-    return fits and _whole(shares) <= MOST
+    return fits and whole_of(shares) <= most
 
 
-def _whole(shares: tuple[Shares, ...]) -> int:
+def whole_of(shares: tuple[Shares, ...]) -> int:
+    """What the shares of an output add up to."""
     return int(numpy.prod([one.whole for one in shares]))
 
 
 def levels_of(shares: tuple[Shares, ...], source: Tensor, target: Tensor) -> Levels | None:
     """How sums become levels; None where no such form gives all of them."""
-    whole = _whole(shares)
+    whole = whole_of(shares)
     sums = numpy.arange(LARGEST * whole + 1)
     centred = sums - (source.quantization.zero_point + 128) * whole
     factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
@@ -121,13 +123,22 @@ def orders_of(target: Tensor) -> tuple[Format, ...]:
     return (target.format,) if target.format else (channels_last(target.rank), row_major(target.rank))
 
 
-def _unfit(view: NodeView) -> str:
+def not_linear(view: NodeView, most: int) -> str:
+    """Why it is not linear along one axis or two neighbouring ones, with shares of at most so many."""
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
     for form in orders_of(target):
         axes = Axes.of(source, target, shares, form)
-        if not 1 <= len(axes.resized) <= 2 or not lanes(shares, axes.resized):
-            return "it is not linear along two neighbouring axes with sums within 16 bits"
+        if not 1 <= len(axes.resized) <= 2 or not lanes(shares, axes.resized, most):
+            return f"it is not linear along two neighbouring axes with sums of at most {LARGEST} times {most}"
+    return ""
+
+
+def _unfit(view: NodeView) -> str:
+    (source,), (target,) = view.inputs, view.outputs
+    shares = view.operator.in_integers(source, target)
+    if reason := not_linear(view, MOST):
+        return reason
     return "" if levels_of(shares, source, target) else "no product of 32 bits gives the levels"
 
 
@@ -163,9 +174,20 @@ class ResampleLanes(KernelNode):
 
     def arguments(self) -> tuple[Argument, ...]:
         """Input, output, rows, columns, levels, shape."""
+        levels = self.levels
+        numbers = {
+            "multiplier": levels.multiplier,
+            "start": levels.start,
+            "shift": levels.shift,
+            "flipped": 0x00010001 * (levels.ties >> 1),
+        }
+        return self.arguments_with(Struct("aidge_kit_lanes_levels", numbers))
+
+    def arguments_with(self, levels: Argument) -> tuple[Argument, ...]:
+        """The same with what says how sums become levels."""
         (source,), (target,) = self.inputs, self.outputs
         shares = self.operator.in_integers(source, target)
-        axes, levels = Axes.of(source, target, shares, target.storage), self.levels
+        axes = Axes.of(source, target, shares, target.storage)
         tables = [_table(shares[axis], source.layout.strides[axis]) for axis in axes.resized]
         rows, columns = [numpy.array([[0, 1, 0, 0]], numpy.int32)] * (2 - len(tables)) + tables
         shape = {
@@ -175,18 +197,12 @@ class ResampleLanes(KernelNode):
             "columns": len(columns),
             "run": run_of(self.view),
         }
-        numbers = {
-            "multiplier": levels.multiplier,
-            "start": levels.start,
-            "shift": levels.shift,
-            "flipped": 0x00010001 * (levels.ties >> 1),
-        }
         return (
             Input(0),
             Output(0),
             Constant("rows", rows.ravel()),
             Constant("columns", columns.ravel()),
-            Struct("aidge_kit_lanes_levels", numbers),
+            levels,
             Struct("aidge_kit_lanes_shape", shape),
         )
 

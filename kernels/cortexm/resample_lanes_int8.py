@@ -7,21 +7,31 @@ from aidge_build.contract.call import Call, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
 from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import LANES, Levels, ResampleLanes, run_of
+from aidge_build.kernel_kit.resample_lanes import LANES, Levels, ResampleLanes, levels_of, run_of
 
 from .assembly import Routine
 from .conditions import FEATURES
 
 TOGETHER = 4  # values; the last ones of a run overlap those before
-_EVEN, _CLAMPED = 1, 2  # forms of the C version
+_EVEN = 1  # form of the C version
 _UPPER, _ABOVE, _END, _RUN = 0, 8, 16, 20  # in the row
-_COLUMNS, _LEVELS, _RUN_END, _FRAME = 0, 8, 16, 24  # on the stack; behind the columns the row
+_COLUMNS, _FRAME = 0, 8  # on the stack; behind the columns the row
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const aidge_kit_lanes_levels *levels"
 
 
 def _short_run(view: NodeView) -> str:
     run = run_of(view)
     return f"{run} elements side by side, wants at least {TOGETHER}" if run < TOGETHER else ""
+
+
+def _scaled(view: NodeView) -> str:
+    (source,), (target,) = view.inputs, view.outputs
+    levels = levels_of(view.operator.in_integers(source, target), source, target)
+    return "" if levels and levels.ties else "sums become levels by more than a shift"
+
+
+ENOUGH = Predicate("runs of at least 4", _short_run)
+SHIFTED = Predicate("levels by a shift alone", _scaled)
 
 
 def _sums(code: Routine) -> None:
@@ -48,28 +58,11 @@ def _even(code: Routine, levels: Levels) -> None:
     code("eor r11, r11, #0x80808080")
 
 
-def _scaled(code: Routine, levels: Levels) -> None:
-    code(f"ldrd r10, lr, [sp, #{_LEVELS}]", "multiplier, start")
-    for total in ("r11", "r12"):
-        code(f"uxth r9, {total}")
-        code(f"lsr {total}, {total}, #16")
-        for half in ("r9", total):
-            code(f"mla {half}, {half}, r10, lr")
-        for half in ("r9", total):
-            code(f"ssat {half}, #8, {half}, asr #{levels.shift}")
-        code(f"pkhbt {total}, r9, {total}, lsl #16")
-        code(f"uxtb16 {total}, {total}")
-    code("orr r11, r11, r12, lsl #8")
-
-
 def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
     """Name and text of a row of outputs. A clamp costs nothing here."""
-    kind = f"even_{levels.ties}" if levels.ties else "scaled"
-    name, code = f"aidge_cortexm_lanes_{kind}_{levels.shift}{'_odd' * is_odd}", Routine({})
+    name, code = f"aidge_cortexm_lanes_even_{levels.ties}_{levels.shift}{'_odd' * is_odd}", Routine({})
     code("push {{r4-r11, lr}}")
     code(f"sub sp, sp, #{_FRAME}")
-    code("ldrd r4, r5, [r3]")
-    code(f"strd r4, r5, [sp, #{_LEVELS}]")
     code("mov lr, r0")
     code("mov r8, r1")
     code.label(1, "a column")
@@ -87,14 +80,10 @@ def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
     code("mul r7, r7, r11")
     code(f"ldr r9, [lr, #{_RUN}]")
     code("add lr, r8, r9", "the end of the run")
-    if not levels.ties:
-        code(f"str lr, [sp, #{_RUN_END}]")
     code.label(2, "4 values")
     _sums(code)
-    (_even if levels.ties else _scaled)(code, levels)
+    _even(code, levels)
     code("str r11, [r8], #4")
-    if not levels.ties:
-        code(f"ldr lr, [sp, #{_RUN_END}]")
     if is_odd:
         code("subs r9, lr, r8", "values that are left")
         code("beq 3f")
@@ -113,18 +102,24 @@ def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
     code("bne 1b")
     code(f"add sp, sp, #{_FRAME}")
     code("pop {{r4-r11, pc}}")
-    portable = f"aidge_kit_lanes_columns(row, output, columns, levels, {_EVEN if levels.ties else _CLAMPED});"
+    portable = f"aidge_kit_lanes_columns(row, output, columns, levels, {_EVEN});"
     return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
 
 
-@kernel("Resize", resample_spec(LANES, Predicate("runs of at least 4", _short_run), features=FEATURES, form=CHANNELS_LAST))
+@kernel("Resize", resample_spec(LANES, SHIFTED, ENOUGH, features=FEATURES, form=CHANNELS_LAST))
 class ResampleLanesInt8(ResampleLanes):
     def call(self) -> Call:
         row, text = row_text(self.levels, run_of(self.view) % TOGETHER > 0)
         name = row.replace("lanes", "resample_lanes", 1)
-        layer = f"""/* Resizing along rows and columns with two taps each. */
+        texts = text, layer_text(name, row, "aidge_kit_lanes_levels")
+        return Call(name, ("resample_lanes_int8.h",), self.arguments(), texts=texts, facts=computed("4 values", 1))
+
+
+def layer_text(name: str, row: str, levels: str) -> str:
+    """The function `name` of a layer, which calls `row` for each row of outputs with levels of this type."""
+    return f"""/* Resizing along rows and columns with two taps each. */
 static void {name}(
-    const int8_t *input, int8_t *output, const int32_t *rows, const int32_t *columns, const aidge_kit_lanes_levels *levels,
+    const int8_t *input, int8_t *output, const int32_t *rows, const int32_t *columns, const {levels} *levels,
     const aidge_kit_lanes_shape *shape)
 {{
     int32_t image, row;
@@ -137,5 +132,3 @@ static void {name}(
         input += shape->step;
     }}
 }}"""
-        source = "resample_lanes_int8.h"
-        return Call(name, (source,), self.arguments(), texts=(text, layer), facts=computed("4 values", 1))

@@ -11,7 +11,7 @@ import harness
 import helium_harness
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, accepted
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, accepted, without_fpu
 from helium_harness import needs_emulator
 from random_tensors import Randomness
 
@@ -101,15 +101,27 @@ def test_two_sums_in_a_register_equal_the_meaning():
 
 
 def cortexm_images():
-    return accepted(list(linear_images(240 if STRESS else 60, cortexm_harness.case)))
+    count = 240 if STRESS else 60
+    return accepted([*linear_images(count, cortexm_harness.case), *planes(count, cortexm_harness.case)])
 
 
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-Os",)][: 2 + STRESS], ids=str)
 def test_cortexm_gives_the_same(flags):
     found = cortexm_images()
-    assert len(found) > 20
+    names = {entry.call.function for entry in found}
+    for way in ("lanes_even", "pairs_floats", "pairs_4", "pairs_0"):
+        assert any(way in name for name in names), way
+    assert {name.endswith("_odd") for name in names} == {True, False}
     assert cortexm_harness.run(found, *flags, board=BOARD) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("board", [BOARD_WITHOUT_FPU, "host"])
+def test_without_an_fpu_it_gives_the_same(board):
+    found = without_fpu(cortexm_images())
+    assert {entry.kernel.name for entry in found} == {"resample_lanes_int8", "resample_pairs_int8"}
+    assert cortexm_harness.run(found, "-Wall", "-Wextra", "-Werror", board=board) == []
 
 
 def planes(count, case):

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""int8 Resize, linear along two neighbouring axes: four values at a time, two products of halfwords in an instruction.
+
+Sums are words, so that shares may be finer than those of `resample_lanes_int8`, and levels those of any two scales.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy
+
+from aidge_build.arithmetic.contracts import FloatFactors
+from aidge_build.arithmetic.thresholds import low_form, staircase
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
+from aidge_build.kernel_kit.linear_int8 import INT8, SHIFTS
+from aidge_build.kernel_kit.resample import resample_spec
+from aidge_build.kernel_kit.resample_lanes import ResampleLanes, not_linear, run_of, whole_of
+from aidge_build.operators.resampling import LARGEST_VALUE, multiplier
+
+from .assembly import Routine, Waiting
+from .conditions import FEATURES
+from .packing import as_words
+from .resample_lanes_int8 import ENOUGH, TOGETHER, layer_text
+
+MOST = 32767  # of all shares of an output: each is a halfword
+MOST_LEVEL = 1 << 20  # before it is limited
+LINE_SHIFTS = (*SHIFTS, 0)
+FLOATS = -1  # in place of a shift: levels by a product in float32
+PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const int32_t *levels"
+_UPPER, _ABOVE, _END, _RUN = 0, 8, 16, 20  # in the row
+# On the stack: columns and row, the numbers of the levels, the end of a run.
+_COLUMNS, _START, _LINE, _ZERO, _RUN_END, _FRAME = 0, 8, 12, 16, 20, 24
+_SUMS = "r10", "r11", "r12", "lr"
+
+
+def _not_linear(view: NodeView) -> str:
+    return not_linear(view, MOST)
+
+
+def _factor(view: NodeView) -> tuple[numpy.float32, int]:
+    """Of a sum, and the sum of zero points."""
+    (source,), (target,) = view.inputs, view.outputs
+    shares = view.operator.in_integers(source, target)
+    factor = multiplier(shares, float(source.quantization.scale), float(target.quantization.scale))
+    return factor, -source.quantization.zero_point * whole_of(shares)
+
+
+def _line_of(view: NodeView) -> tuple[int, list[int]] | None:
+    """The shift of the integer form, and {start, multiplier, constant}; None where there is none."""
+    (source,), (target,) = view.inputs, view.outputs
+    whole = whole_of(view.operator.in_integers(source, target))
+    return _found(*_factor(view), whole, target.quantization.zero_point)
+
+
+@functools.lru_cache(64)
+def _found(factor: numpy.float32, start: int, whole: int, zero_point: int) -> tuple[int, list[int]] | None:
+    ends = (numpy.array([start + whole * level]) for level in INT8)
+    stairs = staircase(FloatFactors(numpy.array([factor])), zero_point, *ends)
+    for shift in LINE_SHIFTS:
+        form = low_form(stairs, shift)
+        if form.multipliers[0]:
+            return shift, [start + int(form.extras[0]), int(form.multipliers[0]), int(form.constants[0])]
+    return None
+
+
+def _no_line(view: NodeView) -> str:
+    return "" if _line_of(view) else "no line in integers gives the levels"
+
+
+def _no_need(view: NodeView) -> str:
+    (source,), (target,) = view.inputs, view.outputs
+    factor, _ = _factor(view)
+    if LARGEST_VALUE * whole_of(view.operator.in_integers(source, target)) * float(factor) >= MOST_LEVEL:
+        return "levels are far beyond 8 bits"
+    return "a line in integers gives the levels" if _line_of(view) else ""
+
+
+LINEAR = Predicate("sums of two axes with shares that fit 16 bits", _not_linear)
+IN_INTEGERS = Predicate("a line in integers gives the levels", _no_line)
+IN_FLOATS = Predicate("levels that floats alone give", _no_need)
+
+
+@kernel("Resize", resample_spec(LINEAR, IN_INTEGERS, ENOUGH, features=FEATURES, form=CHANNELS_LAST))
+class ResamplePairsInt8(ResampleLanes):
+    def call(self) -> Call:
+        return self.by_rows(*_line_of(self.view))
+
+    def by_rows(self, shift: int, numbers: list[int]) -> Call:
+        """The call of a layer whose sums become levels so."""
+        row, text = _row_text(shift, run_of(self.view) % TOGETHER > 0)
+        name = row.replace("pairs", "resample_pairs", 1)
+        arguments = self.arguments_with(Constant("levels", as_words(numbers)))
+        texts = text, layer_text(name, row, "int32_t")
+        return Call(name, ("resample_pairs_int8.h",), arguments, texts=texts, facts=computed("4 values", 1))
+
+
+@kernel("Resize", resample_spec(LINEAR, IN_FLOATS, ENOUGH, features=FEATURES | {"fpu"}, form=CHANNELS_LAST))
+class ResamplePairsFloatInt8(ResamplePairsInt8):
+    """Ties of sums over what is no power of two go to the even level, which no line does."""
+
+    def call(self) -> Call:
+        factor, start = _factor(self.view)
+        zero_point = self.outputs[0].quantization.zero_point
+        return self.by_rows(FLOATS, [start, int(factor.view(numpy.int32)), zero_point])
+
+
+def _row_text(shift: int, is_odd: bool) -> tuple[str, str]:
+    """Name and text of a row of outputs."""
+    is_float = shift == FLOATS
+    name = f"aidge_cortexm_pairs_{'floats' if is_float else shift}{'_odd' * is_odd}"
+    code = Routine({}, Waiting(has_fpu=is_float))
+    code("push {{r4-r11, lr}}")
+    code(f"sub sp, sp, #{_FRAME}")
+    code("ldm r3, {{r4-r6}}", "start, multiplier, constant or zero point")
+    code(f"str r4, [sp, #{_START}]")
+    code(f"strd r5, r6, [sp, #{_LINE}]")
+    if is_float:
+        code("vmov s8, r5")
+    code("mov lr, r0")
+    code("mov r6, r1")
+    code.label(1, "a column")
+    code("ldm r2!, {{r7-r10}}", "offset, share, offset, share")
+    code(f"strd r2, lr, [sp, #{_COLUMNS}]")
+    code("orr r8, r8, r10, lsl #16")
+    code(f"ldrd r10, r11, [lr, #{_UPPER}]", "both rows")
+    code("add r0, r10, r7")
+    code("add r1, r10, r9")
+    code("add r2, r11, r7")
+    code("add r3, r11, r9")
+    code(f"ldrd r10, r11, [lr, #{_ABOVE}]", "their shares")
+    code("mul r4, r8, r10")
+    code("mul r5, r8, r11")
+    code(f"ldr r10, [lr, #{_RUN}]")
+    code("add r10, r6, r10")
+    code(f"str r10, [sp, #{_RUN_END}]")
+    code.label(2, "4 values")
+    for first, share in (("r0", "r4"), ("r2", "r5")):
+        _sums(code, first, share)
+    (_floats if is_float else _line)(code, shift)
+    for place, value in enumerate(_SUMS):
+        code(f"strb {value}, [r6, #{place - TOGETHER}]" if place else f"strb {value}, [r6], #{TOGETHER}")
+    code(f"ldr r7, [sp, #{_RUN_END}]")
+    if is_odd:
+        code("subs r7, r7, r6", "values that are left")
+        code("beq 3f")
+        code(f"subs r7, r7, #{TOGETHER}")
+        code("bge 2b")
+        for pointer in ("r0", "r1", "r2", "r3", "r6"):
+            code(f"add {pointer}, {pointer}, r7")
+        code("b 2b")
+        code.label(3)
+    else:
+        code("cmp r6, r7")
+        code("bne 2b")
+    code(f"ldrd r2, lr, [sp, #{_COLUMNS}]")
+    code(f"ldr r3, [lr, #{_END}]")
+    code("cmp r2, r3")
+    code("bne 1b")
+    code(f"add sp, sp, #{_FRAME}")
+    code("pop {{r4-r11, pc}}")
+    form = "aidge_cortexm_pairs_by_floats" if is_float else "aidge_cortexm_pairs_by_line"
+    portable = f"{form}(row, output, columns, levels{f', {shift}' * (not is_float)});"
+    return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
+
+
+def _sums(code: Routine, first: str, share: str) -> None:
+    """The products of two neighbours in a row of the input with their shares, added to the sums; the first ones begin them."""
+    second, is_first = f"r{int(first[1:]) + 1}", first == "r0"
+    code(f"ldr r7, [{first}], #4")
+    code(f"ldr r8, [{second}], #4")
+    if is_first:
+        code(f"ldr lr, [sp, #{_START}]")
+    code("pkhbt r9, r7, r8, lsl #16", "bytes 0 and 1 of both")
+    code("pkhtb r8, r8, r7, asr #16", "bytes 2 and 3")
+    for index, total in enumerate(_SUMS):
+        code(f"sxtb16 r7, {'r9' if index < 2 else 'r8'}{', ror #8' * (index % 2)}")
+        code(f"smlad {total}, r7, {share}, {'lr' if is_first else total}")
+
+
+def _line(code: Routine, shift: int) -> None:
+    code(f"ldrd r7, r8, [sp, #{_LINE}]", "multiplier, constant")
+    for total in _SUMS:
+        code(f"smmla {total}, {total}, r7, r8")
+    for total in _SUMS:
+        code(f"ssat {total}, #8, {total}{f', asr #{shift}' if shift else ''}")
+
+
+def _floats(code: Routine, _: int) -> None:
+    code("vmov s0, s1, r10, r11")
+    code("vmov s2, s3, r12, lr")
+    for statement in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s8", "vcvtr.s32.f32 {0}, {0}"):
+        for register in range(4):
+            code(statement.format(f"s{register}"))
+    code(f"ldr r7, [sp, #{_ZERO}]")
+    code("vmov r10, r11, s0, s1")
+    code("vmov r12, lr, s2, s3")
+    for total in _SUMS:
+        code(f"add {total}, {total}, r7")
+    for total in _SUMS:
+        code(f"ssat {total}, #8, {total}")

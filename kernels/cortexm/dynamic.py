@@ -18,7 +18,7 @@ REGISTERS = dense.REGISTERS | {name: f"s{place}" for name, place in STATE.items(
 
 def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: int) -> tuple[str, str]:
     """Name and text of all groups of channels for two pixels of `pairs` pairs of taps."""
-    clamp = _clamp_name(bounds)
+    clamp = clamp_name(bounds)
     name = f"aidge_cortexm_dynamic_{pairs}_{'packed' if is_packed else 'wide'}{clamp}_u{unroll}"
     code = Routine(REGISTERS, Waiting(STATE))
     code("push {{r4-r11, lr}}")
@@ -42,7 +42,7 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
     code("vldmia {w0}!, {{s0-s7}}", "factors, biases")
     code("vmov {table}, {w0}")
     for pixel, target in (("a", "first"), ("b", "second")):
-        _scale(code, [f"{{{pixel}{channel}}}" for channel in range(4)], 16, bounds)
+        scale(code, [f"{{{pixel}{channel}}}" for channel in range(4)], 16, bounds)
         code(f"vmov {{w1}}, {{{target}}}")
         code(f"stm {{w1}}!, {{{{{'r4-r7' if pixel == 'a' else 'r8-r11'}}}}}")
         code(f"vmov {{{target}}}, {{w1}}")
@@ -52,19 +52,21 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
     code(f"vpop {{{{{SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
     portable = (
-        f"aidge_cortexm_dynamic_groups(column, stream, table, first, second, end, {pairs}, {is_packed:d}, {_limits(bounds)});"
+        f"aidge_cortexm_dynamic_groups(column, stream, table, first, second, end, {pairs}, {is_packed:d}, {limits(bounds)});"
     )
     return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of two pixels to float32.", portable)
 
 
-def _clamp_name(bounds: tuple[float, float]) -> str:
+def clamp_name(bounds: tuple[float, float]) -> str:
+    """What a name says of the limits of the output."""
     lowest, highest = bounds
     if highest < math.inf:
         return f"_to_{_bits_of(highest):x}"
     return "_relu" if lowest == 0 else ""
 
 
-def _limits(bounds: tuple[float, float]) -> str:
+def limits(bounds: tuple[float, float]) -> str:
+    """Lowest and highest value, in C."""
     lowest, highest = bounds
     return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
 
@@ -74,7 +76,7 @@ def _bits_of(value: float) -> int:
     return int.from_bytes(struct.pack("<f", value), "little")
 
 
-def _scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float]) -> None:
+def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float]) -> None:
     """4 sums times their factors in s0-s3 plus their biases in s4-s7, by way of 4 FPU registers from `free` on; clamped as
     integers, in whose order floats above 0 are."""
     first, second = (f"s{free}, s{free + 1}", f"s{free + 2}, s{free + 3}")
@@ -85,7 +87,7 @@ def _scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, f
             code(operation.format(free + channel, channel, 4 + channel))
     code(f"vmov {sums[0]}, {sums[1]}, {first}")
     code(f"vmov {sums[2]}, {sums[3]}, {second}")
-    if _clamp_name(bounds):
+    if clamp_name(bounds):
         for total in sums:
             code(f"bic {total}, {total}, {total}, asr #31", "0 if negative")
     if bounds[1] < math.inf:
@@ -105,7 +107,7 @@ PATCH, COUNT = "[sp, #36]", "[sp, #40]"  # the second one holds the zero points 
 
 def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     """Name and text of groups of 4 channels of one pixel of a depthwise layer; `signed`: of int8."""
-    name = f"aidge_cortexm_dynamic_depthwise{_clamp_name(bounds)}{'_signed' * signed}"
+    name = f"aidge_cortexm_dynamic_depthwise{clamp_name(bounds)}{'_signed' * signed}"
     code = Routine({"x": "r8", "w": "r9", "end": "r10", "step": "r11", "zeros": "r12", "rows": "lr", "patch": "r3"})
     code("push {{r4-r11, lr}}")
     code("vmov s8, s9, r0, r1", "input, weights")
@@ -151,7 +153,7 @@ def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     code("vmov r0, s10")
     code("vldmia r0!, {{s0-s7}}", "factors, biases")
     code("vmov s10, r0")
-    _scale(code, [f"r{4 + total}" for total in range(4)], 12, bounds)
+    scale(code, [f"r{4 + total}" for total in range(4)], 12, bounds)
     code("vmov r0, r1, s8, s9")
     code("vmov r2, s11")
     code("stm r2!, {{r4-r7}}")
@@ -166,5 +168,5 @@ def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     code(f"str r0, {COUNT}")
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
-    portable = f"aidge_cortexm_dynamic_pixel(from, words, table, output, patch, zeros, {128 * signed}, {_limits(bounds)});"
+    portable = f"aidge_cortexm_dynamic_pixel(from, words, table, output, patch, zeros, {128 * signed}, {limits(bounds)});"
     return name, code.function(name, PIXEL_PARAMETERS, "Depthwise: groups of 4 channels of a pixel.", portable)

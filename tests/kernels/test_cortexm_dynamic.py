@@ -8,7 +8,7 @@ import shutil
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
 from dynamic_cases import dynamic_layers
 from random_tensors import Randomness
 from staircase_cases import staircases
@@ -31,6 +31,16 @@ def candidates():
 def test_most_functions_by_their_steps_are_taken():
     names = [entry.call.function for entry in accepted(list(staircases(case)))]
     assert len(names) >= 6 and all("_staircase_" in name for name in names)
+
+
+def test_depthwise_windows_inside_the_image_have_their_taps_in_the_text():
+    def functions(objective):
+        layers = [entry for entry in dynamic_layers(case) if getattr(entry.view.operator, "groups", 1) > 1]
+        return {entry.call.function for entry in (built_for(one, objective) for one in layers)}
+
+    for window in ("_3x3_d5x1_s1_c8", "_5x3_d4x1_s2_c7"):
+        assert any(f"depthwise{window}" in name for name in functions("balanced"))
+    assert all(name.endswith("_image") for name in functions("size"))
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")

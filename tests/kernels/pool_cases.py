@@ -85,6 +85,7 @@ def means_between_levels(case):
         (AvgPooling, (12,), (4,), 2),
         (AvgPooling, (5, 6), (3, 3), 1, 1, (1, 1)),
         (AvgPooling, (9, 8), (2, 2), 1, 3),
+        (AvgPooling, (7, 2), (3, 3), 2, 1, (1, 1)),
     )
     return [
         pool(case, 30 + seed, kind, 2, channels, *shape, scale=scale)

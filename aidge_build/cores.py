@@ -19,6 +19,8 @@ from aidge_build.settings import BASES, CODE, check_keys, find, guess, names_in,
 NO_ASSEMBLY = "no assembly"
 ASSEMBLY = "assembly"  # what is left out then
 WIDE_POINTERS = "64-bit pointers"  # beside the features, too: kernels that keep pointers in scratch ask for more
+# Beside the features, too: SMLAL takes at least twice the cycles of MLA, so that kernels do without it.
+SLOW_LONG_PRODUCTS = "slow long products"
 FPU = "fpu"
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
@@ -157,6 +159,12 @@ class Core:
         """What kernels may use; with an FPU where one is named and the core has not left it out."""
         features = self.features | ({FPU} if fpu not in ("", NO_FPU) else set())
         return features.difference(*(self.extensions[word] for word in self.said))
+
+    @property
+    def has_slow_long_products(self) -> bool:
+        """Whether a product of 64 bits takes at least twice the cycles of one of 32 bits, where cycles are known."""
+        slow = self.cycles.slow if self.cycles else {}
+        return slow.get("smlal", 1) >= 2 * slow.get("mla", 1)
 
     @property
     def possible_features(self) -> frozenset[str]:

@@ -18,7 +18,7 @@ from aidge_build.boards import Board, load_board
 from aidge_build.constant_copies import require_alone
 from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, WIDE_POINTERS, Core, load_core
+from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, SLOW_LONG_PRODUCTS, WIDE_POINTERS, Core, load_core
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -101,7 +101,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         left_out=left_out,
         operators=operators_of(libraries),
         target=Target(
-            features,
+            features | ({SLOW_LONG_PRODUCTS} if core and core.has_slow_long_products else set()),
             rounding,
             arguments.optimize,
             table,

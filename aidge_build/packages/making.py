@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.compile import build_program
+from aidge_build.cores import known_features
 from aidge_build.emit import emit
 from aidge_build.emit.origins import LICENCE
 from aidge_build.emit.ports import Port, ports_of
@@ -141,7 +142,7 @@ def _values(
         "headers": [f"{program.name}.h", f"{program.name}_self_test.h"],
         "core": core if condition else "",
         "condition": condition,
-        "features": sorted(request.target.features),
+        "features": sorted(request.target.features.intersection(known_features())),
         "call": calling_of(program),
         "has_state": program.states.size_bytes > 0,
         "inputs": [_described(port, program.name.upper()) for port in ports if port.is_input],

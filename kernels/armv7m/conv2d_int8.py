@@ -14,17 +14,17 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, St
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.linear_int8 import LinearNode
+from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.kernel_kit.raster import block_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .conditions import BYTES_AND_OFFSETS, FITTING_SUMS, has_offsets, linear_spec
 from .dense import SHAPES, Shape
-from .packing import Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels, with_offsets
+from .packing import CHANNEL_WORDS, Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels, with_offsets
 from .pixels import layer_texts
 
 MOST_SCRATCH_BYTES = 4096
-BLOCK_BYTES = 92  # of aidge_armv7m_block
+BLOCK_BYTES = 80  # of aidge_armv7m_block
 
 
 def shape_of(view: NodeView, shapes: tuple[Shape, ...] = SHAPES) -> Shape | None:
@@ -43,12 +43,12 @@ def shape_of(view: NodeView, shapes: tuple[Shape, ...] = SHAPES) -> Shape | None
 
 
 def scratch_bytes(view: NodeView, shape: Shape) -> int:
-    """The block, its column, what stands before that, and of a window a row of two pixels."""
+    """The block, its column, what stands before that, and of a window a row of the pixels that share words."""
     fields = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
     run = fields["kernel_width"] * fields["in_channels"]
     column = shape.step_bytes * fields["kernel_height"] * run
     before = 4 * shape.pixels * has_offsets(view)
-    return BLOCK_BYTES + before + column + (0 if is_pointwise(window_of_layer(view)) else 2 * run)
+    return BLOCK_BYTES + before + column + (0 if is_pointwise(window_of_layer(view)) else shape.together * run)
 
 
 def _images_and_pixels(view: NodeView) -> tuple[int, int]:
@@ -102,15 +102,15 @@ class Conv2dInt8(LinearNode):
         rows = taps_last_channels(self.inputs[1].data)
         linear = self.linear(rows)
         form = form_of(linear)
-        weights, numbers, whole_weights = self.packed(shape, linear.rows, form)
-        name, texts = layer_texts(shape, form, is_window)
+        segment = self.segment_taps(shape, linear)
+        name, texts = layer_texts(shape, form, is_window, segment < rows.shape[1])
         arguments = [
             Input(0),
             Output(0),
-            Constant("weights", weights),
-            Constant("numbers", numpy.concatenate([head(linear, form), numbers])),
+            Constant("weights", grouped(with_offsets(linear.rows), shape.channels)),
+            Constant("numbers", numpy.concatenate([head(linear, form), self.numbers(shape, form, rows.shape[1], segment)])),
             Scratch(),
-            self._layer(shape, rows.shape[1], whole_weights),
+            self._layer(shape, rows.shape[1], with_offsets(linear.rows).shape[1], segment),
         ]
         if is_window:
             arguments.append(window2d(self.inputs[0], self.outputs[0], self.operator.window))
@@ -150,14 +150,18 @@ class Conv2dInt8(LinearNode):
             "outputs_without_line": slow * shape.channels * shape.pixels,
         }
 
-    def packed(self, shape: Shape, rows: numpy.ndarray, form: Form) -> tuple[numpy.ndarray, numpy.ndarray, int]:
-        """Weights and numbers of the groups, and the bytes of the weights of those that overlap no other."""
-        whole, rows = len(rows) // shape.channels * shape.channels, with_offsets(rows)
-        return grouped(rows, shape.channels), grouped_numbers(form, shape.channels), whole * rows.shape[1]
+    def segment_taps(self, shape: Shape, linear: Linear) -> int:
+        """How many taps a sum has room for; the first segment of a column may be shorter."""
+        return linear.rows.shape[1]
 
-    def _layer(self, shape: Shape, taps: int, whole_weights: int) -> Struct:
+    def numbers(self, shape: Shape, form: Form, taps: int, segment: int) -> numpy.ndarray:
+        """Those of the groups."""
+        return grouped_numbers(form.channels, shape.channels)
+
+    def _layer(self, shape: Shape, taps: int, row_bytes: int, segment: int) -> Struct:
         images, pixels = _images_and_pixels(self.view)
         outputs = self.outputs[0].dims[1]
+        first, whole = taps - segment * ((taps - 1) // segment), outputs // shape.channels
         return Struct(
             "aidge_armv7m_layer",
             {
@@ -166,8 +170,10 @@ class Conv2dInt8(LinearNode):
                 "channels": self.inputs[0].dims[1],
                 "outputs": outputs,
                 "column_bytes": shape.step_bytes * taps,
-                "entry": shape.entry(taps),
-                "whole_weights": whole_weights,
-                "whole_numbers": outputs // shape.channels * shape.group_words,
+                "entry": shape.entry(first),
+                "first_bytes": shape.step_bytes * first,
+                "segment_bytes": shape.step_bytes * segment,
+                "whole_weights": whole * shape.channels * row_bytes,
+                "whole_numbers": whole * shape.channels * CHANNEL_WORDS,
             },
         )

@@ -25,8 +25,8 @@ typedef struct {
 typedef struct {
     int32_t column_bytes, entry, stride;
     aidge_armv7m_limits limits;
-    int32_t behind;   /* of halves.py: bytes of weights up to the end of a group that the caller computes */
-    int32_t sums[16]; /* of such a group */
+    int32_t first_bytes, segment_bytes; /* of the column: the first segment of thirds.py, and each other one */
+    int32_t sums[12];                   /* of a group that the caller computes */
 } aidge_armv7m_block;
 
 /* Of the head of the numbers. */
@@ -140,40 +140,45 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const
     return 0;
 }
 
-/* What the assembly of halves.py does: 8 pixels, 2 channels; segments need not end where sums of 32 bits are at hand. */
-AIDGE_KIT_INLINE const int32_t *aidge_armv7m_halves(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
-                                                    int8_t *output, aidge_armv7m_block *block, const int32_t *end, int32_t shift)
+/* A value of the third of three pixels, which are in two words (thirds.py). */
+AIDGE_KIT_INLINE int32_t aidge_armv7m_third(const uint32_t *words, int32_t pixel)
 {
-    const uint32_t *const stop = column + block->column_bytes / 4;
-    const int8_t *const first_weights = weights;
-    for (; numbers != end; numbers += 7) {
-        const uint32_t *words = column;
-        int32_t left = 0;
-        int32_t channel, pixel;
-        (void)memset(block->sums, 0, 16u * sizeof block->sums[0]);
-        while (words != stop) {
-            for (channel = 0; channel < 2; channel++) {
-                for (pixel = 0; pixel < 8; pixel++) {
-                    const int32_t first = (int32_t)((words[pixel / 2] & 0xFFFFu) ^ 0x8000u) - 0x8000;
-                    const int32_t value = pixel % 2 == 0 ? first : ((int32_t)words[pixel / 2] - first) / 65536;
-                    block->sums[8 * channel + pixel] += value * weights[channel];
+    const int32_t first = (int32_t)((words[0] & 0xFFu) ^ 0x80u) - 0x80;
+    const int32_t middle = ((int32_t)words[0] - first) / 2097152;
+    return pixel == 0 ? first : pixel == 1 ? middle : (int32_t)words[1] - middle * 2048;
+}
+
+/* What the assembly of thirds.py does. */
+AIDGE_KIT_INLINE const int32_t *aidge_armv7m_thirds(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
+                                                    int8_t *output, aidge_armv7m_block *block, const int32_t *end, int32_t sets,
+                                                    int32_t channels, int32_t shift)
+{
+    const int32_t begin = (1 + (block->column_bytes - block->first_bytes) / block->segment_bytes) * 1048576;
+    const int32_t taps = block->column_bytes / (8 * sets);
+    int32_t channel, pixel, tap;
+    for (; numbers != end; numbers += 3 * channels) {
+        for (channel = 0; channel < channels; channel++) {
+            for (pixel = 0; pixel < 3 * sets; pixel++) {
+                int32_t sum = begin;
+                for (tap = 0; tap < taps; tap++) {
+                    sum += aidge_armv7m_third(column + 2 * (tap * sets + pixel / 3), pixel % 3) * weights[tap * channels + channel];
                 }
+                block->sums[3 * sets * channel + pixel] = sum;
             }
-            words += 4;
-            weights += 2;
-            left = left > 0 ? left - 1 : 10 - *weights++;
         }
-        block->behind = (int32_t)(weights - first_weights);
-        if ((numbers[1] == 0) || (numbers[4] == 0)) {
-            return numbers;
+        weights += taps * channels;
+        for (channel = 0; channel < channels; channel++) {
+            if (numbers[3 * channel] == 0) {
+                return numbers;
+            }
         }
-        for (channel = 0; channel < 2; channel++) {
-            for (pixel = 0; pixel < 8; pixel++) {
+        for (channel = 0; channel < channels; channel++) {
+            for (pixel = 0; pixel < 3 * sets; pixel++) {
                 output[pixel * block->stride + channel]
-                    = aidge_armv7m_level(block->sums[8 * channel + pixel], numbers + 1 + 3 * channel, &block->limits, shift, 0);
+                    = aidge_armv7m_level(block->sums[3 * sets * channel + pixel], numbers + 3 * channel, &block->limits, shift, 0);
             }
         }
-        output += 2;
+        output += channels;
     }
     return 0;
 }

@@ -23,6 +23,7 @@ COLUMN, NUMBERS, OUTPUT, WEIGHTS, COLUMN_END, ENTRY, STRIDE, LOWEST, HIGHEST = (
 FRAME_BYTES = 36
 SAVED_BYTES = 36
 BLOCK, END = (FRAME_BYTES + SAVED_BYTES + 4 * index for index in range(2))
+SUMS_BYTES = 32  # before the sums of aidge_armv7m_block
 GROUP, DONE, EXACT, TABLE, STEPS = 1, 2, 3, 9, 10  # labels
 
 
@@ -34,16 +35,11 @@ class Shape:
     channels: int
     unroll: int
 
-    field: ClassVar[int] = FIELD  # bits of the first pixel's sum
     core: ClassVar[str] = "dense"
+    together: ClassVar[int] = 2  # pixels whose values share words
 
-    @property
-    def group_words(self) -> int:
-        """Of the numbers."""
-        return CHANNEL_WORDS * self.channels
-
-    def routine(self, form: Form) -> tuple[str, str]:
-        """Name and text of the assembly."""
+    def routine(self, form: Form, is_long: bool = False) -> tuple[str, str]:
+        """Name and text of the assembly; `is_long`: the taps are several segments, which only thirds.py has."""
         return routine(self, form)
 
     @property
@@ -179,7 +175,7 @@ def _end_of_group(code: Code, shape: Shape, form: Form) -> None:
     if not form.is_proved:
         code.label(EXACT, "a channel without a line: the caller computes the group")
         code(f"ldr r0, [sp, #{BLOCK}]")
-        code("adds r0, r0, #28", "sums")
+        code(f"adds r0, r0, #{SUMS_BYTES}", "sums")
         code(f"stm r0, {{{{{shape.sums[0][0]}-{shape.sums[-1][1]}}}}}")
         code(f"ldr r0, [sp, #{NUMBERS}]")
         code("b 4b")

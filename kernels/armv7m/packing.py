@@ -131,9 +131,9 @@ def grouped(rows: numpy.ndarray, size: int) -> numpy.ndarray:
     return numpy.concatenate([rows[first : first + size].T.ravel() for first in group_starts(len(rows), size)]).astype(numpy.int8)
 
 
-def grouped_numbers(form: Form, size: int) -> numpy.ndarray:
-    """The channels' words in the order of the groups."""
-    return numpy.concatenate([form.channels[first : first + size].ravel() for first in group_starts(len(form.channels), size)])
+def grouped_numbers(channels: numpy.ndarray, size: int) -> numpy.ndarray:
+    """The words of channels [channels, 3] in the order of the groups."""
+    return numpy.concatenate([channels[first : first + size].ravel() for first in group_starts(len(channels), size)])
 
 
 def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:

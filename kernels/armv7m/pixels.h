@@ -6,7 +6,7 @@
 typedef struct {
     int32_t images, pixels;                /* of the output, and pixels of one */
     int32_t channels, outputs;             /* of a pixel */
-    int32_t column_bytes, entry;           /* as in aidge_armv7m_block */
+    int32_t column_bytes, entry, first_bytes, segment_bytes; /* as in aidge_armv7m_block */
     int32_t whole_weights, whole_numbers; /* bytes and words of the groups that overlap no other */
 } aidge_armv7m_layer;
 
@@ -16,4 +16,6 @@ static void aidge_armv7m_begin_block(aidge_armv7m_block *block, const aidge_armv
     block->entry = shape->entry;
     block->stride = shape->outputs;
     block->limits = aidge_armv7m_limits_of(numbers);
+    block->first_bytes = shape->first_bytes;
+    block->segment_bytes = shape->segment_bytes;
 }

@@ -5,55 +5,87 @@ from __future__ import annotations
 
 from .assembly import Code
 from .dense import PARAMETERS, Shape
-from .packing import CHANNEL_WORDS, Form
+from .packing import CHANNEL_WORDS, FIELD, Form
+from .thirds import MIDDLE, SUM_BITS
 
 TAPS_TOGETHER = 4  # that a turn of the gathering loop takes
 
 
-def pairs_text(shape: Shape) -> tuple[str, str]:
-    """Name and text of a function that writes `count` values of two pixels as words, a step of the column apart."""
-    name = f"aidge_armv7m_pairs_{shape.pairs}"
-    code = Code({"column": "r0", "first": "r1", "second": "r2", "count": "r3"})
-    code("push {{r4}}")
+PIXELS = ("first", "second", "third")  # of those that share words
+
+
+def values_text(shape: Shape) -> tuple[str, str]:
+    """Name and text of a function that writes `count` values of the pixels that share words, a step of the column apart."""
+    name, pixels = f"aidge_armv7m_{_words(shape)}", PIXELS[: shape.together]
+    count = {2: "r3", 3: "r4"}[shape.together]
+    code = Code({"column": "r0", **dict(zip(pixels, ("r1", "r2", "r3"))), "count": count})
+    saved = {2: "r4", 3: "r4-r6"}[shape.together]
+    code(f"push {{{{{saved}}}}}")
+    if shape.together == 3:
+        code("ldr {count}, [sp, #12]")
     code(f"subs {{count}}, {{count}}, #{TAPS_TOGETHER}")
     code("blo 2f")
     code.label(1)
     for _ in range(TAPS_TOGETHER):
-        _pair(code, shape)
+        _value(code, shape)
     code(f"subs {{count}}, {{count}}, #{TAPS_TOGETHER}")
     code("bhs 1b")
     code.label(2)
     code(f"adds {{count}}, {{count}}, #{TAPS_TOGETHER}")
     code("beq 4f")
     code.label(3)
-    _pair(code, shape)
+    _value(code, shape)
     code("subs {count}, {count}, #1")
     code("bne 3b")
     code.label(4)
-    code("pop {{r4}}")
+    code(f"pop {{{{{saved}}}}}")
     code("bx lr")
-    parameters = "uint32_t *column, const int8_t *first, const int8_t *second, int32_t count"
-    portable = (
-        f"for (; count > 0; count--) {{\n        *column = (uint32_t)*first++ + ((uint32_t)*second++ << {shape.field});\n"
-        f"        column += {shape.pairs};\n    }}"
-    )
-    return name, code.function(name, parameters, "Values of two pixels as words of both.", portable)
+    pointers = ", ".join(f"const int8_t *{pixel}" for pixel in pixels)
+    statements = [f"*column = (uint32_t)*first++ + ((uint32_t)*second++ << {FIELD});"]
+    if shape.together == 3:
+        statements = [
+            "const uint32_t middle = (uint32_t)*second++;",
+            f"column[0] = (uint32_t)*first++ + (middle << {SUM_BITS});",
+            f"column[1] = (uint32_t)*third++ + (middle << {MIDDLE});",
+        ]
+    lines = "".join(f"        {statement}\n" for statement in (*statements, f"column += {shape.step_bytes // 4};"))
+    portable = f"for (; count > 0; count--) {{\n{lines}    }}"
+    what = f"Values of {('two', 'three')[shape.together - 2]} pixels as words of {('both', 'all')[shape.together - 2]}."
+    return name, code.function(name, f"uint32_t *column, {pointers}, int32_t count", what, portable)
 
 
-def _pair(code: Code, shape: Shape) -> None:
+def _words(shape: Shape) -> str:
+    """For names of functions that fill the column."""
+    return f"{('pairs', 'triples')[shape.together - 2]}_{shape.pairs}"
+
+
+def _place_of_set(shape: Shape) -> str:
+    """Words of the column before a set of pixels that share words."""
+    return "set" if shape.together == 2 else "2 * set"
+
+
+def _value(code: Code, shape: Shape) -> None:
+    if shape.together == 3:
+        code("ldrsb r5, [{first}], #1")
+        code("ldrsb r6, [{second}], #1")
+        code("ldrsb r12, [{third}], #1")
+        code(f"add r5, r5, r6, lsl #{SUM_BITS}")
+        code(f"add r12, r12, r6, lsl #{MIDDLE}")
+        code(f"strd r5, r12, [{{column}}], #{shape.step_bytes}")
+        return
     code("ldrsb r12, [{first}], #1")
     code("ldrsb r4, [{second}], #1")
-    code(f"add r12, r12, r4, lsl #{shape.field}")
+    code(f"add r12, r12, r4, lsl #{FIELD}")
     code(f"str r12, [{{column}}], #{shape.step_bytes}")
 
 
-def groups_text(shape: Shape, form: Form) -> tuple[str, tuple[str, ...]]:
+def groups_text(shape: Shape, form: Form, is_long: bool) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a function that computes groups of channels of a block, whatever their sums are."""
-    dense, text = shape.routine(form)
+    dense, text = shape.routine(form, is_long)
     if form.is_proved:
         return dense, (text,)
     name, exact = f"{dense}_groups", f"aidge_armv7m_exact{'_fine' * (form.fine_bits > 0)}"
-    step = shape.group_words
+    step = CHANNEL_WORDS * shape.channels
     return name, (
         text,
         f"""/* All channels of a block, those without a line among them. */
@@ -67,7 +99,7 @@ static void {name}({PARAMETERS})
         }}
         groups = (int32_t)(stop - numbers) / {step};
         output += {_times(shape)}groups;
-        {exact}(stop{_head(shape)}, output, block, {form.shift}, {shape.pixels}, {shape.channels});
+        {exact}(stop, output, block, {form.shift}, {shape.pixels}, {shape.channels});
         output += {shape.channels};
 {_behind(shape, form)}        numbers = stop + {step};
     }}
@@ -80,16 +112,8 @@ def _times(shape: Shape) -> str:
     return f"{shape.channels} * " if shape.channels > 1 else ""
 
 
-def _head(shape: Shape) -> str:
-    """What to add to the numbers of a group for those of its first channel."""
-    words = shape.group_words - CHANNEL_WORDS * shape.channels
-    return f" + {words}" if words else ""
-
-
 def _behind(shape: Shape, form: Form) -> str:
     """The statement that makes `weights` those behind the group that has just been computed."""
-    if shape.core == "halves":
-        return "        weights += block->behind;\n"
     of_group = f"{_times(shape)}block->column_bytes / {shape.step_bytes}"
     if form.has_offsets:
         of_group = f"({of_group} + {shape.channels})"
@@ -97,50 +121,57 @@ def _behind(shape: Shape, form: Form) -> str:
 
 
 def _pointwise_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
-    pairs, text = pairs_text(shape)
-    name = f"aidge_armv7m_gather_{shape.pairs}"
+    values, text = values_text(shape)
+    name = f"aidge_armv7m_gather_{_words(shape)}"
+    sources = "source, source + channels, source + 2 * channels".split(", ")[: shape.together]
+    place = _place_of_set(shape)
     return name, (
         text,
         f"""/* The column of a block of neighbouring pixels. */
 static void {name}(uint32_t *column, const int8_t *source, int32_t channels)
 {{
-    int32_t pair;
-    for (pair = 0; pair < {shape.pairs}; pair++) {{
-        {pairs}(column + pair, source, source + channels, channels);
-        source += 2 * channels;
+    int32_t set;
+    for (set = 0; set < {shape.pairs}; set++) {{
+        {values}(column + {place}, {", ".join(sources)}, channels);
+        source += {shape.together} * channels;
     }}
 }}""",
     )
 
 
 def _window_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
-    pairs, text = pairs_text(shape)
-    name = f"aidge_armv7m_gather_window_{shape.pairs}"
+    values, text = values_text(shape)
+    name, pixels = f"aidge_armv7m_gather_window_{_words(shape)}", PIXELS[: shape.together]
+    place = _place_of_set(shape)
+    declared = ", ".join(f"{pixel}_top, {pixel}_left" for pixel in pixels)
+    corners = "".join(
+        f"        {pixel}_top = y * shape->stride_height - shape->pad_top;\n"
+        f"        {pixel}_left = x * shape->stride_width - shape->pad_left;\n"
+        "        aidge_armv7m_next_pixel(&y, &x, shape);\n"
+        for pixel in pixels
+    )
+    rows = "".join(
+        f"            const int8_t *const {pixel}\n"
+        f"                = aidge_armv7m_row(image, {pixel}_top + down, {pixel}_left, {patch}, fill, shape);\n"
+        for pixel, patch in zip(pixels, ("patches", "patches + run", "patches + 2 * run"))
+    )
     return name, (
         text,
-        f"""/* The column of a block that begins at this pixel of the output: row after row of the window, two pixels at once. */
+        f"""/* The column of a block that begins at this pixel of the output: row after row of the window, pixels together. */
 static void {name}(uint32_t *column, int8_t *patches, const int8_t *image, int32_t pixel, int32_t fill,
     const aidge_kit_window2d *shape)
 {{
     const int32_t run = shape->kernel_width * shape->in_channels;
     int32_t y = aidge_kit_divide(pixel, shape->out_width);
     int32_t x = pixel - y * shape->out_width;
-    int32_t pair, row;
-    for (pair = 0; pair < {shape.pairs}; pair++) {{
-        uint32_t *to = column + pair;
-        const int32_t top = y * shape->stride_height - shape->pad_top;
-        const int32_t left = x * shape->stride_width - shape->pad_left;
-        int32_t other_top, other_left;
-        aidge_armv7m_next_pixel(&y, &x, shape);
-        other_top = y * shape->stride_height - shape->pad_top;
-        other_left = x * shape->stride_width - shape->pad_left;
-        aidge_armv7m_next_pixel(&y, &x, shape);
-        for (row = 0; row < shape->kernel_height; row++) {{
+    int32_t set, row;
+    for (set = 0; set < {shape.pairs}; set++) {{
+        uint32_t *to = column + {place};
+        int32_t {declared};
+{corners}        for (row = 0; row < shape->kernel_height; row++) {{
             const int32_t down = row * shape->dilation_height;
-            const int8_t *const first = aidge_armv7m_row(image, top + down, left, patches, fill, shape);
-            const int8_t *const second = aidge_armv7m_row(image, other_top + down, other_left, patches + run, fill, shape);
-            {pairs}(to, first, second, run);
-            to += {shape.pairs} * run;
+{rows}            {values}(to, {", ".join(pixels)}, run);
+            to += {shape.step_bytes // 4} * run;
         }}
     }}
 }}""",
@@ -174,16 +205,17 @@ AIDGE_KIT_NOINLINE void {name}(uint32_t *column, int32_t column_bytes)
     )
 
 
-def layer_texts(shape: Shape, form: Form, is_window: bool) -> tuple[str, tuple[str, ...]]:
+def layer_texts(shape: Shape, form: Form, is_window: bool, is_long: bool) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a whole layer: pointwise, or with a window."""
     gather, gathering = _window_text(shape) if is_window else _pointwise_text(shape)
-    groups, texts = groups_text(shape, form)
+    groups, texts = groups_text(shape, form, is_long)
     room = begin = ""
     if form.has_offsets:
         sums, text = _sums_text(shape)
         gathering, room, begin = (*gathering, text), f" + {shape.pixels}", f"{sums}(column, shape->column_bytes);\n            "
     kind = "conv2d" if is_window else "pointwise"
-    name = f"aidge_armv7m_{kind}_int8_{shape.core}_{shape.pairs}x{shape.channels}_{form.variant}"
+    core = f"{shape.core}{'_long' * is_long}_{shape.pairs}x{shape.channels}"
+    name = f"aidge_armv7m_{kind}_int8_{core}_{form.variant}"
     window = ", const aidge_kit_window2d *window" if is_window else ""
     image = "window->in_height * window->in_width * window->in_channels" if is_window else "shape->pixels * shape->channels"
     where = "(int8_t *)column + shape->column_bytes, input, first, numbers[3], window"
@@ -219,6 +251,6 @@ def _last_group(shape: Shape, groups: str) -> str:
         return ""
     return f"""            if (shape->outputs % {shape.channels} != 0) {{
                 {groups}(column, weights + shape->whole_weights, whole, target + shape->outputs - {shape.channels}, block,
-                         whole + {shape.group_words});
+                         whole + {CHANNEL_WORDS * shape.channels});
             }}
 """

@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 
 import numpy
 import pytest
 import test_cortexm_linear
-from armv7m_harness import BOARD, PORTABLE, of_this_library
+from armv7m_harness import BOARD, PORTABLE, Case, of_this_library
 from binary_cases import binaries
 from cortexm_harness import accepted, built_for, case
 from helium_harness import library, needs_emulator, run
 from random_tensors import halfword_weights, offset_weights
 from test_cortexm_linear import EDGES, fc_cases, int8_case
 
+from aidge_build.cores import load_core
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
 
@@ -35,6 +37,8 @@ OWN_EDGES = [
     (1, 60, (4, 3), 6, (3, 3), 1, 1, (1, 1), 1),
     (1, 90, (4, 3), 6, (3, 3), 1, 1, (1, 1), 1),
     (1, 3, (4, 9), 5, (2, 3), 1, 2, (3, 0), 1),
+    (1, 210, (3, 3), 5, (1, 1), 1, 1, (0, 0), 1),  # several segments of 6 pixels, and of 3
+    (1, 400, (3, 1), 4, (1, 1), 1, 1, (0, 0), 1),
 ]
 
 
@@ -151,7 +155,14 @@ def test_a_bias_between_two_units_keeps_a_layer_fast_whatever_its_sums_are():
     cases = of_this_library(fine_cases())
     assert len(accepted(cases)) == len(cases)
     functions = [entry.call.function for entry in cases]
-    for form in ("dense_3x1_line", "halves_4x2_line", "fc_int8_fine", "conv2d_rows_int8_fine", "depthwise_int8"):
+    for form in (
+        "dense_3x1_line",
+        "thirds_long_2x2_line",
+        "thirds_long_1x4_line",
+        "fc_int8_fine",
+        "conv2d_rows_int8_fine",
+        "depthwise_int8",
+    ):
         assert any(form in function and "fine" in function for function in functions), form
 
 
@@ -170,26 +181,33 @@ def test_weights_less_a_zero_point_are_bytes_in_flash_in_blocks_of_every_shape()
             assert weights.dtype == numpy.int8 and weights.size <= 2 * entry.view.inputs[1].data.size + 8
 
 
-def test_segments_are_as_long_as_16_bits_hold_whatever_the_inputs_are():
-    kernel = next(one for one in library("armv7m").kernels if one.name == "conv2d_halves_int8")
-    halves = sys.modules[kernel.node_class.__module__.rpartition(".")[0] + ".halves"]
+def test_segments_hold_as_many_taps_as_21_bits_do_whatever_the_inputs_are():
+    kernel = next(one for one in library("armv7m").kernels if one.name == "conv2d_thirds_int8")
+    thirds = sys.modules[kernel.node_class.__module__.rpartition(".")[0] + ".thirds"]
     random = numpy.random.default_rng(3)
+
+    def fits(rows, count):
+        parts = [rows[:, max(0, end - count) : end] for end in range(rows.shape[1], 0, -count)]
+        ends = [numpy.stack([part * end for end in (-128, 127)]) for part in parts]
+        return all(abs(side.sum(axis=1)).max() < 1 << 20 for one in ends for side in (one.min(axis=0), one.max(axis=0)))
+
     for scale in (2, 20, 60, 127):
-        rows = numpy.clip(numpy.rint(random.normal(0, scale, (2, 200))), -128, 127).astype(numpy.int64)
-        counts, place = halves.segments(rows), 0
-        assert sum(counts) == 200 and max(counts) <= halves.UNROLL + 1
-        for count in counts:
-            taps = rows[:, place : place + count]
-            highest = numpy.maximum(-128 * taps, 127 * taps).sum(axis=1)
-            lowest = numpy.minimum(-128 * taps, 127 * taps).sum(axis=1)
-            assert highest.max() < 1 << 15 and lowest.min() >= -(1 << 15)
-            place += count
-            longer = rows[:, place - count : place + 1]
-            ends = numpy.maximum(-128 * longer, 127 * longer).sum(axis=1), numpy.minimum(-128 * longer, 127 * longer).sum(axis=1)
-            is_full = count == halves.UNROLL + 1 or place == 200
-            assert is_full or ends[0].max() >= 1 << 15 or ends[1].min() < -(1 << 15)
-    assert halves.segments(numpy.full((2, 3), -128)) == [1, 1, 1]
-    assert halves.segments(numpy.full((2, 4), 127)) == [2, 2]
+        rows = numpy.clip(numpy.rint(random.normal(0, scale, (3, 400))), -128, 127).astype(numpy.int64)
+        count = thirds.segment_taps(rows, 10, False)
+        assert fits(rows, count) and (count == 400 or count % 10 == 1)
+        assert count >= 391 or not fits(rows, count + 20)  # bounded by the larger end of each product
+    assert thirds.segment_taps(numpy.full((2, 64), -127), 10, False) == 64
+    assert thirds.segment_taps(numpy.full((2, 64), -128), 10, False) == 61
+    assert thirds.segment_taps(numpy.zeros((2, 200)), 10, True) == 61
+
+
+def test_sums_in_two_words_are_for_cores_whose_long_products_are_slow():
+    (entry,) = accepted(of_this_library([built_for(int8_case(0, *OWN_EDGES[5]), "speed")]))
+    assert entry.kernel.name == "conv2d_thirds_int8"
+    quick = replace(entry.view, features=Case.features)
+    assert "are quick" in entry.kernel.spec.rejection(quick, quick.features, "onnx")
+    cores = [load_core(name) for name in ("cortex-m3", "cortex-m33+nodsp", "cortex-m4", "cortex-m0plus")]
+    assert [core.has_slow_long_products for core in cores] == [True, False, False, False]
 
 
 def test_a_build_for_the_least_memory_gets_no_kernel_that_needs_scratch():

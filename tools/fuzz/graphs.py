@@ -21,7 +21,7 @@ from aidge_build.boards import load_board
 from aidge_build.compile import build_program
 from aidge_build.conformance.cases import Prepared
 from aidge_build.conformance.run import SANITIZERS, verdicts
-from aidge_build.cores import WIDE_POINTERS
+from aidge_build.cores import SLOW_LONG_PRODUCTS, WIDE_POINTERS
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.importers.onnx_importer import import_onnx
@@ -56,6 +56,7 @@ ON_CORES = (
     (("helium", "cortexm", "ref"), frozenset({"dsp", "mve"})),
     (("helium", "cortexm", "ref"), frozenset({"dsp", "fpu", "mve"})),
     (("armv7m", "ref"), frozenset({"thumb2"})),
+    (("armv7m", "ref"), frozenset({"thumb2", SLOW_LONG_PRODUCTS})),
     (("armv6m", "ref"), frozenset({"narrow"})),
 )
 

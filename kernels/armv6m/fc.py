@@ -83,7 +83,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, 
 
 
 _OTHERS = {  # parameters and call
-    "outliers": ("const int16_t *outliers", "aidge_armv6m_fc_add_outliers(input, sums, outliers, shape->outliers);"),
+    "outliers": ("const int8_t *outliers", "aidge_armv6m_fc_add_outliers(input, sums, outliers, shape->outputs);"),
     "marks": (
         "const uint16_t *marks, const int32_t *corrections",
         "aidge_armv6m_fc_correct(sums, output, numbers, order, marks, corrections, shape->marks);",

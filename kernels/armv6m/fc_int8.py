@@ -22,6 +22,7 @@ from .fc_layout import HALF, UNITS, Layout, blocks_of, layout
 from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, head, kinds_of
 
 ANY_OUTLIERS = 4  # weights, one of which may be kept apart, where others may come
+MOST_STEP = 127  # taps from one weight that is kept apart to the next
 MOST_ROWS = 4  # six pixels cost as much as one
 MOST_COLUMN_BYTES = 4096  # of rows that are computed as pixels
 MOST_INDEX = 32767  # of an output or a tap in a list of halfwords
@@ -80,11 +81,13 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     found = layout(linear.rows, node.view.objective, linear.is_any)
     numbers, kinds = _numbers(linear, found)
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
+    apart = int(found.outliers.sum())
     outliers = _outliers(linear.rows, found)
-    if linear.is_any:  # room for those of other weights: a weight of 0 is none
-        outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - len(outliers))), (0, 0)))
+    if linear.is_any:  # room for those of other weights
+        most = max(apart, -(-features * outputs // ANY_OUTLIERS)) + outputs * (1 + features // MOST_STEP)
+        outliers = numpy.pad(outliers, ((0, most - len(outliers)), (0, 0)))
     singles = outputs - found.paired
-    others = tuple(kind for kind, wanted in (("outliers", len(outliers)), ("marks", len(marks))) if wanted)
+    others = tuple(kind for kind, wanted in (("outliers", linear.is_any or apart), ("marks", len(marks))) if wanted)
     function, functions = texts(found.units, found.turn_units, singles > 0, others)
     groups = dict(zip(found.units, found.groups))
     shape = Struct(
@@ -98,12 +101,11 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             "units": found.shortest,
             **{f"groups_{units}": groups.get(units, 0) for units in UNITS},
             "singles": singles,
-            "outliers": len(outliers),
             "marks": len(marks),
         },
     )
     lists = {
-        "outliers": (Constant("outliers", outliers.astype(numpy.int16)),),
+        "outliers": (Constant("outliers", outliers),),
         "marks": (
             Constant("marks", numpy.stack([marks, kinds.kinds[marks]], axis=1).astype(numpy.uint16)),
             kinds.constants[1],
@@ -122,10 +124,10 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             Scratch(),
             shape,
         ),
-        note=_note(found, outputs, len(outliers)),
+        note=_note(found, outputs, apart),
         texts=functions,
         facts=computed("1 row x 4 outputs", int((kinds.kinds != GENERAL_KIND).sum()), outputs, "output"),
-        work={name: rows * count for name, count in _turns(found, kinds, features, len(outliers)).items()},
+        work={name: rows * count for name, count in _turns(found, kinds, features, apart).items()},
     )
 
 
@@ -159,9 +161,16 @@ def _note(found: Layout, outputs: int, outliers: int) -> str:
 
 
 def _outliers(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
-    """[place of the output, tap, weight] of each."""
-    places, taps = numpy.nonzero(found.outliers[found.order])
-    return numpy.stack([places, taps, rows[found.order[places], taps]], axis=1)
+    """The pairs of fc.h, int8 [pairs, 2]."""
+    pairs: list[tuple[int, int]] = []
+    for output in found.order:
+        place = 0
+        for tap in numpy.flatnonzero(found.outliers[output]).tolist():
+            moves, step = divmod(tap - place, MOST_STEP)
+            pairs += [(MOST_STEP, 0)] * moves + [(step, int(rows[output, tap]))]
+            place = tap
+        pairs.append((0, 0))
+    return numpy.array(pairs, numpy.int8)
 
 
 def _weights(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:

@@ -191,7 +191,8 @@ BY_HAND = (
     by_hand(
         "a size that is computed",
         "mov r12, sp; mov r2, #0xf8; mov r3, #12; mul r2, r3; lsr r2, r2, #3; orr r2, r2, #0x400; bic r2, r2, #0x40; "
-        "movw r3, #0x4ff; and r2, r3; eor r2, r2, #8; asr r2, r2, #1; lsl r2, r2, #2; sub sp, r2; str r0, [sp]; mov sp, r12; bx lr",
+        "movw r3, #0x4ff; and r2, r3; eor r2, r2, #8; asr r2, r2, #1; lsl r2, r2, #2; sub sp, r2; str r0, [sp]; mov sp, r12; "
+        "bx lr",
     ),
     by_hand(
         "numbers as instructions", "push {r4, lr}; .short 0xb0c0; str r0, [sp]; .short 0xb040; pop {r4, pc}", "no instruction is"

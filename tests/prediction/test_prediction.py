@@ -8,11 +8,13 @@ import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.compile import build_program
+from aidge_build.contract.call import Call, Literal, Struct
 from aidge_build.contract.library import Library
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import find_libraries, load_libraries
@@ -223,6 +225,15 @@ def test_the_quantities_of_a_call_are_its_sizes_arguments_work_and_words():
     assert value_of("blocks*is_wide", found) == 0
 
 
+def test_the_arguments_of_a_call_are_the_integers_of_its_structs_and_its_literals():
+    shape = Struct("mine_shape", {"rows": 5, "is_padded": True, "sides": (2, 3), "table": tuple(range(9)), "scale": 0.5})
+    kernel, node = SimpleNamespace(library="mine", name="conv"), SimpleNamespace(type="Conv2D")
+    view = SimpleNamespace(inputs=(), outputs=(), operator=node, multiply_accumulates=0)
+    call = Call("mine_conv", (), (Literal(7), shape, Literal(-1)))
+    arguments = {"literal0": 7, "rows": 5, "is_padded": 1, "sides0": 2, "sides1": 3, "literal1": -1}
+    assert Described.of(view, kernel, call).arguments == arguments
+
+
 def test_what_is_described_survives_a_file():
     assert Described.from_json(json.loads(json.dumps(CALL.as_json()))) == CALL
 
@@ -279,6 +290,21 @@ def test_cycles_are_those_per_instruction_and_both_errors_count():
     assert estimate(costs(CYCLED), replace(CALL, function="mine_conv_8x8_wide")).cycles is None
     with pytest.raises(AidgeError):
         costs(CYCLED.replace("cycles = 1.5", "cycles = nan"))
+
+
+def test_a_program_has_cycles_where_each_of_its_layers_has(toycar):
+    program, request = toycar
+    whole = predict(program, request.libraries, request.target)
+    assert whole.cycles == sum(layer.cycles for layer in whole.layers) > whole.instructions and whole.cycles_error > 0
+    some = [replace(one, files=_without_cycles(one.files)) for one in request.libraries]
+    found = predict(program, some, request.target)
+    assert (found.instructions, found.cycles, found.cycles_error) == (whole.instructions, None, 0.0)
+
+
+def _without_cycles(files):
+    """The files of a library; its tables know the cycles of nothing but copies."""
+    lines = {name: content.splitlines(keepends=True) for name, content in files.items() if name.startswith("predicted/")}
+    return {**files, **{name: b"".join(line for line in lines[name] if not line.startswith(b"cycles")) for name in lines}}
 
 
 def test_a_table_keeps_its_numbers_where_other_functions_are_measured_anew():

@@ -47,8 +47,9 @@ def test_every_packet_arrives_as_it_was_sent_however_it_is_cut(data, step):
     assert taken(framed(data), step) == [Arrived(data)]
 
 
-def test_marks_notifications_and_noise_lie_between_packets():
-    assert taken(b"+x%Stop:T05#00$OK#9a-$OK#00") == [
+@pytest.mark.parametrize("step", [1, 2, 100])
+def test_marks_notifications_and_noise_lie_between_packets(step):
+    assert taken(b"+x%Stop:T05#00yyy$OK#9a-$OK#00", step) == [
         Arrived(None, b"+"),
         Arrived(b"OK"),
         Arrived(None, b"-"),

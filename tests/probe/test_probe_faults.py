@@ -6,6 +6,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,7 @@ from aidge_build.boards import load_board
 from aidge_build.elf import read_image
 from aidge_build.emulate.program import Program
 from aidge_build.errors import AidgeError, CheckFailed, MissingTool
-from aidge_build.probe import server
+from aidge_build.probe import loading, server
 from aidge_build.probe.measure import observe
 from aidge_build.probe.server import probe_of
 from aidge_build.probe.session import on_board
@@ -199,3 +200,25 @@ def test_a_port_that_another_server_has_is_not_shared(monkeypatch):
         with pytest.raises(AidgeError, match="is taken: is a server running already"):
             with server.opened(probe_of("pyocd", 1), load_board(BOARD), print):
                 pass
+
+
+def test_what_cannot_be_read_is_written_and_asked_once_more_unless_the_board_is_lost():
+    """Erased flash of some chips is no memory to read until it is written."""
+
+    class Board:
+        is_lost, content, remote = False, b"", SimpleNamespace(features={})
+
+        def read(self, address: int, size: int) -> bytes:
+            if not self.content:
+                raise AidgeError("8 B at 0x20000000 cannot be read", where="board", code="PROBE")
+            return self.content
+
+        def write(self, address: int, content: bytes) -> None:
+            self.content = content
+
+    image = SimpleNamespace(sections=[SimpleNamespace(load_address=0x20000000, content=b"program")])
+    board = Board()
+    assert loading.load(board, image) == 7 and board.content == b"program" and loading.load(board, image) == 0
+    board.content, board.is_lost = b"", True
+    with pytest.raises(AidgeError, match="cannot be read"):
+        loading.load(board, image)

@@ -17,7 +17,7 @@ _VTOR = (0xE000ED08, 0xE002ED08)
 _CONTROL_BLOCKS = (0xE000ED00, 0xE002ED00)
 _OTHER_STATE = 0x20000
 # What indices are added to and no array of registers begins at: the begin of the system control space, and between the priorities
-# of interrupts and VTOR. An index from elsewhere is taken to be one of an array (the same manual, D1.1.1).
+# of interrupts and VTOR. An index from elsewhere is taken to be one of an array.
 _NO_ARRAYS = (range(0xE000E000, 0xE000E010), range(0xE000E5F0, 0xE000ED0C))
 _ARGUMENTS = ("r0", "r1", "r2", "r3")
 _STORES = ("str", "stl", "vst")
@@ -62,11 +62,11 @@ def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:
 
 def _in_function(code: Code, guesses: Iterable[Guess], literals: set[int]) -> Iterator[Move]:
     """Adds to `literals` what the function loads by itself."""
-    held, is_used = "", False
+    held, where, is_used = "", 0, False
     for guess in guesses:
-        where = guess.instruction.address
         if not held and any(value[0] == "number" and value[1] in _VTOR for value in guess.state.registers.values()):
             held = code.image.describe(where)
+        where = guess.instruction.address
         stored = [value for place, value in _stores(guess) if place in _VTOR]
         for value in stored:
             yield Move(code.image.describe(where), value)

@@ -9,8 +9,9 @@ for every accumulator of the range: that is the whole proof, and the search for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TypeVar
 
 import numpy
 
@@ -22,8 +23,14 @@ MOST_CUTS = 64  # of the search for the slope with most room; half a dozen are u
 MOST_EXTRA = 1 << 20  # accumulator steps that, with a constant, make a fraction of a step
 MOST_CONSTANT = 1 << 30
 MOST_ACCUMULATOR = (1 << 31) - 1
+MOST_KNOWN = (
+    32  # staircases that are kept: of the bands of a layer and of boards that are compiled for together they are the same
+)
 _FAR = 1 << 61  # where no step says how far a line may be moved
 _NONE = 0
+
+
+Form = TypeVar("Form")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +42,15 @@ class Staircase:
     high: numpy.ndarray
     slopes: numpy.ndarray  # float64
     zero_point: int
+    _forms: dict[tuple, object] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, asked: tuple, made: Callable[[], Form]) -> Form:
+        """The form that `asked` names, which is `made` the first time; nobody may write into its arrays."""
+        if asked not in self._forms:
+            self._forms[asked] = made()
+            for values in vars(self._forms[asked]).values():
+                values.setflags(write=False)
+        return self._forms[asked]  # type: ignore[return-value]
 
     @cached_property
     def counts_at(self) -> numpy.ndarray:
@@ -99,7 +115,28 @@ def staircase(
     `fractions` [channels] are integers in 0..unit - 1, `unit` is a power of two: what is scaled, by factors of each channel, is
     unit * accumulator + fraction.
     """
-    added = numpy.broadcast_to(fractions, low.shape)[:, None]
+    fractions = numpy.broadcast_to(fractions, low.shape)
+    numbers = requantization.numbers, requantization.slopes, low, high, fractions
+    content = tuple((each.dtype.str, each.shape, each.tobytes()) for each in numbers)
+    return _staircase(_Asked((type(requantization), zero_point, unit, content), requantization, low, high, fractions))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a staircase follows from; two are equal where their `content` is."""
+
+    content: tuple
+    requantization: Requantization = field(compare=False)
+    low: numpy.ndarray = field(compare=False)
+    high: numpy.ndarray = field(compare=False)
+    fractions: numpy.ndarray = field(compare=False)
+
+
+@lru_cache(MOST_KNOWN)
+def _staircase(asked: _Asked) -> Staircase:
+    requantization, low, high = asked.requantization, asked.low, asked.high
+    _, zero_point, unit, _ = asked.content
+    added = asked.fractions[:, None]
 
     def reached(accumulators: numpy.ndarray) -> numpy.ndarray:
         return requantization.levels(accumulators * unit + added, 0, zero_point, -128, 127) >= LEVELS
@@ -158,6 +195,10 @@ def low_form(stairs: Staircase, shift: int, is_tuned: bool = True) -> LowForm:
     The line first crosses the half steps exactly: extra 0, `rounding_constant`. Where float rounding to even has moved a step, no
     such line need be there: `is_tuned` then takes the line that leaves most room, and an extra and a constant that hit the room.
     """
+    return stairs.once(("low", shift, is_tuned), lambda: _low_form(stairs, shift, is_tuned))
+
+
+def _low_form(stairs: Staircase, shift: int, is_tuned: bool) -> LowForm:
     count = len(stairs.low)
     extras = numpy.zeros(count, numpy.int64)
     constants = numpy.full(count, rounding_constant(stairs.zero_point, shift), numpy.int64)
@@ -203,6 +244,10 @@ def rounding_constant(zero_point: int, shift: int) -> int:
 def high_form(stairs: Staircase, shift: int, scale: int = 256, added: int = 0) -> HighForm:
     """Multipliers for accumulators that carry fraction bits, so that the offset moves the line by a fraction of a step. The form
     gives y + `added`, for y before it is limited to int8."""
+    return stairs.once(("high", shift, scale, added), lambda: _high_form(stairs, shift, scale, added))
+
+
+def _high_form(stairs: Staircase, shift: int, scale: int, added: int) -> HighForm:
     count = len(stairs.low)
     found, offsets = numpy.zeros(count, numpy.int64), numpy.zeros(count, numpy.int64)
     with numpy.errstate(divide="ignore", over="ignore"):

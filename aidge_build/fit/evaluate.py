@@ -32,7 +32,7 @@ from aidge_build.fit.evaluation import (
     Evaluation,
     MemoryUse,
 )
-from aidge_build.fit.firmware import Firmware
+from aidge_build.fit.firmware import Firmware, StartUp
 from aidge_build.fit.question import Question, opened, temporary_folder, without_folder
 from aidge_build.fit.sharing import board_of, equivalence_key, is_bound_to_board
 from aidge_build.fit.time import time_of
@@ -54,10 +54,10 @@ _NO_TIME = "nobody estimated cycles of such kernels on this core; of what the em
 class _Compiled:
     """A program of the model, the firmware around it, and what both have said so far."""
 
-    def __init__(self, program: Program, request: CompileRequest, board: Board, folder: Path):
+    def __init__(self, program: Program, request: CompileRequest, board: Board, folder: Path, start_up: StartUp):
         self.program, self.board, self.folder = program, board, folder
         self._libraries, self._target = request.libraries, request.target
-        self.firmware = Firmware(program, board, folder)
+        self.firmware = Firmware(program, board, folder, start_up)
         self.constants_bytes = arrays_of(program).size_bytes
 
     @cached_property
@@ -81,7 +81,9 @@ class _Core:
         self._request = replace(request, board=None, target_name=request.cpu)
         self._compilation = Compilation(self._request)
         self._own: dict[tuple, _Compiled] = {}
-        self.shared = _Compiled(self._compilation.program(self._request), request, self._board, folder / "core")
+        self._start_up = StartUp(self._board, folder / "start_up")
+        program = self._compilation.program(self._request)
+        self.shared = _Compiled(program, request, self._board, folder / "core", self._start_up)
 
     def for_board(self, board: Board) -> _Compiled:
         """Compiled for the memories of the board; AidgeError where they hold no plan."""
@@ -89,7 +91,8 @@ class _Core:
         if key not in self._own:
             program = self._compilation.program(replace(self._request, board=_with_flash(board), target_name=board.name))
             here = replace(board, sources=self._board.sources, link_script=self._board.link_script)
-            self._own[key] = _Compiled(program, self._request, here, self._folder / f"board{len(self._own)}")
+            folder = self._folder / f"board{len(self._own)}"
+            self._own[key] = _Compiled(program, self._request, here, folder, self._start_up)
         return self._own[key]
 
 
@@ -151,7 +154,8 @@ def _for_board_alone(question: Question) -> Evaluation:
             program = build_program(request)
         except AidgeError as error:
             return _refused(question, without_folder(arguments, error))
-        own = _Compiled(program, request, load_board(arguments.board, arguments.board_path), folder)
+        board = load_board(arguments.board, arguments.board_path)
+        own = _Compiled(program, request, board, folder, StartUp(board, folder / "start_up"))
         return _from_own(question, own.board, own, own)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,11 +25,23 @@ _SPACE_BYTES = 1 << 26  # between the memories of a roomy board, and the length 
 _FIRST = 1 << 26  # not 0: some cores address their first bytes with shorter instructions
 
 
+class StartUp:
+    """The objects of a board's start-up code, made in `folder`: of one core they are the same beside every program."""
+
+    def __init__(self, board: Board, folder: Path):
+        self._board, self._folder = board, folder
+
+    @cached_property
+    def objects(self) -> list[Path]:
+        """Compiled when they are asked for; errors as of `build_program`."""
+        return compile_sources(self._board, [], work_folder=self._folder)
+
+
 class Firmware:
     """The objects of a program and of the smallest `main` around it, made in `folder` for a board's flags."""
 
-    def __init__(self, program: Program, board: Board, folder: Path):
-        self.program, self._board, self._folder = program, board, folder
+    def __init__(self, program: Program, board: Board, folder: Path, start_up: StartUp):
+        self.program, self._board, self._folder, self._start_up = program, board, folder, start_up
         write_sources(emit(program), folder)
         main = folder / "main.c"
         template = files(__package__).joinpath("main.c.j2").read_text()
@@ -41,9 +54,10 @@ class Firmware:
     def link(self, board: Board) -> Path:
         """The program for a board with the same flags and start-up code; TooLarge where the linker says so."""
         if not self._objects:
-            self._objects = compile_sources(
-                self._board, self._sources, work_folder=self._folder / "objects", include_folders=[self._folder]
-            )
+            alone = replace(self._board, sources=())
+            folders = [self._folder, *map(Path, self._board.include_folders)]
+            own = compile_sources(alone, self._sources, work_folder=self._folder / "objects", include_folders=folders)
+            self._objects = [*own, *self._start_up.objects]
         board = replace(board, sources=self._board.sources, link_script=self._board.link_script)
         output = self._folder / f"{board.name}.elf"
         return link_objects(board, self._sources, self._objects, output, work_folder=self._folder)

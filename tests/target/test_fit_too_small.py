@@ -14,7 +14,7 @@ from aidge_build.cli.parsing import verb_parser
 from aidge_build.compile import build_program
 from aidge_build.fit.evaluate import evaluate_together
 from aidge_build.fit.evaluation import TOO_SMALL, Evaluation
-from aidge_build.fit.firmware import Firmware
+from aidge_build.fit.firmware import Firmware, StartUp
 from aidge_build.fit.question import Question, opened, read_questions
 from aidge_build.fit.sharing import board_of, equivalence_key
 from aidge_build.inputs import load
@@ -50,11 +50,12 @@ def firmware_for(question: Question, board: Board, folder) -> Firmware:
     them."""
     with opened(question) as arguments:
         program = build_program(replace(load(arguments, "model"), board=with_flash(board)))
-    plain = Firmware(program, board, folder / "plain")
+    start_up = StartUp(board, folder / "start_up")
+    plain = Firmware(program, board, folder / "plain", start_up)
     home = next(index for index, region in enumerate(board.regions) if "data" in region.roles)
     inside = sum(part.size_bytes for part in program.parts if part.region == board.regions[home].name)
     taken_bytes = plain.used_with_room(board)[home] - inside
-    filled = Firmware(program, board, folder / "filled")
+    filled = Firmware(program, board, folder / "filled", start_up)
     kept_bytes = max(1, board.reserved_bytes - taken_bytes - ALIGNMENT)
     main = folder / "filled" / "main.c"
     text = main.read_text().replace(

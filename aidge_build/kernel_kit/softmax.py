@@ -10,20 +10,27 @@ import numpy
 from aidge_build.arithmetic.softmax import softmax_table
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
-SHORTEST = 16  # a row for which the reciprocal pays
+SHORTEST = 4  # a row for which the reciprocal pays: fewer instructions than a quotient for each value
 FINEST = 2.0**-10  # an output scale: quotients stay below 1,024, which leaves 19 bits behind the point
 
 
-def _rows(view: NodeView) -> str:
-    operator, (data,) = view.operator, view.inputs
-    if not operator.until_end and operator.axis % data.rank != data.rank - 1:
-        return "a row's values are no neighbours"
-    length = operator.row_length(data.dims)
-    return "" if length >= SHORTEST else f"rows of {length} values, wants at least {SHORTEST}"
+def _rows(form: DFormat, shortest: int) -> Predicate:
+    """Rows of the last axis, or in CHANNELS_LAST of the channels of a pixel."""
+
+    def reason(view: NodeView) -> str:
+        operator, (data,) = view.operator, view.inputs
+        if form is CHANNELS_LAST and (data.rank < 3 or operator.until_end or operator.axis % data.rank != 1):
+            return "a row's values are no channels of a pixel"
+        if form is ROW_MAJOR and not operator.until_end and operator.axis % data.rank != data.rank - 1:
+            return "a row's values are no neighbours"
+        length = operator.row_length(data.dims)
+        return "" if length >= shortest else f"rows of {length} values, wants at least {shortest}"
+
+    return Predicate(f"rows of at least {shortest} {'channels' if form is CHANNELS_LAST else 'neighbours'}", reason)
 
 
 def _output_scale(view: NodeView) -> str:
@@ -31,14 +38,14 @@ def _output_scale(view: NodeView) -> str:
     return "" if scale >= FINEST else f"the output scale is {scale}, wants at least {FINEST}"
 
 
-def softmax_spec(features: frozenset[str]) -> ImplSpec:
-    """Rows of neighbouring int8 values."""
+def softmax_spec(features: frozenset[str], form: DFormat = ROW_MAJOR, shortest: int = SHORTEST) -> ImplSpec:
+    """Rows of neighbouring int8 values: along the last axis, or of the channels of each pixel in `form` CHANNELS_LAST."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, ROW_MAJOR),),
-        outputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        inputs=(IOSpec(DType.int8, form),),
+        outputs=(IOSpec(DType.int8, form),),
         predicates=(
             ALL_QUANTIZED,
-            Predicate(f"rows of at least {SHORTEST} neighbours", _rows),
+            _rows(form, shortest),
             Predicate("an output scale of at least 2^-10", _output_scale),
         ),
         features=features,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""int8 softmax of long rows."""
+"""int8 softmax of rows of neighbours."""
 
 from __future__ import annotations
 
 from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST
 from aidge_build.kernel_kit.softmax import SoftmaxRows, softmax_spec
 
 from .conditions import FEATURES
@@ -12,3 +13,8 @@ from .conditions import FEATURES
 @kernel("Softmax", softmax_spec(FEATURES))
 class SoftmaxInt8(SoftmaxRows):
     function, source = "aidge_armv6m_softmax_int8", "softmax_int8.h"
+
+
+@kernel("Softmax", softmax_spec(FEATURES, CHANNELS_LAST))
+class SoftmaxPixelsInt8(SoftmaxInt8):
+    """Over the channels of each pixel."""

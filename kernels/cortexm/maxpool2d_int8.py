@@ -14,7 +14,7 @@ from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 
 from .assembly import Routine, Waiting
 from .pools import pool_spec
-from .windows_inside import WindowsInside, all_channels, loads, name_of, step_of
+from .windows_inside import WindowsInside, all_channels, are_flat, loads, name_of, step_of
 
 REGISTERS = {
     "source": "r0",
@@ -66,10 +66,15 @@ def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
         code("str {largest}, [{output}]")
 
     code("push {{r4-r6}}")
-    code.label(1, "a pixel")
-    all_channels(code, shape, four)
-    code("subs {pixels}, {pixels}, #1")
-    code("bne 1b")
+    if are_flat(shape):
+        code.constant("{row}".format_map(REGISTERS), shape["in_channels"])
+        code("mul {pixels}, {pixels}, {row}", "values")
+        all_channels(code, shape, four, "{pixels}")
+    else:
+        code.label(1, "a pixel")
+        all_channels(code, shape, four)
+        code("subs {pixels}, {pixels}, #1")
+        code("bne 1b")
     code("pop {{r4-r6}}")
     code("bx lr")
     distances = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]

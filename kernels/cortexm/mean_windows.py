@@ -10,7 +10,7 @@ from aidge_build.arithmetic.means import Order
 from .assembly import Routine
 from .depthwise_layout import LARGEST_OFFSET
 from .offsets import plus
-from .windows_inside import all_channels, loads, name_of, step_of
+from .windows_inside import all_channels, are_flat, loads, name_of, step_of
 
 REGISTERS = {
     "source": "r0",
@@ -46,15 +46,22 @@ def window_text(shape: Mapping[str, int], bits: int, order: Order) -> tuple[str,
         _levels(code, bits)
 
     code("push {{r4-r11, lr}}")
-    code(f"vmov {_PIXELS}, r3")
+    if are_flat(shape):
+        code.constant("r12", shape["in_channels"])
+        code("mul lr, r3, r12", "values")
+    else:
+        code(f"vmov {_PIXELS}, r3")
     _begin(code, shape["kernel_height"] * shape["kernel_width"])
     code("ldm r2, {{r3-r5}}", "its line")
-    code.label(1, "a pixel")
-    all_channels(code, shape, four)
-    code(f"vmov {{row}}, {_PIXELS}")
-    code("subs {row}, {row}, #1")
-    code(f"vmov {_PIXELS}, {{row}}")
-    code("bne 1b")
+    if are_flat(shape):
+        all_channels(code, shape, four, "{row}")
+    else:
+        code.label(1, "a pixel")
+        all_channels(code, shape, four)
+        code(f"vmov {{row}}, {_PIXELS}")
+        code("subs {row}, {row}, #1")
+        code(f"vmov {_PIXELS}, {{row}}")
+        code("bne 1b")
     code("pop {{r4-r11, pc}}")
     _unsure(code, shape, bits, order)
     portable = f"aidge_cortexm_means_of_row(source, output, mean, pixels, {step_of(shape)}, {shape['in_channels']});"

@@ -74,11 +74,20 @@ def loads(code: Routine, shape: Mapping[str, int]) -> Iterator[None]:
             yield
 
 
-def all_channels(code: Routine, shape: Mapping[str, int], four: Callable[[], None]) -> None:
-    """Label 2: `four` channels at a time of one window, then {source} is at the next one; labels 2 and 3."""
+def are_flat(shape: Mapping[str, int]) -> bool:
+    """Whether the values of neighbouring windows are neighbours, so that a row of windows is one long pixel."""
+    return shape["stride_width"] == 1
+
+
+def all_channels(code: Routine, shape: Mapping[str, int], four: Callable[[], None], length: str = "") -> None:
+    """Label 2: `four` channels at a time of one window, then {source} is at the next one; or as many values as this register
+    says, of neighbouring windows. Labels 2 and 3."""
     channels = shape["in_channels"]
-    code("mov {end}, {source}")
-    plus(code, "{end}", channels)
+    if length:
+        code(f"add {{end}}, {{source}}, {length}")
+    else:
+        code("mov {end}, {source}")
+        plus(code, "{end}", channels)
     code.label(2, "4 channels")
     four()
     code("add {source}, {source}, #4")
@@ -95,4 +104,5 @@ def all_channels(code: Routine, shape: Mapping[str, int], four: Callable[[], Non
     else:
         code("cmp {source}, {end}")
         code("bne 2b")
-    plus(code, "{source}", step_of(shape) - channels)
+    if not length:
+        plus(code, "{source}", step_of(shape) - channels)

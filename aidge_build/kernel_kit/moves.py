@@ -48,6 +48,24 @@ def places_of(view: NodeView) -> list[numpy.ndarray]:
     return [PLACES[view.node.type](view.operator, axis, size) for axis, size in enumerate(view.inputs[0].dims)]
 
 
+def block_axes(view: NodeView) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Of DepthToSpace and SpaceToDepth the sizes of six axes, and how far their elements are apart on both sides, in elements."""
+    (source,), (target,), operator = view.inputs, view.outputs, view.operator
+    to_space, size = view.node.type == "DepthToSpace", operator.size
+    deep, wide = (source, target) if to_space else (target, source)
+    batch, channels, height, width = deep.dims
+    rest = channels // size**2
+    # Axes: batch, rest, row of the block, column of the block, height, width.
+    each, channel, row, column = deep.layout.strides
+    first = (channel, size * rest * channel, rest * channel)
+    inner = first if operator.depth_first else (size * size * channel, size * channel, channel)
+    deep_steps = (each, *inner, row, column)
+    each, channel, row, column = wide.layout.strides
+    wide_steps = (each, channel, row, column, size * row, size * column)
+    steps = (deep_steps, wide_steps) if to_space else (wide_steps, deep_steps)
+    return (batch, rest, size, size, height, width), *steps
+
+
 class MoveNode(KernelNode):
     """An operator of `PLACES`; a library's subclass names its `copying`."""
 

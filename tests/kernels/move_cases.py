@@ -11,7 +11,7 @@ from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.blocks import DepthToSpace, SpaceToDepth
 from aidge_build.operators.pad import MODES, Pad
-from aidge_build.operators.rearrange import Concat, Tile
+from aidge_build.operators.rearrange import Concat, Slice, Tile
 from aidge_build.operators.resize import COORDINATES, NEAREST, Resize
 
 EDGES = ((1, 16, 5, 7), (1, 1, 1, 1), (2, 3, 4, 4), (1, 33, 3, 2), (1, 8, 1, 9), (2, 5, 6), (1, 64, 2, 2), (3, 4))
@@ -72,13 +72,32 @@ def copies(case, count, dtypes=(DType.int8,)):
     return found
 
 
-def blocks(case):
+def blocks(case, dtypes=(DType.int8,)):
     random, found = Randomness(5), []
     for form in (row_major(4), channels_last(4)):
         for depth_first in (True, False):
-            for operator, dims in ((DepthToSpace(2, depth_first), (2, 12, 3, 5)), (SpaceToDepth(3, depth_first), (1, 4, 6, 9))):
-                tensor, values = data(random, dims, form=form)
-                found.append(moved(case, operator, [tensor], [values]))
+            for operator, dims in (
+                (DepthToSpace(2, depth_first), (2, 12, 3, 5)),
+                (SpaceToDepth(3, depth_first), (1, 4, 6, 9)),
+                (DepthToSpace(2, depth_first), (1, 80, 2, 17)),
+            ):
+                for dtype in dtypes:
+                    tensor, values = data(random, dims, dtype, form=form)
+                    found.append(moved(case, operator, [tensor], [values]))
+    return found
+
+
+def slices(case, count):
+    """With steps of one and more."""
+    found = []
+    for seed in range(count):
+        random = Randomness(seed)
+        dims, form = random.choice((2, 20, 5, 9), (1, 33, 4, 17), (3, 40), (1, 7, 30)), random.choice(row_major, channels_last)
+        tensor, values = data(random, dims, random.choice(DType.int8, DType.uint8, DType.float32), form=form(len(dims)))
+        steps = tuple(random.choice(1, 1, 2, 3) for _ in dims)
+        starts = tuple(random.integer(0, size // 2) for size in dims)
+        sizes = tuple(random.integer(1, (size - start + step - 1) // step) for size, start, step in zip(dims, starts, steps))
+        found.append(moved(case, Slice(starts, sizes, steps), [tensor], [values]))
     return found
 
 

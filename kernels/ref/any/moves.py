@@ -8,6 +8,7 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
+from aidge_build.kernel_kit.moves import block_axes
 
 from ..shared.strided import strided_copy
 
@@ -38,20 +39,4 @@ class Expand(KernelNode):
 )
 class Blocks(KernelNode):
     def call(self) -> Call:
-        (source,), (target,) = self.inputs, self.outputs
-        to_space, size = self.node.type == "DepthToSpace", self.operator.size
-        deep, wide = (source, target) if to_space else (target, source)
-        batch, channels, height, width = deep.dims
-        rest = channels // size**2
-        # Axes: batch, rest, row of the block, column of the block, height, width.
-        each, channel, row, column = deep.layout.strides
-        inner = (
-            (channel, size * rest * channel, rest * channel)
-            if self.operator.depth_first
-            else (size * size * channel, size * channel, channel)
-        )
-        deep_steps = (each, *inner, row, column)
-        each, channel, row, column = wide.layout.strides
-        wide_steps = (each, channel, row, column, size * row, size * column)
-        dims = (batch, rest, size, size, height, width)
-        return _copy(dims, *((deep_steps, wide_steps) if to_space else (wide_steps, deep_steps)), target.dtype)
+        return _copy(*block_axes(self.view), self.outputs[0].dtype)

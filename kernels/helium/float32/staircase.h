@@ -4,13 +4,12 @@
 /*
  * Functions from float32 to int8.
  *
- * keys: rising patterns of floats as integers with a sign, those of negative ones with the bits below the sign inverted; one
- *   that no number reaches behind them. levels: one more than keys.
- * numbers: {bits of the float scale, lowest cell, number of cells less 1}: a number is in the cell floor(x * scale); firsts: of
- *   each cell how many keys its lowest number has reached (arithmetic/staircase.py).
+ * steps: rising numbers at which the level changes, NaN behind them; levels: one more than steps.
+ * numbers: {bits of the float scale, lowest cell, number of cells less 1}: a number is in the cell of the whole part of x * scale;
+ *   firsts: of each cell how many steps its lowest number has reached (arithmetic/staircase.py).
  */
 #if !AIDGE_HELIUM_ASSEMBLY
-static void aidge_helium_staircase(const float *x, int8_t *y, const int32_t *keys, const int8_t *levels, const int32_t *numbers,
+static void aidge_helium_staircase(const float *x, int8_t *y, const float *steps, const int8_t *levels, const int32_t *numbers,
                                    const uint16_t *firsts, int32_t count)
 {
     const int32_t low = numbers[1], last = numbers[2];
@@ -19,19 +18,16 @@ static void aidge_helium_staircase(const float *x, int8_t *y, const int32_t *key
     for (; count > 0; count--) {
         const float number = *x++;
         const float scaled = number * scale;
-        int32_t cell = 0, key, place;
-        (void)memcpy(&key, &number, sizeof key);
-        key ^= key < 0 ? 0x7FFFFFFF : 0;
+        int32_t cell = 0, place;
         if (scaled >= (float)(low + last)) {
             cell = last;
         } else if (scaled >= (float)low) {
-            cell = (int32_t)scaled;
-            cell -= ((float)cell > scaled ? 1 : 0) + low;
+            cell = (int32_t)scaled - low;
         } else {
             /* the first cell */
         }
         place = firsts[cell];
-        while (key >= keys[place]) {
+        while (number >= steps[place]) {
             place++;
         }
         *y++ = levels[place];

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy
 
-from aidge_build.arithmetic.staircase import Cells, floor_cells, floor_scale
+from aidge_build.arithmetic.float_thresholds import number_of
+from aidge_build.arithmetic.staircase import Cells, floor_scale, truncated_cells
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
@@ -16,19 +19,27 @@ from ..conditions import MVE
 
 COUNTS = {"size": (64, 256, 1024)}  # of cells, of 2 B in flash: the fewest with few steps in each of them
 USUAL_COUNTS = (512, 2048)
-MOST_COMPARED = 4
+MOST_COMPARED, FEW_COMPARED = 4, 2  # steps of a cell; more are worth more cells
+MOST_BITS = 32  # by which a conversion to integers multiplies
 SMALLEST = 1 << 29  # the key of 2^-63: products with the scale are no subnormal numbers, which vectors take for 0
-_UNREACHED = 0x7FFFFFFF
+_UNREACHED = 0x7FFFFFFF  # the bits of NaN
 
 
 def cells_of(keys: numpy.ndarray, objective: str) -> tuple[float, Cells] | None:
-    """The scale of the cells, and those; None where too many steps share one."""
+    """The scale of the cells, a power of two, and those; None where too many steps share one."""
+    found = []
     for count in COUNTS.get(objective, USUAL_COUNTS):
         scale = floor_scale(keys, count)
-        found = Cells.of(keys, lambda numbers, scale=scale: floor_cells(numbers, scale), count)
-        if found.most_left <= MOST_COMPARED:
-            return scale, found
-    return None
+        cells = Cells.of(keys, lambda numbers, bits=_bits(scale): truncated_cells(numbers, bits), count)
+        if cells.most_left <= (MOST_COMPARED if objective in COUNTS else FEW_COMPARED):
+            return scale, cells
+        found.append((scale, cells))
+    few = [one for one in found if one[1].most_left <= MOST_COMPARED]
+    return min(few, key=lambda one: one[1].most_left, default=None)
+
+
+def _bits(scale: float) -> int:
+    return math.frexp(scale)[1] - 1
 
 
 def _crowded(view: NodeView) -> str:
@@ -54,17 +65,22 @@ class StaircaseFloat32Int8(ElementWise):
         keys = numpy.array(self.operator.keys, numpy.int64)
         scale, cells = cells_of(keys, self.view.objective)
         compared = cells.most_left
-        name = f"aidge_helium_staircase_{compared}"
+        bits = _bits(scale)
+        is_short = 0 < bits <= MOST_BITS
+        name = f"aidge_helium_staircase_{compared}{f'_bits_{bits}' if is_short else ''}"
         numbers = numpy.array([0, cells.low, len(cells.firsts) - 1], numpy.int32)
         numbers[:1] = numpy.array([scale], numpy.float32).view(numpy.int32)
-        steps = "".join(f'                     "{line}\\n\\t"\n' for line in _STEP * compared)
+        lines = _SHORT if is_short else _LONG
+        steps = "".join(
+            f'                     "{line}\\n\\t"\n' for line in [line.format(bits=bits) for line in lines] + _STEP * compared
+        )
         return Call(
             name,
             ("float32/staircase.h",),
             (
                 Input(0),
                 Output(0),
-                Constant("keys", numpy.append(keys, _UNREACHED).astype(numpy.int32)),
+                Constant("steps", numpy.append(_patterns(keys), _UNREACHED).astype(numpy.uint32).view(numpy.float32)),
                 Constant("levels", numpy.array(self.operator.levels, numpy.int8)),
                 Constant("numbers", numbers),
                 Constant("firsts", numpy.array(cells.firsts, numpy.uint16)),
@@ -75,41 +91,39 @@ class StaircaseFloat32Int8(ElementWise):
         )
 
 
-_STEP = ("vldrw.u32 q1, [%[keys], q2, uxtw #2]", "vcmp.s32 ge, q0, q1", "vpst", "vaddt.i32 q2, q2, r12")
-_TEXT = """/* y[i] = levels[how many keys x[i] has reached]; staircase.h says what is given. May work in place. */
-static void {name}(const float *x, int8_t *y, const int32_t *keys, const int8_t *levels, const int32_t *numbers,
+def _patterns(keys: numpy.ndarray) -> numpy.ndarray:
+    """Of the floats with these keys."""
+    return number_of(keys).view(numpy.uint32)
+
+
+_FIND = ["vmax.s32 q1, q1, q4", "vmin.s32 q1, q1, q5", "vldrh.u32 q2, [%[firsts], q1, uxtw #1]"]
+_SHORT = ["vcvt.s32.f32 q1, q0, #{bits}", *_FIND]
+_LONG = ["vmul.f32 q1, q0, q3", "vcvt.s32.f32 q1, q1", *_FIND]
+_STEP = ["vldrw.u32 q1, [%[steps], q2, uxtw #2]", "vcmp.f32 ge, q0, q1", "vpst", "vaddt.i32 q2, q2, r12"]
+_TEXT = """/* y[i] = levels[how many steps x[i] has reached]; staircase.h says what is given. May work in place. */
+static void {name}(const float *x, int8_t *y, const float *steps, const int8_t *levels, const int32_t *numbers,
     const uint16_t *firsts, int32_t count)
 {{
 #if AIDGE_HELIUM_ASSEMBLY
     __asm__ volatile("ldr r12, [%[numbers]]\\n\\t"
+                     "vdup.32 q3, r12\\n\\t"
+                     "ldrd r12, lr, [%[numbers], #4]\\n\\t"
+                     "vdup.32 q4, r12\\n\\t"
+                     "sub %[firsts], %[firsts], r12, lsl #1\\n\\t"
+                     "add r12, r12, lr\\n\\t"
                      "vdup.32 q5, r12\\n\\t"
-                     "ldr r12, [%[numbers], #4]\\n\\t"
-                     "vdup.32 q6, r12\\n\\t"
-                     "ldr r12, [%[numbers], #8]\\n\\t"
-                     "vdup.32 q7, r12\\n\\t"
-                     "vmov.i32 q4, #0\\n\\t"
                      "mov r12, #1\\n\\t"
                      "wlstp.32 lr, %[count], 2f\\n"
                      "1:\\n\\t"
                      "vldrw.u32 q0, [%[x]], #16\\n\\t"
-                     "vmul.f32 q1, q0, q5\\n\\t"
-                     "vcvtm.s32.f32 q1, q1\\n\\t"
-                     "vqsub.s32 q1, q1, q6\\n\\t"
-                     "vmax.s32 q1, q1, q4\\n\\t"
-                     "vmin.s32 q1, q1, q7\\n\\t"
-                     "vldrh.u32 q2, [%[firsts], q1, uxtw #1]\\n\\t"
-                     "vshr.s32 q3, q0, #31\\n\\t"
-                     "vshr.u32 q3, q3, #1\\n\\t"
-                     "veor q0, q0, q3\\n\\t"
 {steps}                     "vldrb.u32 q1, [%[levels], q2]\\n\\t"
                      "vstrb.32 q1, [%[y]], #4\\n\\t"
                      "letp lr, 1b\\n"
                      "2:"
-                     : [x] "+&r"(x), [y] "+&r"(y)
-                     : [keys] "r"(keys), [levels] "r"(levels), [numbers] "r"(numbers), [firsts] "r"(firsts), [count] "r"(count)
-                     : "r12", "lr", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12", "d13",
-                       "d14", "d15", "cc", "memory");
+                     : [x] "+&r"(x), [y] "+&l"(y), [firsts] "+&r"(firsts)
+                     : [steps] "r"(steps), [levels] "r"(levels), [numbers] "r"(numbers), [count] "r"(count)
+                     : "r12", "lr", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "cc", "memory");
 #else
-    aidge_helium_staircase(x, y, keys, levels, numbers, firsts, count);
+    aidge_helium_staircase(x, y, steps, levels, numbers, firsts, count);
 #endif
 }}"""

@@ -66,16 +66,15 @@ SHAPES = (WIDE, NARROW)
 
 
 class _Frame:
-    """Where words lie on the stack: of long layers the sums first."""
+    """Where words lie on the stack; the sums of long layers are in the block."""
 
     def __init__(self, is_long: bool):
         self.is_long = is_long
-        self._first = 48 if is_long else 0
         self._names = FRAME + LONG_FRAME * is_long
-        self.bytes = self._first + 4 * len(self._names)
+        self.bytes = 4 * len(self._names)
 
     def offset(self, name: str) -> int:
-        return self._first + 4 * self._names.index(name)
+        return 4 * self._names.index(name)
 
     def place(self, name: str) -> str:
         return f"[sp, #{self.offset(name)}]"
@@ -157,7 +156,7 @@ def _separate(code: Code, words: tuple[str, str], middle: str, spare: str) -> No
 def _begin_group(code: Code, frame: _Frame) -> None:
     for register in range(4, 10):
         code(f"mov r{register}, #0")
-    code("mov r12, sp")
+    _sums_of_block(code, frame, "r12")
     for _ in range(2):
         code("stm r12!, {{r4-r9}}")
     code(f"ldr r2, {frame.place('first')}")
@@ -166,9 +165,14 @@ def _begin_group(code: Code, frame: _Frame) -> None:
     code(f"strd r2, r3, {frame.place('stop')}")
 
 
+def _sums_of_block(code: Code, frame: _Frame, register: str, further: int = 0) -> None:
+    code(f"ldr {register}, {frame.argument(BLOCK)}")
+    code(f"add {register}, {register}, #{SUMS_BYTES + further}", "sums")
+
+
 def _next_segment(code: Code, shape: Thirds, frame: _Frame) -> None:
     """The sums of a segment to those of the segments before, and on to the next one. Label 7: it was the last."""
-    code("mov lr, sp")
+    _sums_of_block(code, frame, "lr")
     for channel in range(shape.channels):
         for words in shape.words(channel):
             _separate(code, words, "r2", "r3")
@@ -199,7 +203,7 @@ def _end_of_group(code: Code, shape: Thirds, form: Form, frame: _Frame) -> None:
     for channel in range(shape.channels):
         code("ldr r0, [r3], #12")
         if frame.is_long:
-            code(f"add r12, sp, #{4 * shape.pixels * channel}")
+            _sums_of_block(code, frame, "r12", 4 * shape.pixels * channel)
             code(f"ldm r12, {{{{r5-r{4 + shape.pixels}}}}}")
             _store_sums(code, form, frame, [f"r{5 + pixel}" for pixel in range(shape.pixels)])
         else:
@@ -273,14 +277,8 @@ def _look_for_lines(code: Code, shape: Thirds) -> None:
 
 def _hand_sums_out(code: Code, shape: Thirds, frame: _Frame) -> None:
     code.label(EXACT, "a channel without a line: the caller computes the group")
-    code(f"ldr lr, {frame.argument(BLOCK)}")
-    code(f"adds lr, lr, #{SUMS_BYTES}", "sums")
-    if frame.is_long:
-        code("mov r12, sp")
-        for _ in range(2):
-            code("ldm r12!, {{r4-r9}}")
-            code("stm lr!, {{r4-r9}}")
-    else:
+    if not frame.is_long:
+        _sums_of_block(code, frame, "lr")
         for channel in range(shape.channels):
             for words in shape.words(channel):
                 _separate(code, words, "r2", "r12")

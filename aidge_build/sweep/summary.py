@@ -25,15 +25,13 @@ def lines(rows: Sequence[Row]) -> list[str]:
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[row.model, row.options].append(row)
-    return table([_line(group) for _, group in sorted(groups.items())], _TITLES, numbers=(2, 3, 4, 5, 6))
+    return table([(*names, *_figures(groups[names])) for names in sorted(groups)], _TITLES, numbers=(2, 3, 4, 5, 6))
 
 
-def _line(group: Sequence[Row]) -> tuple[str, ...]:
+def _figures(group: Sequence[Row]) -> tuple[str, ...]:
     fitting = [row for row in group if row.state == "fits"]
     accuracy = next((f"{row.measure} {row.accuracy:.4f}" for row in group if row.accuracy is not None), "")
     return (
-        group[0].model,
-        group[0].options,
         f"{len(fitting)} of {len(group)}",
         _range([row.ram_bytes for row in fitting]),
         _range([row.flash_bytes for row in fitting]),

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,16 @@ def test_a_terminal_gets_a_line_for_each_model_and_set():
     assert found[1].split()[2:] == ["3", "of", "3", "1,000", "to", "1,100", "9,000", "not", "known", "AUC", "0.9000"]
     assert found[5].split()[2:] == ["0", "of", "1"]
     assert counted(ROWS) == "9 points: 7 fit, 1 too large for the board, 1 refused"
+
+
+def test_figures_end_below_each_other():
+    small = replace(row("a", "x", 100, 10, 0.5), instructions=1000, options="one")
+    large = replace(row("a", "x", 1_000_000, 1000, 0.5), instructions=1_000_000_000, options="two")
+    assert lines([large, small]) == [
+        "model  options  boards        RAM  flash   instructions    accuracy",
+        "a      one      1 of 1        100     10          1,000  AUC 0.5000",
+        "a      two      1 of 1  1,000,000  1,000  1,000,000,000  AUC 0.5000",
+    ]
 
 
 def test_filters_front_and_order_do_what_they_say_in_a_browser(tmp_path: Path):

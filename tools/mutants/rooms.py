@@ -128,7 +128,7 @@ ROOMS = (
             "tests/target/test_quantized_dialects.py",
         ),
     ),
-    Room("sweep", ("tests/unit/test_sweep_*.py",)),
+    Room("sweep", ("tests/unit/test_sweep_*.py", "tests/target/test_sweep*.py")),
     Room("tune", ("tests/unit/test_tune_table.py", "tests/target/test_tune.py")),
     Room(
         "verify",

@@ -16,7 +16,7 @@ from aidge_build.elf.program_code import Code
 _WORD = 0xFFFFFFFF
 
 
-@dataclass
+@dataclass(frozen=True)
 class Guess:
     """What registers hold in front of an instruction, `name` without the condition of a store.
 

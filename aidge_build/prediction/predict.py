@@ -81,12 +81,11 @@ def predict(program: Program, libraries: Sequence[Library], target: Target) -> P
     whole = known + most_unknown / 2
     error = (sqrt(sum(one * one for one in spread.values())) + most_unknown / 2) / whole if layers else 0.0
     is_known = most_unknown <= MOST_UNKNOWN * known
-    cycles, cycles_error = _cycles(layers) if is_known and not most_unknown else (None, 0.0)
-    return Prediction(round(whole) if is_known else None, error, tuple(layers), cycles, cycles_error)
+    return Prediction(round(whole) if is_known else None, error, tuple(layers), *_cycles(layers))
 
 
 def _cycles(layers: Sequence[LayerPrediction]) -> tuple[float | None, float]:
-    """Of all layers, and how far they may be off, which adds up as that of instructions."""
+    """Of all layers, and how far they may be off, which adds up as that of instructions; one that nobody measured has none."""
     whole, spread = 0.0, defaultdict[str, float](float)
     for layer in layers:
         if layer.cycles is None:

@@ -50,7 +50,7 @@ def _sizes(described: Described) -> dict[str, float]:
     elements = sum(map(prod, described.outputs))
     positions = elements // max(1, channels)
     width = output[-1] if is_image else 1
-    depth = (source[1] if is_image and len(source) > 1 else source[-1] if source else 1) or 1
+    depth = source[1] if is_image and len(source) > 1 else source[-1] if source else 1
     kernel = [described.attributes.get(f"window.kernel{axis}", 0) for axis in range(3)]
     kernel = [size for size in kernel if size] or [1]
     terms = described.macs // max(1, elements)

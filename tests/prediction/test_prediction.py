@@ -156,6 +156,12 @@ def test_the_error_grows_outside_of_what_was_measured(macs, factor):
     assert ("macs" in found.reason) == (factor > 1)
 
 
+def test_a_size_that_was_always_zero_is_inside_where_it_is_zero():
+    zero = costs(TABLE.replace('least = { "macs" = 1000 }', 'least = { "macs" = 0 }').replace("8000", "0"))
+    for macs, factor in ((0, 1), (3, 4)):
+        assert estimate(zero, replace(CALL, macs=macs)).error == pytest.approx(0.01 * factor)
+
+
 def test_another_function_another_core_and_another_objective_are_not_known():
     assert estimate(costs(), replace(CALL, function="mine_other_8")) is None
     assert estimate(costs(), replace(CALL, kernel="other")) is None
@@ -221,6 +227,8 @@ def test_the_quantities_of_a_call_are_its_sizes_arguments_work_and_words():
         "is_packed": 1,
     }
     assert {name: found[name] for name in expected} == expected
+    flat = quantities(replace(CALL, operator="Add", macs=0, inputs=((3, 7),), outputs=((3, 7),)))
+    assert (flat["depth"], flat["channels"], flat["positions"]) == (7, 7, 3)
     assert value_of("blocks*groups*is_packed", found) == 36
     assert value_of("blocks*is_wide", found) == 0
 

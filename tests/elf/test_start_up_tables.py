@@ -65,6 +65,7 @@ def test_the_deepest_function_of_a_table_counts(tmp_path, loops, flags, core):
     [
         "other(); " + COUNTED[0],
         COUNTED[0] + " other();",
+        '__asm__ volatile("ldr r3, =__init_array_start\\n ldr r3, [r3]\\n bl first\\n blx r3" ::: "r3", "lr");',
         "entry last = 0; for (entry *at = __init_array_start; at < __init_array_end; at++) { (*at)(); last = beyond; } last();",
     ],
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
-from aidge_build.fit.words import cells_of, lines_of, size
+from aidge_build.fit.words import _style, cells_of, lines_of, size
 from aidge_build.report.fit_page import fit_page
 from tests.command import aidge_build
 from tests.small_model import small_model
@@ -186,3 +187,10 @@ def test_a_page_is_written_where_it_is_asked_for(folder):
     result = aidge_build("fit", "small.onnx", "--boards", "stm32f4", "--html", "page.html", "--json")
     assert result.exit_code == 0 and json.loads(result.stdout)["models"][0]["boards"][0]["arena_bytes"] == 22
     assert "small.onnx: fits 1 of 1 boards" in (folder / "page.html").read_text()
+
+
+def test_what_is_kept_what_only_fits_and_what_does_not_have_colours_of_their_own():
+    def style(is_kept: bool, verdict: str) -> str:
+        return _style(SimpleNamespace(is_kept=is_kept, found=SimpleNamespace(verdict=verdict)))
+
+    assert (style(True, FITS), style(False, FITS), style(False, TOO_SMALL)) == ("green", "yellow", "bold red")

@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from aidge_build.boards import load_board
 from aidge_build.cli.parsing import verb_parser
+from aidge_build.errors import AidgeError
 from aidge_build.fit.evaluate import evaluate, evaluate_together
 from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
+from aidge_build.fit.many import cores
 from aidge_build.fit.question import Question, opened, read_question
-from aidge_build.fit.sharing import content_key, equivalence_key
+from aidge_build.fit.sharing import content_key, core_of, equivalence_key
 from tests.models import model
 from tests.row_networks import chain
 from tests.small_model import small_model
@@ -229,3 +234,47 @@ def test_boards_that_need_layers_row_by_row_get_the_plans_that_each_gets_alone(a
     assert tiny.verdict == TOO_SMALL and tiny.missing == (("SRAM", tiny.arena_bytes - whole // 8),)
     assert tiny.arena_bytes < whole and tiny.constants_bytes == enough.constants_bytes
     assert (short, tiny) == (evaluate(questions[1]), evaluate(questions[3]))
+
+
+def test_a_question_about_the_memories_of_a_board_is_answered_for_that_board(asked):
+    found = evaluate(asked("stm32f4", "--constants-in", "CCM=1K"))
+    assert found.verdict == FITS and dict(found.unknown)["image"].startswith("board stm32f4 needs")
+    assert evaluate_together([]) == ()
+
+
+def test_predicted_cycles_become_a_time_by_the_clock_of_the_board(asked):
+    found = evaluate(asked("stm32f4"))
+    assert found.milliseconds > found.instructions / 168e3 and 0 < found.milliseconds_error < 100
+    assert "milliseconds" not in dict(found.unknown)
+
+
+def test_boards_share_a_compilation_where_the_tables_of_their_core_are_equal():
+    board = load_board("stm32f4")
+    keys = [core_of(replace(board, core=replace(board.core, files={"cores/mine.toml": data}))) for data in (b"a", b"b", b"a")]
+    assert keys[0] == keys[2] != keys[1]
+    tables = [core_of(replace(board, files={"boards/mine.toml": data})) for data in (b"a", b"b")]
+    assert tables[0] == tables[1]
+
+
+def test_folders_go_with_a_question_though_they_have_the_same_name(asked):
+    folders = [asked.folder / number / "kernels" for number in ("one", "two")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "told.txt").write_text(folder.parent.name)
+    words = [word for folder in folders for word in ("--kernel-path", str(folder))]
+    question = asked("stm32f4", *words)
+    for folder in folders:
+        (folder / "told.txt").unlink()
+    with opened(question) as arguments:
+        assert [(Path(folder) / "told.txt").read_text() for folder in arguments.kernel_path] == ["one", "two"]
+    with pytest.raises(AidgeError, match="there is no such folder"):
+        asked("stm32f4", "--kernel-path", str(asked.folder / "absent"))
+
+
+def test_as_many_processes_work_as_this_one_has_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4, 7, 9} if process == 0 else {4}, raising=False)
+    assert cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for known, expected in ((None, 1), (5, 5)):
+        monkeypatch.setattr(os, "cpu_count", lambda known=known: known)
+        assert cores() == expected

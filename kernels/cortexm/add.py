@@ -40,12 +40,44 @@ def routine(bits: int, is_limited: bool) -> tuple[str, str]:
     code.constant("r12", 0xFF00FF00)
     if bits == 16:
         code("add {offset}, {offset}, #0x800000", "128, for unsigned saturation")
-    code("bic r3, r3, #15")
-    code("add {end}, {first}, r3")
-    code("cmp {first}, {end}")
-    code("beq 2f")
-    code.label(1, "16 elements")
-    for word in range(WORDS):
+    for label, count in ((1, WORDS), (5, 1)):
+        code(f"bic r3, r3, #{4 * count - 1}")
+        code("add {end}, {first}, r3")
+        code("cmp {first}, {end}")
+        code(f"beq {label + 1}f")
+        code.label(label, f"{4 * count} elements")
+        _words(code, bits, is_limited, count)
+        code(f"bne {label}b")
+        code.label(label + 1)
+        code(f"ldr r3, [sp, #{code.waiting.argument_offset}]", "count")
+        if count > 1:
+            code("and r3, r3, #15")
+    if bits == 16:
+        code("sub {offset}, {offset}, #0x800000", "the elements left over")
+    code("ands r12, r3, #3")
+    code("beq 4f")
+    code.label(3)
+    for value, source, factor, addend in (("a", "first", "factor_a", "offset"), ("b", "second", "factor_b", "low")):
+        code(f"ldrsb {{{value}}}, [{{{source}}}], #1")
+        code(f"lsl {{{value}}}, {{{value}}}, #8")
+        code(f"smlawb {{low}}, {{{factor}}}, {{{value}}}, {{{addend}}}")
+    code(f"ssat {{low}}, #8, {{low}}, asr #{bits}")
+    if is_limited:
+        code("eor {a}, {low}, #0x80")
+        _limit(code)
+        code("eor {low}, {a}, #0x80")
+    code("strb {low}, [{output}], #1")
+    code("subs r12, r12, #1")
+    code("bne 3b")
+    code.label(4)
+    code.end()
+    portable = f"aidge_cortexm_add_int8(first, second, output, sum, count, {bits}, {is_limited:d});"
+    return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
+
+
+def _words(code: Routine, bits: int, is_limited: bool, count: int) -> None:
+    """As many words of elements."""
+    for word in range(count):
         code("ldr {a}, [{first}], #4")
         code("ldr {b}, [{second}], #4")
         code("and {odd_a}, {a}, {mask}", "256 * bytes 1 and 3")
@@ -75,32 +107,8 @@ def routine(bits: int, is_limited: bool) -> tuple[str, str]:
             code("eor {a}, {a}, #0x80808080")
             code("str {a}, [{output}], #4" if bits == 16 else f"str {{a}}, [{{output}}, #{4 * word}]")
     if bits != 16:
-        code(f"adds {{output}}, {{output}}, #{4 * WORDS}")
+        code(f"adds {{output}}, {{output}}, #{4 * count}")
     code("cmp {first}, {end}")
-    code("bne 1b")
-    code.label(2, "the elements left over")
-    if bits == 16:
-        code("sub {offset}, {offset}, #0x800000")
-    code(f"ldr r3, [sp, #{code.waiting.argument_offset}]", "count")
-    code("ands r12, r3, #15")
-    code("beq 4f")
-    code.label(3)
-    for value, source, factor, addend in (("a", "first", "factor_a", "offset"), ("b", "second", "factor_b", "low")):
-        code(f"ldrsb {{{value}}}, [{{{source}}}], #1")
-        code(f"lsl {{{value}}}, {{{value}}}, #8")
-        code(f"smlawb {{low}}, {{{factor}}}, {{{value}}}, {{{addend}}}")
-    code(f"ssat {{low}}, #8, {{low}}, asr #{bits}")
-    if is_limited:
-        code("eor {a}, {low}, #0x80")
-        _limit(code)
-        code("eor {low}, {a}, #0x80")
-    code("strb {low}, [{output}], #1")
-    code("subs r12, r12, #1")
-    code("bne 3b")
-    code.label(4)
-    code.end()
-    portable = f"aidge_cortexm_add_int8(first, second, output, sum, count, {bits}, {is_limited:d});"
-    return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
 
 
 def either(is_limited: bool) -> tuple[str, str]:

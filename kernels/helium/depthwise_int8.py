@@ -32,6 +32,8 @@ from .staging import Staging
 from .strips import Strips
 
 MOST_ROWS, MOST_TAPS = 7, 128
+# One in so many instructions pays for an output that does not lie where the input is, and for one that is smaller
+LEAST_SAVED, LEAST_SAVED_OF_FEW = 10, 40
 
 
 def _large_window(view: NodeView) -> str:
@@ -75,18 +77,31 @@ class ConvDepthwise2dInt8(KernelNode):
         found = [make(shape, clamps) for make in makers]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
         most = cls._instructions_of_lanes(view, shape.out_height) if shape.bands else Depthwise.instructions_for(shape)
-        return form if form and form.instructions < most else None
+        form = form if form and form.instructions < most else None
+        quads = None if shape.bands else Quads.best(shape, clamps)
+        least = form.instructions if form else most
+        saved = least // (LEAST_SAVED if shape.stride_height == 1 else LEAST_SAVED_OF_FEW)
+        return quads if quads and quads.instructions < least - saved else form
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         planes = cls.planes(view)
         if isinstance(planes, Quads):
-            rows = of_band(view).out_height
-            return Demands(scratch_bytes=planes.bytes, instructions=planes.instructions_of_rows(rows))
+            instructions = planes.instructions_of_rows(of_band(view).out_height)
+            return replace(cls._demands_of_quads(view, planes), instructions=instructions)
         if planes:
             in_place = (0,) if planes.works_in_place else ()
             return Demands(scratch_bytes=planes.plane_bytes, in_place=in_place, instructions=planes.instructions)
         return replace(cls._demands_of_lanes(view), instructions=cls._instructions_of_lanes(view, of_band(view).out_height))
+
+    @classmethod
+    def _demands_of_quads(cls, view: NodeView, form: Quads) -> Demands:
+        shape, (output,) = form.shape, view.outputs
+        if shape.bands:
+            return Demands(scratch_bytes=form.bytes)
+        rows = range(0, shape.out_height, form.outputs)
+        first = [(min(row + form.outputs, shape.out_height), max(0, row * shape.stride_height - shape.top)) for row in rows]
+        return following(shape.row_steps(first), output, form.bytes)
 
     @classmethod
     def _demands_of_lanes(cls, view: NodeView) -> Demands:

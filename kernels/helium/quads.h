@@ -19,25 +19,26 @@ typedef struct {
     int32_t absent, below;
 } aidge_helium_quads_rows;
 
-/* Row `first` of the input (maybe negative) and those below it, `lines` in all; pointers to rows that are absent are those of another
- * one. */
+/*
+ * Row `first` of the input (maybe negative) and those below it, `lines` in all; pointers to rows that are absent are those of the
+ * nearest one. Nothing is chosen by a condition here: GCC 12.2 makes vectors of the lines, and of a choice that is known while
+ * compiling the predicate of all lanes.
+ */
 static inline void aidge_helium_quads_see(aidge_helium_quads_rows *rows, const int8_t *x, int32_t first, int32_t in_height,
                                           int32_t lines, int32_t dilation, int32_t row_bytes)
 {
+    uint32_t absent = 0;
     int32_t line;
-    rows->absent = 0;
-    if ((first >= 0) && (first + (lines - 1) * dilation < in_height)) {
-        for (line = 0; line < 4; line++) {
-            rows->lines[line] = x + (first + (line < lines ? line : 0) * dilation) * row_bytes;
-        }
-        return;
-    }
-    for (line = 0; line < 4; line++) {
+    for (line = 0; line < lines; line++) {
         const int32_t row = first + line * dilation;
-        const int is_there = ((row >= 0) && (row < in_height)) ? 1 : 0;
-        rows->lines[line] = x + (is_there ? row * row_bytes : 0);
-        rows->absent |= is_there || (line >= lines) ? 0 : 0x1111 << line;
+        const int32_t below = row < 0 ? 0 : row;
+        rows->lines[line] = x + (below < in_height ? below : in_height - 1) * row_bytes;
+        absent |= (((uint32_t)row | (uint32_t)(in_height - 1 - row)) >> 31) * (0x1111u << line);
     }
+    for (; line < 4; line++) {
+        rows->lines[line] = rows->lines[0];
+    }
+    rows->absent = (int32_t)absent;
 }
 
 #if !AIDGE_HELIUM_ASSEMBLY

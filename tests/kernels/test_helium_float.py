@@ -14,7 +14,7 @@ from test_cortexm_float import DEPTHWISE, EDGES
 from test_ref_pools_and_moves import pools as random_pools
 
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.format import channels_last
+from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, HardSigmoid, HardSwish, LeakyReLU, ReLU
 from aidge_build.operators.batchnorm import BatchNormalization
@@ -139,7 +139,9 @@ def elements():
         numbers = [constant(name, random.float32(dims[1])) for name in ("scale", "bias", "mean")]
         variance = constant("variance", random.float32(dims[1]) ** 2 + 1)
         operator = BatchNormalization(minimum=low, maximum=high)
-        yield case(operator, [random.real(*dims), *numbers, variance], [random.float32(*dims)])
+        for form in (row_major, channels_last) if len(dims) > 2 else (row_major,):
+            data = random.real(*dims).with_(format=form(len(dims)))
+            yield case(operator, [data, *numbers, variance], [random.float32(*dims)], format=data.format)
 
 
 def pools():

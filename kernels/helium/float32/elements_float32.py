@@ -18,6 +18,7 @@ from aidge_build.kernel_kit.elementwise import ElementWise
 from ..conditions import MVE
 from .elements import BINARY, CLAMPED, Loop
 from .real import has_limits, is_limited, limits, limits_between
+from .scaled import Scaled
 
 # Of functions of one value: {alpha, beta}.
 NUMBERS = {
@@ -105,8 +106,9 @@ class BatchNormFloat32(ElementWise):
         numbers = numpy.concatenate([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias])
         (output,) = self.outputs
         channels, inner = output.dims[1], output.layout.strides[1]
+        text = Scaled(inner == 1, is_limited(self.operator))
         return Call(
-            "aidge_helium_scaled_float32",
+            text.name,
             ("float32/scaled.h",),
             (
                 Input(0),
@@ -117,5 +119,6 @@ class BatchNormFloat32(ElementWise):
                 Literal(channels),
                 Literal(inner),
             ),
+            texts=(text.text(),),
             facts=FACTS,
         )

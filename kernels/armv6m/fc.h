@@ -10,12 +10,13 @@
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, 0 and a float.
  * order: the output that each of them is; marks: which of them have how many of the corrections, or AIDGE_ARMV6M_GENERAL_KIND.
- * outliers: of each of them pairs of taps since the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
+ * outliers: which of them has at which tap how much more weight. Where there are many, runs: of each of them pairs of taps since
+ *   the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
  *
  * Columns: of each pair of taps a and b (fc.py), filled up to whole chunks; behind all a word that turns a sum of one output with
  * weights + 128 into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
  */
-enum { AIDGE_ARMV6M_FC_HEAD = 7, AIDGE_ARMV6M_FC_MOST_TAPS = 32, AIDGE_ARMV6M_FC_MARK = 2 };
+enum { AIDGE_ARMV6M_FC_HEAD = 7, AIDGE_ARMV6M_FC_MOST_TAPS = 32, AIDGE_ARMV6M_FC_MARK = 2, AIDGE_ARMV6M_FC_OUTLIER = 3 };
 
 #define AIDGE_ARMV6M_FC_HALVES 0x80008000u
 
@@ -23,7 +24,7 @@ enum { AIDGE_ARMV6M_FC_HEAD = 7, AIDGE_ARMV6M_FC_MOST_TAPS = 32, AIDGE_ARMV6M_FC
  * many pairs of taps. */
 typedef struct {
     int32_t rows, features, outputs, block_taps, column_words, units;
-    int32_t groups_2, groups_4, groups_8, groups_16, singles, marks;
+    int32_t groups_2, groups_4, groups_8, groups_16, singles, outliers, marks;
 } aidge_armv6m_fc;
 
 /* What the assembly reads of a block of taps; it moves on `sums` and `weights`. */
@@ -89,18 +90,26 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, in
 }
 
 /* Weights that are not with the others. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int8_t *outliers, int32_t outputs)
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers, int32_t count)
+{
+    for (; count > 0; count--) {
+        sums[outliers[0]] += input[outliers[1]] * outliers[2];
+        outliers += AIDGE_ARMV6M_FC_OUTLIER;
+    }
+}
+
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
 {
     for (; outputs > 0; outputs--) {
         const int8_t *value = input;
         int32_t sum = *sums;
-        int32_t taps = *outliers++;
-        int32_t weight = *outliers++;
+        int32_t taps = *runs++;
+        int32_t weight = *runs++;
         while ((taps | weight) != 0) {
             value += taps;
             sum += *value * weight;
-            taps = *outliers++;
-            weight = *outliers++;
+            taps = *runs++;
+            weight = *runs++;
         }
         *sums++ = sum;
     }

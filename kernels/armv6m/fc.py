@@ -42,7 +42,7 @@ def text_bytes(units: int) -> int:
 
 
 def texts(units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers", "marks", if it has them."""
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks"."""
     variant = [f"n{each}" for each in units] + [f"singles{turn_units}"] * has_singles + list(others)
     name = "_".join(["aidge_armv6m_fc_int8", *variant])
     functions, lines = [], []
@@ -74,7 +74,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, 
             block.sums = sums;
 {body}
         }}
-{behind["outliers"]}        aidge_armv6m_fc_store(sums, output, numbers, order, shape->outputs);
+{behind["outliers"]}{behind["runs"]}        aidge_armv6m_fc_store(sums, output, numbers, order, shape->outputs);
 {behind["marks"]}        input += shape->features;
         output += shape->outputs;
     }}
@@ -83,7 +83,8 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, 
 
 
 _OTHERS = {  # parameters and call
-    "outliers": ("const int8_t *outliers", "aidge_armv6m_fc_add_outliers(input, sums, outliers, shape->outputs);"),
+    "outliers": ("const int16_t *outliers", "aidge_armv6m_fc_add_outliers(input, sums, outliers, shape->outliers);"),
+    "runs": ("const int8_t *runs", "aidge_armv6m_fc_add_runs(input, sums, runs, shape->outputs);"),
     "marks": (
         "const uint16_t *marks, const int32_t *corrections",
         "aidge_armv6m_fc_correct(sums, output, numbers, order, marks, corrections, shape->marks);",

@@ -81,13 +81,13 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     found = layout(linear.rows, node.view.objective, linear.is_any)
     numbers, kinds = _numbers(linear, found)
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
-    apart = int(found.outliers.sum())
-    outliers = _outliers(linear.rows, found)
-    if linear.is_any:  # room for those of other weights
-        most = max(apart, -(-features * outputs // ANY_OUTLIERS)) + outputs * (1 + features // MOST_STEP)
-        outliers = numpy.pad(outliers, ((0, most - len(outliers)), (0, 0)))
+    outliers, runs = _outliers(linear.rows, found), _runs(linear.rows, found)
+    apart, are_many = len(outliers), runs.nbytes < outliers.nbytes and not linear.is_any
+    if linear.is_any:  # room for those of other weights: a weight of 0 is none
+        outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - apart)), (0, 0)))
     singles = outputs - found.paired
-    others = tuple(kind for kind, wanted in (("outliers", linear.is_any or apart), ("marks", len(marks))) if wanted)
+    wanted = {"outliers": len(outliers) and not are_many, "runs": are_many, "marks": len(marks)}
+    others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
     function, functions = texts(found.units, found.turn_units, singles > 0, others)
     groups = dict(zip(found.units, found.groups))
     shape = Struct(
@@ -101,11 +101,13 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             "units": found.shortest,
             **{f"groups_{units}": groups.get(units, 0) for units in UNITS},
             "singles": singles,
+            "outliers": 0 if are_many else len(outliers),
             "marks": len(marks),
         },
     )
     lists = {
         "outliers": (Constant("outliers", outliers),),
+        "runs": (Constant("runs", runs),),
         "marks": (
             Constant("marks", numpy.stack([marks, kinds.kinds[marks]], axis=1).astype(numpy.uint16)),
             kinds.constants[1],
@@ -161,6 +163,12 @@ def _note(found: Layout, outputs: int, outliers: int) -> str:
 
 
 def _outliers(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
+    """[place of the output, tap, weight] of each, int16."""
+    places, taps = numpy.nonzero(found.outliers[found.order])
+    return numpy.stack([places, taps, rows[found.order[places], taps]], axis=1).astype(numpy.int16)
+
+
+def _runs(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
     """The pairs of fc.h, int8 [pairs, 2]."""
     pairs: list[tuple[int, int]] = []
     for output in found.order:

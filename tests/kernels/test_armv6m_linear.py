@@ -187,8 +187,9 @@ def test_the_cases_reach_every_form():
     assert len(wide) > 4 and any(name.endswith("_corrected") for name in wide)
     assert any(not name.endswith("_corrected") for name in wide)
     parts = [set(name.split("_")) for name in forms if name.startswith("fc_")]
-    assert {"n2", "n4", "n8", "n16", "singles2", "singles4", "singles8", "outliers", "marks"} <= set().union(*parts)
-    assert any({"n2", "n4", "n8", "n16", "outliers", "marks"} <= each for each in parts)
+    assert {"n2", "n4", "n8", "n16", "singles2", "singles4", "singles8", "outliers", "runs", "marks"} <= set().union(*parts)
+    assert any({"n2", "n4", "n8", "n16", "marks"} <= each and each & {"outliers", "runs"} for each in parts)
+    assert not any({"outliers", "runs"} <= each for each in parts)
     assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {"fc_int8", "dense_int8"}
     assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
 

@@ -268,6 +268,12 @@ class Program:
         return Recording.of(self.view, self.states, self.options.record)
 
     @property
+    def constants_bytes(self) -> int:
+        """Of the constants that layers read, as the graph holds them: before kernels put them in their order."""
+        read = {tensor.name: tensor for layer in self.layers for tensor in layer.inputs if tensor is not None}
+        return sum(tensor.data.nbytes for tensor in read.values() if tensor.data is not None)
+
+    @property
     def code_file(self) -> str:
         """The name of the code file."""
         return f"{self.name}.cpp" if self.language == "c++" else f"{self.name}.c"

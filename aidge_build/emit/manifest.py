@@ -97,6 +97,7 @@ def manifest_of(
         "macs": program.model_macs,
         "macs_executed": sum(layer.macs for layer in program.layers),
         "weights_bytes": weights_bytes,
+        "model_constants_bytes": program.constants_bytes,
         **({"constants_in": _constants_in(program, arrays)} if program.options.constants_in else {}),
         **({"copied_constants": _copied(program)} if program.options.copy_constants != "off" else {}),
         **_memory(program),

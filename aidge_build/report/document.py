@@ -82,6 +82,7 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, size
         "arena_bytes": claim.arena_bytes,
         "peak_bytes": claim.peak_bytes,
         "weights_bytes": claim.weights_bytes,
+        "model_constants_bytes": plan.get("model_constants_bytes") if plan else None,
         "runs": runs,
         "cycles_validation": measured.get("cycles_validation", ""),
         "lower_bound_bytes": plan.get("lower_bound_bytes") if plan else None,

@@ -101,6 +101,8 @@ def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) ->
     code = sum(size for name, size in purposes.items() if name not in ("weights", "arena", "stack"))
     if weights > code:
         yield f"weights of fewer bits (int8 instead of float32) or a smaller model: they are {weights:,} B"
+    if weights:
+        yield "`aidge-build compile --optimize size`, if the model was built without it"
     if not {"-Os", "-Oz"} & set(command):
         yield "-Os"
     if not any("--gc-sections" in word for word in command):

@@ -13,8 +13,18 @@ def render_text(document: dict, items_shown: int) -> list[str]:
     rows = [row for region in document["regions"] for row in _region(region, items_shown)]
     lines = table(rows, numbers=(1,))
     for model in document["models"]:
-        lines += ["", *_layers(model)]
+        lines += ["", *_layers(model), *_packing(model)]
     return lines
+
+
+def _packing(model: dict) -> list[str]:
+    """What the order of the kernels and their tables take beside the constants of the model."""
+    own, all_of_them = model["model_constants_bytes"], model["weights_bytes"]
+    if not own:
+        return []
+    return [
+        f"weights: {own:,} B in the model, and {all_of_them - own:+,} B for the order that kernels read them in and for tables"
+    ]
 
 
 def _region(region: dict, items_shown: int) -> Iterator[tuple[str, ...]]:

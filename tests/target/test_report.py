@@ -167,6 +167,8 @@ def test_the_tree_prints_sums_that_add_up(digits):
     assert sum(size for indent, size in sizes if indent == 2) == 1_048_576
     weights = [line.split()[0] for line in flash].index("weights")
     assert sum(size for indent, size in sizes[weights + 1 : weights + 4] if indent == 4) == sizes[weights][1]
+    own, order = re.search(r"\nweights: ([\d,]+) B in the model, and \+([\d,]+) B for the order", printed).groups()
+    assert int(own.replace(",", "")) + int(order.replace(",", "")) == sizes[weights][1]
 
 
 def test_the_page_is_well_formed_escaped_and_needs_no_network(digits, tmp_path):

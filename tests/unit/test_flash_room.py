@@ -41,7 +41,13 @@ def test_a_byte_less_is_refused_with_the_largest_arrays_first():
         "the weights need 30 B, board cortex-m4 has 29 B (F0) of flash for them and all code; "
         "largest: 'first: bias' 24 B, 'first: weights' 6 B"
     )
-    assert error.hint == "a board with more flash, or a smaller model: `--optimize size` makes the code smaller, not the weights"
+    assert error.hint == "`--optimize size`, whose kernels add less, a board with more flash, or a smaller model"
+
+
+def test_who_asked_for_the_least_flash_is_not_told_to():
+    program = chain(flash=flash(29))
+    program = dataclasses.replace(program, options=dataclasses.replace(program.options, optimize="size"))
+    assert refusal(program).hint == "a board with more flash, or a smaller model"
 
 
 def test_an_array_is_not_cut_in_two():
@@ -51,7 +57,7 @@ def test_an_array_is_not_cut_in_two():
 
 def test_of_a_float_model_the_hint_is_int8():
     assert refusal(dataclasses.replace(float_sum(), flash=flash(8))).hint.startswith(
-        "int8 instead of float32 needs a quarter; else a board"
+        "int8 instead of float32 needs a quarter; else `--optimize size`"
     )
 
 

@@ -167,8 +167,15 @@ def test_the_tree_prints_sums_that_add_up(digits):
     assert sum(size for indent, size in sizes if indent == 2) == 1_048_576
     weights = [line.split()[0] for line in flash].index("weights")
     assert sum(size for indent, size in sizes[weights + 1 : weights + 4] if indent == 4) == sizes[weights][1]
+
+
+def test_what_the_kernels_order_of_the_weights_costs_is_printed(digits):
+    elf, plan, _ = digits
+    printed = aidge_build("report", elf, "--board", "stm32f7", "--plan", plan).stdout
     own, order = re.search(r"\nweights: ([\d,]+) B in the model, and \+([\d,]+) B for the order", printed).groups()
-    assert int(own.replace(",", "")) + int(order.replace(",", "")) == sizes[weights][1]
+    planned = json.loads(plan.read_text())
+    assert int(own.replace(",", "")) == planned["model_constants_bytes"]
+    assert int(own.replace(",", "")) + int(order.replace(",", "")) == planned["weights_bytes"]
 
 
 def test_the_page_is_well_formed_escaped_and_needs_no_network(digits, tmp_path):

@@ -61,7 +61,7 @@ AIDGE_KIT_INLINE int8_t aidge_helium_exact_mean(const aidge_helium_mean_row *row
 }
 
 /* line = the sums of `rows` runs of `count` bytes that begin `step` apart. */
-static void aidge_helium_sum_rows(int16_t *line, const int8_t *first, int32_t step, int32_t rows, int32_t count)
+static inline void aidge_helium_sum_rows(int16_t *line, const int8_t *first, int32_t step, int32_t rows, int32_t count)
 {
     int32_t i;
 #if AIDGE_HELIUM_ASSEMBLY

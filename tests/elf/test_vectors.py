@@ -224,6 +224,7 @@ BY_HAND(by_a_step_before, "ldr r3, =0xE000EC08\\n ldr r0, =ram_table\\n str r0, 
 void by_a_late_index(void) { ((reg *)0xE000ED00)[count] = 3; }
 void by_an_index_from_below(void) { ((reg *)0xE000ED00)[count - 1] = 3; }
 void by_a_place_in_the_space(void) { *(reg *)(0xE000E000 + count) = 3; }
+void by_a_kept_place(void) { reg *volatile to = (reg *)0xE000ED00 + count; *to = 3; }
 void by_its_last_byte(void) { ((volatile char *)0xE000ED0B)[count] = 3; }
 void by_its_other_block(void) { ((volatile char *)0xE002ED00)[count] = 3; }
 reg *const keep[] = { &count, (reg *)ram_table };
@@ -231,7 +232,7 @@ void *const used[] = { by_another_block,
                        by_a_function, by_a_last_call, by_a_list, by_a_variable, by_a_late_variable, by_a_loop, by_its_other_name,
                        by_parts, by_an_index, by_a_pair, by_a_block, by_a_block_below, by_two_steps,
                        by_a_complement, by_a_shift, by_a_product, by_a_step_before, by_a_late_index, by_an_index_from_below,
-                       by_a_place_in_the_space, by_its_last_byte, by_its_other_block };
+                       by_a_place_in_the_space, by_a_kept_place, by_its_last_byte, by_its_other_block };
 void extra(void) { write((reg *)used[count], 1); write(keep[count], 1); }
 """
 SEEN = {
@@ -264,6 +265,7 @@ SEEN = {
             "by_a_late_index",
             "by_an_index_from_below",
             "by_a_place_in_the_space",
+            "by_a_kept_place",
             "by_its_last_byte",
             "by_its_other_block",
         )
@@ -286,7 +288,10 @@ def test_what_reads_the_register_or_sets_its_neighbours_moves_nothing(tmp_path):
         "base = *(reg *)0xE000ED08; give((reg *)0xE000ED14); ((volatile unsigned char *)0xE000ED18)[n] = 4; }"
     )
     priorities = "volatile int n; struct block { volatile unsigned before[7], priorities[2]; };\n" + program(
-        "void extra(void) { for (int i = 0; i < n; i++) { volatile unsigned *all = ((struct block *)0xE000ED00)->priorities;\n"
+        '__attribute__((naked)) void other(void) { __asm__("ldr r3, =0xE000ED00\\n add r0, r1\\n add r0, r3\\n bl kws_run\\n"'
+        '"str r1, [r0]\\n bx lr\\n .ltorg"); } void (*const used)(void) = other;\n'
+        "void extra(void) { if (n) used(); for (int i = 0; i < n; i++) {\n"
+        "volatile unsigned *all = ((struct block *)0xE000ED00)->priorities;\n"
         "all[(((unsigned)n & 15) - 8) >> 2] |= n; ((struct block *)0xE000ED00)->priorities[((n & 15u) - 8) >> 2] = n;\n"
         "((volatile unsigned char *)0xE000ED18)[(n & 15u) - 4] = 4; ((volatile unsigned *)0xE000E400)[n >> 2] = 3;\n"
         "((volatile unsigned char *)0xE000E5EF)[n] = 1; ((volatile unsigned char *)0xE000ED0C)[n] = 1;\n"

@@ -129,7 +129,7 @@ ROOMS = (
         ),
     ),
     Room("sweep", ("tests/unit/test_sweep_*.py", "tests/target/test_sweep*.py")),
-    Room("tune", ("tests/unit/test_tune_table.py", "tests/target/test_tune.py")),
+    Room("tune", ("tests/unit/test_tune_*.py", "tests/target/test_tune.py")),
     Room(
         "verify",
         (

@@ -287,7 +287,7 @@ def test_what_reads_the_register_or_sets_its_neighbours_moves_nothing(tmp_path):
         "void extra(void) { ((reg *)0xE000E100)[n] = 1; *(reg *)0xE000ED88 = 3; *(reg *)0xE000ED0C = 0x05FA0000;\n"
         "base = *(reg *)0xE000ED08; give((reg *)0xE000ED14); ((volatile unsigned char *)0xE000ED18)[n] = 4; }"
     )
-    priorities = "volatile int n; struct block { volatile unsigned before[7], priorities[2]; };\n" + program(
+    priorities = "volatile int n; struct block { volatile unsigned before[6], priorities[3]; };\n" + program(
         '__attribute__((naked)) void other(void) { __asm__("ldr r3, =0xE000ED00\\n add r0, r1\\n add r0, r3\\n bl kws_run\\n"'
         '"str r1, [r0]\\n bx lr\\n .ltorg"); } void (*const used)(void) = other;\n'
         "void extra(void) { if (n) used(); for (int i = 0; i < n; i++) {\n"

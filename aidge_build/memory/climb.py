@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import exp
 from random import Random
 
-from aidge_build.memory.greedy import Arrangement, place
+from aidge_build.memory.greedy import Arrangement, attempt
 from aidge_build.memory.problem import Problem
 
 SEED = 20231
@@ -35,14 +35,30 @@ def climb(problem: Problem, start: Arrangement, moves: int, enough_bytes: int = 
         order, kept = _moved(problem, current, random)
         # What the walk began with may have been placed in another way.
         known = [current.offsets[index] for index in order[:kept]] if current is not start else ()
-        found = place(problem, order, known=known)
-        rise = found.peak_bytes - current.peak_bytes
-        if rise <= 0 or random.random() < exp(-rise / max(1.0, temperature)):
-            current = found
+        found = attempt(problem, order, known=known, refuses=_Refusal(current.peak_bytes, temperature, random))
         temperature *= COOLING
+        if found is None:
+            continue
+        current = found
         if found.peak_bytes < best.peak_bytes:
             best = found
     return best
+
+
+class _Refusal:
+    """Whether a peak is too high for the walk to go there: the chance is drawn once, when it is first above the present one."""
+
+    def __init__(self, present_bytes: int, temperature: float, random: Random):
+        self._present_bytes, self._temperature, self._random = present_bytes, max(1.0, temperature), random
+        self._chance: float | None = None
+
+    def __call__(self, peak_bytes: int) -> bool:
+        rise = peak_bytes - self._present_bytes
+        if rise <= 0:
+            return False
+        if self._chance is None:
+            self._chance = self._random.random()
+        return self._chance >= exp(-rise / self._temperature)
 
 
 def _moved(problem: Problem, current: Arrangement, random: Random) -> tuple[list[int], int]:

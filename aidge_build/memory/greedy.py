@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -29,13 +29,30 @@ class Arrangement:
 def place(problem: Problem, order: Sequence[int], *, tightest: bool = False, known: Sequence[int] = ()) -> Arrangement:
     """Place in `order`, each buffer into the lowest gap that takes it, or with `tightest` into the smallest one. `known` are the
     offsets of the first buffers in the order, which an order that began alike has led to."""
+    found = attempt(problem, order, tightest=tightest, known=known)
+    assert found is not None  # nothing is refused
+    return found
+
+
+def attempt(
+    problem: Problem,
+    order: Sequence[int],
+    *,
+    tightest: bool = False,
+    known: Sequence[int] = (),
+    refuses: Callable[[int], bool] | None = None,
+) -> Arrangement | None:
+    """The same, but None as soon as `refuses` says that the peak, as far as it is known, is too high. It is asked when the peak
+    rises; of a problem that `is_wide` at the end."""
     if problem.is_wide and not problem.distances:
-        return _placed_wide(problem, order, tightest=tightest)
+        found = _placed_wide(problem, order, tightest=tightest)
+        return None if refuses is not None and refuses(found.peak_bytes) else found
     offsets = [-1] * len(problem)
     ends = [0] * len(problem)
     sizes, alignments, conflicts, forbidden = problem.sizes, problem.alignments, problem.conflicts, problem.forbidden
     for index, offset in zip(order, known):
         offsets[index], ends[index] = offset, offset + sizes[index]
+    peak_bytes = max(ends, default=0)
     for index in order[len(known) :]:
         size, mask = sizes[index], alignments[index] - 1
         if forbidden:
@@ -57,7 +74,11 @@ def place(problem: Problem, order: Sequence[int], *, tightest: bool = False, kno
                 floor = (end + mask) & ~mask
         offsets[index] = floor if chosen < 0 else chosen
         ends[index] = offsets[index] + size
-    return Arrangement(max(ends, default=0), tuple(offsets), tuple(order))
+        if ends[index] > peak_bytes:
+            peak_bytes = ends[index]
+            if refuses is not None and refuses(peak_bytes):
+                return None
+    return Arrangement(peak_bytes, tuple(offsets), tuple(order))
 
 
 def _placed_wide(problem: Problem, order: Sequence[int], *, tightest: bool) -> Arrangement:

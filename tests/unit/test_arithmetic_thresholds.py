@@ -113,3 +113,16 @@ def test_a_level_that_no_factor_gives_to_accumulator_0_is_not_claimed(low, possi
         stairs = Staircase(steps, numpy.array([low]), numpy.array([high]), numpy.array([0.02], numpy.float32), 0)
         found.append(int(low_form(stairs, 4, is_tuned=False).multipliers[0]))
     assert found[0] > 0 and found[1] == 0
+
+
+def test_an_equal_staircase_is_found_once_and_its_forms_are_not_written_into():
+    factors, ends = numpy.array([0.01, 0.02], numpy.float32), numpy.array([-9000, -9000])
+
+    def asked(zero_point: int):
+        return staircase(FloatFactors(factors.copy()), zero_point, ends.copy(), -ends)
+
+    assert asked(3) is asked(3) and asked(3) is not asked(4)
+    form = low_form(asked(3), 6)
+    assert low_form(asked(3), 6) is form and low_form(asked(3), 4) is not form
+    with pytest.raises(ValueError, match="read-only"):
+        form.multipliers[0] = 1

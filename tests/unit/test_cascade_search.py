@@ -122,6 +122,14 @@ def test_layers_begin_a_row_ahead_where_that_saves_most_as_long_as_the_plan_fits
     assert len(ahead) <= MOST_AHEAD
 
 
+def test_bands_that_cost_more_than_a_known_plan_are_not_planned():
+    question = Ahead({"a": 1, "b": 3}, needed=10)
+    start = question.planned([question.run(0, {"a": 1, "b": 1})])
+    asked = question.asked
+    assert widened(start, question, 500, known_cost=79) is start and question.asked == asked
+    assert widened(start, question, 500, known_cost=81).cost < start.cost and question.asked > asked
+
+
 def test_a_cascade_as_text_says_its_layers_rows_and_bytes():
     layers, cascade, _ = cascaded(3, 2)
     first, last = (f"{layer.name} by {cascade.rows_of[layer.name]}" for layer in (layers[0], layers[-1]))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -24,7 +24,7 @@ from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.debug import show
+from aidge_build.debug import is_shown, show
 from aidge_build.emit import emit
 from aidge_build.emit.flash import require_flash
 from aidge_build.errors import AidgeError
@@ -233,12 +233,14 @@ def demands_of(assignment: Assignment, node: Node) -> Demands:
 
 
 def kernel_call(kernel: Kernel, seen: NodeView, places: Mapping[str, Place]) -> Call:
-    """The kernel's call at its node; it is told where its outputs lie when all of them lie in the arena, and where each input
-    does."""
+    """The kernel's call at its node, whose view says where each input lies (`_planes`); it is told where its outputs lie when all
+    of them lie in the arena."""
     inside = [_plane(tensor, places) for tensor in seen.outputs]
-    given = tuple(None if tensor is None else _plane(tensor, places) for tensor in seen.inputs)
-    view = replace(seen, in_mem_info=given)
-    return kernel.call(view, [plane for plane in inside if plane is not None] if None not in inside else None)
+    return kernel.call(seen, [plane for plane in inside if plane is not None] if None not in inside else None)
+
+
+def _planes(tensors: Sequence[Tensor | None], places: Mapping[str, Place]) -> tuple[MemInfo | None, ...]:
+    return tuple([None if tensor is None else _plane(tensor, places) for tensor in tensors])
 
 
 def _plane(tensor: Tensor, places: Mapping[str, Place]) -> MemInfo | None:
@@ -283,11 +285,13 @@ def make_program(
     named = {node.name: symbol for node, symbol in zip(schedule.steps, symbols)}
     kernels = bands_of(request)(assignment)
     language = "c++" if any(library.language == "c++" for library in request.libraries) else "c"
-    layers = []
+    layers, shown = [], is_shown(4)
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
-        seen = replace(assignment.node_view(node), symbol=symbol, symbols=named)
+        seen = assignment.node_view(node)
         cascade = next((each for each in schedule.cascades if node.name in each.nodes), None)
+        given = () if cascade is not None else _planes(seen.inputs, placed.places)
+        seen = replace(seen, symbol=symbol, symbols=named, in_mem_info=given)
         kernel, bands = choice.kernel, None
         if cascade is None:
             call = kernel_call(choice.kernel, seen, placed.places)
@@ -296,7 +300,8 @@ def make_program(
             kernel, call = found.kernel, found.calls[found.largest]
             bands = BandCalls(found.calls, found.number_of, found.rows_read)
         _require_language(kernel, call, language, node)
-        show(4, node.name, call)
+        if shown:
+            show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
         layers.append(
             Layer(

@@ -39,6 +39,11 @@ def shown_from(verbosity: int) -> Iterator[None]:
             os.environ["AIDGE_DEBUG"] = before
 
 
+def is_shown(wanted: int) -> bool:
+    """Whether `show` prints or logs what is of this level: asked once where there are many values."""
+    return level() >= wanted or bool(log_file() and (level() or LOGGED) >= wanted)
+
+
 def show(wanted: int, title: str, value: object) -> None:
     """Print a value when the debug level is at least `wanted`, and log it when the level of the log file is."""
     if level() >= wanted:

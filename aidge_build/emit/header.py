@@ -100,7 +100,7 @@ def _public_symbols(program: Program, functions: tuple[Function, ...]) -> tuple[
 
 
 def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], digest: str) -> str:
-    functions = functions_of(program, ports)
+    functions, by_rows = functions_of(program, ports), ports_by_rows(program, ports)
     return render_file(
         "model.h",
         name=program.name,
@@ -108,7 +108,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         code_file=program.code_file,
         macros=[
             *_label_macros(program),
-            *(_port_macros(program, port, port in ports_by_rows(program, ports)) for port in ports),
+            *(_port_macros(program, port, port in by_rows) for port in ports),
             _arena_macros(program),
             *_state_macros(program),
             *_rows_macros(program, ports),
@@ -218,9 +218,8 @@ def _port_macros(program: Program, port: Port, by_rows: bool) -> MacroGroup:
     if tensor.quantization is not None and tensor.quantization.per_tensor:
         scale = Array("", numpy.array([tensor.quantization.scale], numpy.float32), "").lines()[0].rstrip(",")
         values += [("_SCALE", scale), ("_ZERO_POINT", _negative_in_parentheses(tensor.quantization.zero_point))]
-    labels = labels_of(program)
     if tensor.names:
-        known = not port.is_input and tensor.names == labels
+        known = not port.is_input and tensor.names == labels_of(program)
         table = f"{program.name.upper()}_LABELS" if known else list_of_names(tensor.names)
         values += [("_NAMES", table), ("_NAMES_SIZE", str(len(tensor.names)))]
     if port.line:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from types import NoneType
 
@@ -42,15 +43,24 @@ def _json(value: object, margin: str = "\n") -> str:
     inner = f"{margin} "
     if isinstance(value, dict):
         entries = []
-        for key in sorted(value):
+        for key, label in _labels(value) if len(value) > _FEW else _labels_of_few(tuple(value)):
             item = value[key]
             leaf = _LEAVES.get(type(item))
-            entries.append(f"{encode_basestring_ascii(key)}: {leaf(item) if leaf is not None else _json(item, inner)}")
+            entries.append(label + (leaf(item) if leaf is not None else _json(item, inner)))
         return f"{{{inner}{f',{inner}'.join(entries)}{margin}}}" if entries else "{}"
     if isinstance(value, list | tuple):
         items = [leaf(item) if (leaf := _LEAVES.get(type(item))) is not None else _json(item, inner) for item in value]
         return f"[{inner}{f',{inner}'.join(items)}{margin}]" if value else "[]"
     return json.dumps(value)
+
+
+def _labels(keys: Iterable[str]) -> list[tuple[str, str]]:
+    """The keys in their order, each with what stands before its value."""
+    return [(key, f"{encode_basestring_ascii(key)}: ") for key in sorted(keys)]
+
+
+_FEW = 64  # keys: those of all layers are the same
+_labels_of_few = lru_cache(_labels)
 
 
 _LEAVES: dict[type, Callable[..., str]] = {

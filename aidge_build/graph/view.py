@@ -30,9 +30,9 @@ class Node:
     outputs: tuple[str, ...]
     origin: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def type(self) -> str:
-        """The operator's type, under which kernels register."""
+        """The operator's type, under which kernels register; kept, as recipes ask every node for it again and again."""
         return self.operator.type
 
     def with_(self, **changes) -> Node:
@@ -68,13 +68,13 @@ class GraphView:
     outputs: tuple[str, ...]
     states: tuple[State, ...] = ()
 
-    @property
+    @cached_property
     def given(self) -> tuple[str, ...]:
         """The inputs that the caller gives: all but the states."""
         kept = {state.read for state in self.states}
         return tuple(name for name in self.inputs if name not in kept)
 
-    @property
+    @cached_property
     def handed_out(self) -> tuple[str, ...]:
         """The outputs that the caller gets: all but the states."""
         kept = {state.written for state in self.states}
@@ -122,11 +122,13 @@ class GraphView:
 
     def input_tensors(self, node: Node) -> tuple[Tensor | None, ...]:
         """The node's inputs; None where an optional input is not given."""
-        return tuple(self.tensors[name] if name else None for name in node.inputs)
+        tensors = self.tensors
+        return tuple([tensors[name] if name else None for name in node.inputs])
 
     def output_tensors(self, node: Node) -> tuple[Tensor, ...]:
         """The tensors that a node of this graph writes."""
-        return tuple(self.tensors[name] for name in node.outputs)
+        tensors = self.tensors
+        return tuple([tensors[name] for name in node.outputs])
 
     def only_consumer(self, tensor: str) -> Node | None:
         """The one node that reads the tensor, if the tensor is read once and is no output of the graph."""

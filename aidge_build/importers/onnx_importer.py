@@ -132,9 +132,10 @@ class _Import:
         names = unique_names(self._model.nodes)
         for name in names:
             self._node_names.take(name)
-        for node in in_order(self._model.nodes, names):
-            with located(node.where()), self._vocabulary.around(node), self._telling_what_to_bind():
-                self._import(node, self._whole, names[node.index], node.name or names[node.index])
+        with self._telling_what_to_bind():
+            for node in in_order(self._model.nodes, names):
+                with located(node.where()), self._vocabulary.around(node):
+                    self._import(node, self._whole, names[node.index], node.name or names[node.index])
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self.tensors, inputs, [value.name for value in self._model.outputs])
         notices = (*self._binding.notices(), *strange_numbers(view))

@@ -16,6 +16,8 @@ from aidge_build.operators.base import Operator
 _EARLY = {"LayerNormalization": 17}  # operators that onnxruntime writes before the opset that has them
 LISTED = "'aidge-build ops' lists the supported ones"
 
+_OURS = f"{Operator.__module__.partition('.')[0]}."  # of the modules of operators that are no library's
+
 
 class Vocabulary:
     """What is known of the operators of a model: `operators` maps ONNX names to classes."""
@@ -31,7 +33,7 @@ class Vocabulary:
     def is_plugged_in(self, node: ModelNode) -> bool:
         """Whether its operator is a library's."""
         found = self._operators.get(node.full_type)
-        return found is not None and not found.__module__.startswith(f"{Operator.__module__.partition('.')[0]}.")
+        return found is not None and not found.__module__.startswith(_OURS)
 
     def refuse_unknown(self, nodes: Iterable[ModelNode], frame: Frame) -> None:
         """Name all nodes at once that nothing reads."""

@@ -25,7 +25,7 @@ def question_of(
     atoms = {buffer: atoms_of(buffer) for buffer in dict.fromkeys(buffer_of.values())}
     numbers = {atom: number for number, atom in enumerate(dict.fromkeys(atom for found in atoms.values() for atom in found))}
     sizes = tuple(0 if buffer in elsewhere else view.tensor(buffer).size_bytes for buffer in numbers)
-    operations = []
+    operations, alone = [], frozenset(fixed)
     for node in steps:
         inputs = tuple(
             dict.fromkeys(numbers[atom] for name in node.inputs if name in buffer_of for atom in atoms[buffer_of[name]])
@@ -34,7 +34,7 @@ def question_of(
         shared = [
             (numbers[entry.buffer], entry.shared_bytes(sizes[numbers[entry.buffer]], sizes[outputs[0]]))
             for entry in permissions(node, buffer_of, demands[node.name])
-            if not {entry.buffer, buffer_of[node.outputs[0]]} & set(fixed)
+            if entry.buffer not in alone and buffer_of[node.outputs[0]] not in alone
         ]
         operations.append(Operation(inputs, outputs, demands[node.name].scratch_bytes, tuple(shared)))
     return OrderQuestion(

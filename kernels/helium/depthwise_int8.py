@@ -32,8 +32,6 @@ from .staging import Staging
 from .strips import Strips
 
 MOST_ROWS, MOST_TAPS = 7, 128
-# One in so many instructions pays for an output that does not lie where the input is, and for one that is smaller
-LEAST_SAVED, LEAST_SAVED_OF_FEW = 10, 40
 
 
 def _large_window(view: NodeView) -> str:
@@ -78,10 +76,10 @@ class ConvDepthwise2dInt8(KernelNode):
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
         most = cls._instructions_of_lanes(view, shape.out_height) if shape.bands else Depthwise.instructions_for(shape)
         form = form if form and form.instructions < most else None
-        quads = None if shape.bands else Quads.best(shape, clamps)
-        least = form.instructions if form else most
-        saved = least // (LEAST_SAVED if shape.stride_height == 1 else LEAST_SAVED_OF_FEW)
-        return quads if quads and quads.instructions < least - saved else form
+        if form or shape.bands:
+            return form
+        quads = Quads.best(shape, clamps)  # not in place, as others are
+        return quads if quads and quads.instructions < most else None
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -41,9 +41,7 @@ AIDGE_KIT_NOINLINE void aidge_helium_numbers(int8_t *stream, const int32_t *patt
     sums[0] = vaddvaq_s16(sums[0], first);                                               \
     sums[1] = vaddvaq_s16(sums[1], second);                                              \
     vstrbq_s16(to + (begin), first);                                                     \
-    vstrbq_s16(to + 16 + (begin), second);                                               \
-    from += 8 * step;                                                                    \
-    left -= 8
+    vstrbq_s16(to + 16 + (begin), second)
 #endif
 
 /* A pair of columns, `next` apart, as vectors, zeros behind their ends; adds to their sums and returns the end. */
@@ -58,7 +56,11 @@ AIDGE_KIT_INLINE int8_t *aidge_helium_pair_of_columns(int8_t *to, const int8_t *
         mve_pred16_t mask;
         int16x8_t first, second;
         AIDGE_HELIUM_EIGHT_ROWS(0);
+        from += 8 * step;
+        left -= 8;
         AIDGE_HELIUM_EIGHT_ROWS(8);
+        from += 8 * step;
+        left -= 8;
         to += 32;
     }
 #else

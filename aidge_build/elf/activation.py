@@ -259,12 +259,12 @@ class _Walker:
         return self._all(offsets(table, width, signed, scale, self.code.instructions, self.code.read), state)
 
     def _straight_on(self, address: int) -> int:
-        """What a function without branches uses of the stack."""
+        """What a function without branches and constants in memory uses of the stack."""
         state, used = State(), 0
         while (instruction := self.code.instructions.get(address)) and instruction.mnemonic != "bx":
             if instruction.target is not None or instruction.mnemonic == "blx":
                 raise Refusal(f"a switch that is not libgcc's at {self._where(address)}")
-            apply(state, instruction, instruction.mnemonic, lambda place: self.code.read(place, 4))
+            apply(state, instruction, instruction.mnemonic, lambda _: None)
             used, address = max(used, -state.stack, -state.lowest), instruction.next
         return used
 

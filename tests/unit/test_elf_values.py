@@ -13,6 +13,7 @@ from aidge_build.elf.claim import ClaimedArena
 from aidge_build.elf.claims import read_claims
 from aidge_build.elf.compiled import compiled_files
 from aidge_build.elf.image import Image, Symbol, _notes, _section
+from aidge_build.elf.vectors import _is_table
 
 
 def absolute(name: str, value: int) -> SimpleNamespace:
@@ -119,3 +120,15 @@ def test_a_section_is_stored_where_the_segment_that_holds_its_bytes_is_loaded(ad
     found = _section(section, segments)
     assert (found.load_address, found.is_loaded) == place and len(found.content) == size
     assert (found.writable, found.executable) == (False, False)
+
+
+def test_two_words_are_a_table_where_a_section_or_a_symbol_begins():
+    pair = struct.pack("<II", 0x20010000, 0x201)
+    flash = SimpleNamespace(address=0x100, end=0x188, content=pair + bytes(120) + pair, writable=False)
+
+    def is_table(position: int, *symbols: int, entry: int = 0x201) -> bool:
+        named = [SimpleNamespace(address=address) for address in symbols]
+        return _is_table(SimpleNamespace(sections=[flash], symbols=named, entry=entry), flash, position, {0x200})
+
+    assert is_table(0x100) and is_table(0x180, 0x180)
+    assert not is_table(0x180, 0x100) and not is_table(0x100, entry=0x211)

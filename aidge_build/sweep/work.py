@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from aidge_build.accuracy.figures import Figures
 from aidge_build.accuracy.labelled import labelled_set
 from aidge_build.accuracy.stages import input_quantizations, on_host
 from aidge_build.accuracy.task import judged, task_of
@@ -119,10 +120,13 @@ def _judged(request: AboutModel) -> bytes:
         samples = labelled_set(arrays_of(request.labels, request.labels_name), view)
         stage = on_host("model", view, samples, input_quantizations(view))
         figures = judged(task_of(samples, stage.outputs, stage.inputs), samples, stage.outputs, stage.inputs)
-        measure = "top-1" if figures.top1 is not None else "AUC" if figures.auc is not None else "R2"
-        return canonical({"share": merit_of(figures), "measure": measure})
+        return canonical({"share": merit_of(figures), "measure": _measure_of(figures)})
     except AidgeError as error:
         return _refusal(error)
+
+
+def _measure_of(figures: Figures) -> str:
+    return "top-1" if figures.top1 is not None else "AUC" if figures.auc is not None else "R2"
 
 
 def accuracy_in(value: bytes) -> Accuracy | AidgeError:

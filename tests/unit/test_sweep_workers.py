@@ -7,13 +7,15 @@ import importlib.util
 import os
 import sys
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
-from aidge_build.errors import MissingTool
+from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.sweep.on_dask import OnDask
 from aidge_build.sweep.processes import Processes
-from aidge_build.sweep.tasks import Alone, Task, canonical, key_of
+from aidge_build.sweep.tasks import Alone, Task, WorkerDied, canonical, key_of
+from aidge_build.sweep.work import _measure_of
 from tests import sweep_work
 
 needs_dask = pytest.mark.skipif(
@@ -105,3 +107,22 @@ def test_without_the_package_a_scheduler_is_refused_with_its_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingTool, match="the package distributed is not installed. Hint: pip install distributed"):
         list(OnDask("tcp://127.0.0.1:1").answers(tasks(sweep_work.doubled, [1])))
+
+
+def test_a_dask_worker_that_cannot_do_a_task_is_quoted_and_one_that_died_costs_one_answer():
+    class Died(Exception):
+        pass
+
+    def answer(error: Exception):
+        future = SimpleNamespace(status="error", exception=lambda: error)
+        return OnDask("tcp://127.0.0.1:1")._answer(SimpleNamespace(KilledWorker=Died), future, task)
+
+    (task,) = tasks(sweep_work.doubled, [1])
+    assert isinstance(answer(Died()).error, WorkerDied)
+    with pytest.raises(AidgeError, match="task 0: a worker could not do it: no such module"):
+        answer(ImportError("no such module"))
+
+
+def test_the_measure_of_a_model_is_what_its_labels_allow():
+    for top1, auc, measure in ((0.5, None, "top-1"), (None, 0.5, "AUC"), (None, None, "R2")):
+        assert _measure_of(SimpleNamespace(top1=top1, auc=auc)) == measure

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "lanes.h"
+#include "kit/wide.h"
 
 /*
  * output = clamp((hi32(((a - za) * (b - zb) + extra) * multiplier) + constant) >> shift), int8.
@@ -17,7 +18,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_mul_int8_c(const int8_t *first, const in
     const int32_t high = is_limited != 0 ? numbers[6] >> 24 : 127;
     for (; count > 0; count--) {
         const int32_t product = (*first++ + zero_a) * (*second++ + zero_b) + numbers[2];
-        int32_t level = ((int32_t)(((int64_t)product * numbers[3]) >> 32) + numbers[4]) >> shift;
+        int32_t level = ((int32_t)((uint64_t)aidge_kit_multiply_s64(product, numbers[3]) >> 32) + numbers[4]) >> shift;
         level = level < low ? low : level;
         *output++ = (int8_t)(level > high ? high : level);
     }

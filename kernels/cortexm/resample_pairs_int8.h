@@ -2,10 +2,12 @@
 #include "lanes.h"
 #include "kit/requantize.h"
 #include "kit/resample_lanes.h"
+#include "kit/wide.h"
 
-/* The C versions of rows of outputs; levels: {start of sums, multiplier, constant}, or {start, bits of the factor, zero point}. */
+/* C versions of rows of outputs; levels: {start of sums, multiplier, constant}, or {start, bits of the factor, zero point}. */
 #if !AIDGE_CORTEXM_FPU
-AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_pairs_sum(const int8_t *const *from, const uint32_t *shares, int32_t start, int32_t place)
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_pairs_sum(const int8_t *const *from, const uint32_t *shares, int32_t start,
+                                                     int32_t place)
 {
     int32_t sum = start;
     int32_t tap;
@@ -42,8 +44,9 @@ AIDGE_CORTEXM_C void aidge_cortexm_pairs_by_line(const aidge_kit_lanes_row *row,
         int32_t place;
         aidge_kit_lanes_position(from, shares, row, columns);
         for (place = 0; place < row->run; place++) {
-            const int64_t product = (int64_t)aidge_cortexm_pairs_sum(from, shares, levels[0], place) * levels[1];
-            output[place] = (int8_t)aidge_cortexm_int8(((int32_t)(product >> 32) + levels[2]) >> shift);
+            const int32_t sum = aidge_cortexm_pairs_sum(from, shares, levels[0], place);
+            const int32_t high = (int32_t)((uint64_t)aidge_kit_multiply_s64(sum, levels[1]) >> 32);
+            output[place] = (int8_t)aidge_cortexm_int8((high + levels[2]) >> shift);
         }
         output += row->run;
     }

@@ -204,10 +204,11 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         int(layer.is_doubled),
         form.distance,
     )
+    band = f"aidge_cortexm_depthwise_band{'_curved' if form.curve else ''}"
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"
         f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-        f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {form.in_c});"
+        f"    {band}(words, output, constants, rows, head, &geometry, {form.in_c});"
     )
     return code.function(
         name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.", portable

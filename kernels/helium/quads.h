@@ -24,8 +24,8 @@ typedef struct {
  * nearest one. Nothing is chosen by a condition here: GCC 12.2 makes vectors of the lines, and of a choice that is known while
  * compiling the predicate of all lanes.
  */
-static inline void aidge_helium_quads_see(aidge_helium_quads_rows *rows, const int8_t *x, int32_t first, int32_t in_height,
-                                          int32_t lines, int32_t dilation, int32_t row_bytes)
+AIDGE_KIT_NOINLINE void aidge_helium_quads_see(aidge_helium_quads_rows *rows, const int8_t *x, int32_t first, int32_t in_height,
+                                                int32_t lines, int32_t dilation, int32_t row_bytes)
 {
     uint32_t absent = 0;
     int32_t line;

@@ -87,8 +87,9 @@ def means_between_levels(case):
         (AvgPooling, (9, 8), (2, 2), 1, 3),
         (AvgPooling, (7, 2), (3, 3), 2, 1, (1, 1)),
     )
+    few = [pool(case, 60 + seed, AvgPooling, 1, channels, (8, 8), (2, 2), 2, scale=0.1) for seed, channels in enumerate((3, 4))]
     return [
         pool(case, 30 + seed, kind, 2, channels, *shape, scale=scale)
         for seed, (kind, *shape) in enumerate(shapes)
         for channels, scale in ((37, 0.1), (64, 0.0235294))
-    ]
+    ] + few

@@ -98,7 +98,7 @@ def reorders(case):
 def candidates():
     """For the tests of all kernels."""
     moved = [*reformats(helium_harness.case), *reorders(helium_harness.case)]
-    return [*some(cortexm_harness.case), *some(helium_harness.case), *moved]
+    return [*some(cortexm_harness.case), *some_of_helium(helium_harness.case), *moved]
 
 
 @needs_emulator

@@ -239,6 +239,12 @@ def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bo
     return any(core.architecture == architecture and of in core.runs for core in all_cores(folders))
 
 
+def of_instructions(features: Collection[str]) -> frozenset[str]:
+    """Those that say which instructions there are. Tables of instructions are of these: how long products take changes which
+    kernels are chosen, and no count of theirs."""
+    return frozenset(features) - {SLOW_LONG_PRODUCTS}
+
+
 @cache
 def known_features() -> tuple[str, ...]:
     """The features that the built-in cores may have."""

@@ -15,6 +15,7 @@ from aidge_build.adaptation.shipped import shipped_path, table_at
 from aidge_build.compile import build_program, import_model
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
+from aidge_build.cores import of_instructions
 from aidge_build.emit import emit
 from aidge_build.request import CompileRequest
 
@@ -33,7 +34,7 @@ class Cost:
 
 def cost_table_for(request: CompileRequest, path: Path | None) -> CostTable:
     """The table in the file, or the one that comes with the tool; AidgeError where there is none for such a core."""
-    features = request.target.features
+    features = of_instructions(request.target.features)
     hint = "write one: aidge-build tune MODEL --board B --out F.toml; or name --objective bytes"
     return table_at(path or shipped_path(features, "--costs", hint), features)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aidge_build.contract.library import Library
-from aidge_build.cores import SLOW_LONG_PRODUCTS
+from aidge_build.cores import of_instructions
 from aidge_build.errors import AidgeError
 from aidge_build.prediction.described import Described
 from aidge_build.prediction.quantities import family_of, quantities, value_of, words_of
@@ -93,12 +93,12 @@ class CallCost:
 
 def costs_for(library: Library, features: Collection[str], optimize: str) -> dict[str, tuple[CallCost, ...]]:
     """What the library says for a core with exactly these features and for an objective: by the family of the call, that of a
-    variant before that of all. How long products take changes which functions are called, and none of their instructions."""
+    variant before that of all."""
     found: dict[str, list[CallCost]] = {}
     for path in sorted(library.files):
         if path.startswith(FOLDER) and path.endswith(ENDING):
             table = _table(library.files[path], f"{library.name}/{path}")
-            if set(table["features"]) == set(features) - {SLOW_LONG_PRODUCTS} and optimize in table["optimize"]:
+            if frozenset(table["features"]) == of_instructions(features) and optimize in table["optimize"]:
                 for entry in table["cost"]:
                     found.setdefault(entry["function"], []).append(_cost(entry, f"{library.name}/{path}"))
     return {function: tuple(sorted(costs, key=lambda cost: cost.variant is None)) for function, costs in found.items()}

@@ -38,6 +38,7 @@ class Concat(Moved):
 
     def infer(self, inputs):
         first = inputs[0]
+        require(self.axis < first.rank, f"{list(first.dims)} has no axis {self.axis}")
         for tensor in inputs[1:]:
             same = tensor.rank == first.rank and all(
                 one == other for axis, (one, other) in enumerate(zip(tensor.dims, first.dims)) if axis != self.axis

@@ -20,12 +20,11 @@ typedef struct {
 } aidge_helium_quads_rows;
 
 /*
- * Row `first` of the input (maybe negative) and those below it, `lines` in all; pointers to rows that are absent are those of the
- * nearest one. Nothing is chosen by a condition here: GCC 12.2 makes vectors of the lines, and of a choice that is known while
- * compiling the predicate of all lanes.
+ * Rows some of which may lie outside; pointers to those are to the nearest one. Nothing is chosen by a condition here: GCC 12.2 makes
+ * vectors of the lines, and of a choice that is known while compiling the predicate of all lanes.
  */
-AIDGE_KIT_NOINLINE void aidge_helium_quads_see(aidge_helium_quads_rows *rows, const int8_t *x, int32_t first, int32_t in_height,
-                                                int32_t lines, int32_t dilation, int32_t row_bytes)
+AIDGE_KIT_NOINLINE void aidge_helium_quads_see_edge(aidge_helium_quads_rows *rows, const int8_t *x, int32_t first,
+                                                    int32_t in_height, int32_t lines, int32_t dilation, int32_t row_bytes)
 {
     uint32_t absent = 0;
     int32_t line;
@@ -39,6 +38,26 @@ AIDGE_KIT_NOINLINE void aidge_helium_quads_see(aidge_helium_quads_rows *rows, co
         rows->lines[line] = rows->lines[0];
     }
     rows->absent = (int32_t)absent;
+}
+
+/* Row `first` of the input (maybe negative) and those below it, `lines` in all. */
+AIDGE_KIT_INLINE void aidge_helium_quads_see(aidge_helium_quads_rows *rows, const int8_t *x, int32_t first, int32_t in_height,
+                                             int32_t lines, int32_t dilation, int32_t row_bytes)
+{
+    if ((first >= 0) && (first + (lines - 1) * dilation < in_height)) {
+        const int8_t *row = x + first * row_bytes;
+        int32_t line;
+        for (line = 0; line < lines; line++) {
+            rows->lines[line] = row;
+            row += dilation * row_bytes;
+        }
+        for (; line < 4; line++) {
+            rows->lines[line] = rows->lines[0];
+        }
+        rows->absent = 0;
+    } else {
+        aidge_helium_quads_see_edge(rows, x, first, in_height, lines, dilation, row_bytes);
+    }
 }
 
 #if !AIDGE_HELIUM_ASSEMBLY

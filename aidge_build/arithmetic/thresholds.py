@@ -23,9 +23,8 @@ MOST_CUTS = 64  # of the search for the slope with most room; half a dozen are u
 MOST_EXTRA = 1 << 20  # accumulator steps that, with a constant, make a fraction of a step
 MOST_CONSTANT = 1 << 30
 MOST_ACCUMULATOR = (1 << 31) - 1
-MOST_KNOWN = (
-    32  # staircases that are kept: of the bands of a layer and of boards that are compiled for together they are the same
-)
+# Staircases that are kept: of the bands of a layer, and of boards that are compiled for together, they are the same.
+MOST_KNOWN = 32
 _FAR = 1 << 61  # where no step says how far a line may be moved
 _NONE = 0
 

@@ -13,7 +13,7 @@ from aidge_build.operators.double.products import product_factor
 
 from .assembly import Routine
 from .conditions import FEATURES
-from .mul_int8 import four_bytes, limit, pair
+from .mul_int8 import four_bytes, four_products, limit, pair
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
 NAME, FIXED_NAME = "aidge_cortexm_mul_float_int8", "aidge_cortexm_mul_fixed_int8"
@@ -107,16 +107,7 @@ def _text(name: str = NAME, is_fixed: bool = False) -> str:
     code("cmp {output}, {end}")
     code("beq 2f")
     code.label(1, "4 values")
-    code("ldr {a}, [{first}], #4")
-    code("ldr {b}, [{second}], #4")
-    code("sxtab16 {c}, {zero_a}, {a}", "minus the zero points")
-    code("sxtab16 {a}, {zero_a}, {a}, ror #8")
-    code("sxtab16 {d}, {zero_b}, {b}")
-    code("sxtab16 {b}, {zero_b}, {b}, ror #8")
-    code("smulbb {e}, {c}, {d}")
-    code("smultt {c}, {c}, {d}")
-    code("smulbb {d}, {a}, {b}")
-    code("smultt {a}, {a}, {b}")
+    four_products(code)
     if is_fixed:
         _scale_fixed(code, "ecda")
     else:

@@ -96,6 +96,23 @@ def limit(code: Routine) -> None:
     code("sel {a}, {a}, {high}")
 
 
+def four_products(code: Routine, product: str = "smul", added: str = "") -> None:
+    """Of the next values at {first} and {second}, minus their zero points, in {e}, {c}, {d} and {a}; {b} changes."""
+    code("ldr {a}, [{first}], #4")
+    code("ldr {b}, [{second}], #4")
+    code("sxtab16 {c}, {zero_a}, {a}", "minus the zero points")
+    code("sxtab16 {a}, {zero_a}, {a}, ror #8")
+    code("sxtab16 {d}, {zero_b}, {b}")
+    code("sxtab16 {b}, {zero_b}, {b}, ror #8")
+    for total, left, right, halves in (
+        ("e", "c", "d", "bb"),
+        ("c", "c", "d", "tt"),
+        ("d", "a", "b", "bb"),
+        ("a", "a", "b", "tt"),
+    ):
+        code(f"{product}{halves} {{{total}}}, {{{left}}}, {{{right}}}{added}")
+
+
 def _row(shift: int, is_limited: bool) -> tuple[str, str]:
     """Name and text of a row; its output may take the place of an input."""
     name = f"aidge_cortexm_mul_int8_{shift}{'_limited' * is_limited}"
@@ -111,16 +128,7 @@ def _row(shift: int, is_limited: bool) -> tuple[str, str]:
     code("beq 2f")
     code("add {end}, {end}, {output}")
     code.label(1, "4 values")
-    code("ldr {a}, [{first}], #4")
-    code("ldr {b}, [{second}], #4")
-    code("sxtab16 {c}, {zero_a}, {a}", "minus the zero points")
-    code("sxtab16 {a}, {zero_a}, {a}, ror #8")
-    code("sxtab16 {d}, {zero_b}, {b}")
-    code("sxtab16 {b}, {zero_b}, {b}, ror #8")
-    code("smlabb {e}, {c}, {d}, {extra}")
-    code("smlatt {c}, {c}, {d}, {extra}")
-    code("smlabb {d}, {a}, {b}, {extra}")
-    code("smlatt {a}, {a}, {b}, {extra}")
+    four_products(code, "smla", ", {extra}")
     for value in "edca":
         _level(code, value, shift)
     code("strb {e}, [{output}], #4")

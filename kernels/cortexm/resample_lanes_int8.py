@@ -15,7 +15,7 @@ from .conditions import FEATURES
 TOGETHER = 4  # values; the last ones of a run overlap those before
 _EVEN = 1  # form of the C version
 _UPPER, _ABOVE, _END, _RUN = 0, 8, 16, 20  # in the row
-_COLUMNS, _FRAME = 0, 8  # on the stack; behind the columns the row
+COLUMNS, _FRAME = 0, 8  # on the stack; behind the columns the row
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const aidge_kit_lanes_levels *levels"
 
 
@@ -45,6 +45,32 @@ def _sums(code: Routine) -> None:
             code(f"mla {total}, {value}, r{4 + place}, {total}" if place else f"mul {total}, {value}, r{4 + place}")
 
 
+def end_of_run(code: Routine, output: str, end: str, left: str, is_odd: bool) -> None:
+    """The loop 2 goes on until `end`; of an odd run the last ones start that many values earlier."""
+    if is_odd:
+        code(f"subs {left}, {end}, {output}", "values that are left")
+        code("beq 3f")
+        code(f"subs {left}, {left}, #{TOGETHER}")
+        code("bge 2b")
+        for pointer in ("r0", "r1", "r2", "r3", output):
+            code(f"add {pointer}, {pointer}, {left}")
+        code("b 2b")
+        code.label(3)
+    else:
+        code(f"cmp {output}, {end}")
+        code("bne 2b")
+
+
+def end_of_row(code: Routine, frame: int) -> None:
+    """The loop 1 goes on until the row's last columns; then the function returns, whose frame has `frame` bytes."""
+    code(f"ldrd r2, lr, [sp, #{COLUMNS}]")
+    code(f"ldr r3, [lr, #{_END}]")
+    code("cmp r2, r3")
+    code("bne 1b")
+    code(f"add sp, sp, #{frame}")
+    code("pop {{r4-r11, pc}}")
+
+
 def _even(code: Routine, levels: Levels) -> None:
     for total in ("r11", "r12"):
         code(f"mvn r9, {total}, lsr #{levels.shift}" if levels.ties == 3 else f"lsr r9, {total}, #{levels.shift}")
@@ -67,7 +93,7 @@ def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
     code("mov r8, r1")
     code.label(1, "a column")
     code("ldm r2!, {{r4-r7}}", "offset, share, offset, share")
-    code(f"strd r2, lr, [sp, #{_COLUMNS}]")
+    code(f"strd r2, lr, [sp, #{COLUMNS}]")
     code(f"ldrd r10, r11, [lr, #{_UPPER}]", "both rows")
     code("add r0, r10, r4")
     code("add r1, r10, r6")
@@ -84,24 +110,8 @@ def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
     _sums(code)
     _even(code, levels)
     code("str r11, [r8], #4")
-    if is_odd:
-        code("subs r9, lr, r8", "values that are left")
-        code("beq 3f")
-        code(f"subs r9, r9, #{TOGETHER}")
-        code("bge 2b")
-        for pointer in ("r0", "r1", "r2", "r3", "r8"):
-            code(f"add {pointer}, {pointer}, r9")
-        code("b 2b")
-        code.label(3)
-    else:
-        code("cmp r8, lr")
-        code("bne 2b")
-    code(f"ldrd r2, lr, [sp, #{_COLUMNS}]")
-    code(f"ldr r3, [lr, #{_END}]")
-    code("cmp r2, r3")
-    code("bne 1b")
-    code(f"add sp, sp, #{_FRAME}")
-    code("pop {{r4-r11, pc}}")
+    end_of_run(code, "r8", "lr", "r9", is_odd)
+    end_of_row(code, _FRAME)
     portable = f"aidge_kit_lanes_columns(row, output, columns, levels, {_EVEN});"
     return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
 

@@ -23,16 +23,16 @@ from aidge_build.operators.resampling import LARGEST_VALUE, multiplier
 from .assembly import Routine, Waiting
 from .conditions import FEATURES
 from .packing import as_words
-from .resample_lanes_int8 import ENOUGH, TOGETHER, layer_text
+from .resample_lanes_int8 import COLUMNS, ENOUGH, TOGETHER, end_of_row, end_of_run, layer_text
 
 MOST = 32767  # of all shares of an output: each is a halfword
 MOST_LEVEL = 1 << 20  # before it is limited
 LINE_SHIFTS = (*SHIFTS, 0)
 FLOATS = -1  # in place of a shift: levels by a product in float32
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const int32_t *levels"
-_UPPER, _ABOVE, _END, _RUN = 0, 8, 16, 20  # in the row
-# On the stack: columns and row, the numbers of the levels, the end of a run.
-_COLUMNS, _START, _LINE, _ZERO, _RUN_END, _FRAME = 0, 8, 12, 16, 20, 24
+_UPPER, _ABOVE, _RUN = 0, 8, 20  # in the row
+# On the stack, behind columns and row: the numbers of the levels, the end of a run.
+_START, _LINE, _ZERO, _RUN_END, _FRAME = 8, 12, 16, 20, 24
 _SUMS = "r10", "r11", "r12", "lr"
 
 
@@ -123,7 +123,7 @@ def _row_text(shift: int, is_odd: bool) -> tuple[str, str]:
     code("mov r6, r1")
     code.label(1, "a column")
     code("ldm r2!, {{r7-r10}}", "offset, share, offset, share")
-    code(f"strd r2, lr, [sp, #{_COLUMNS}]")
+    code(f"strd r2, lr, [sp, #{COLUMNS}]")
     code("orr r8, r8, r10, lsl #16")
     code(f"ldrd r10, r11, [lr, #{_UPPER}]", "both rows")
     code("add r0, r10, r7")
@@ -143,24 +143,8 @@ def _row_text(shift: int, is_odd: bool) -> tuple[str, str]:
     for place, value in enumerate(_SUMS):
         code(f"strb {value}, [r6, #{place - TOGETHER}]" if place else f"strb {value}, [r6], #{TOGETHER}")
     code(f"ldr r7, [sp, #{_RUN_END}]")
-    if is_odd:
-        code("subs r7, r7, r6", "values that are left")
-        code("beq 3f")
-        code(f"subs r7, r7, #{TOGETHER}")
-        code("bge 2b")
-        for pointer in ("r0", "r1", "r2", "r3", "r6"):
-            code(f"add {pointer}, {pointer}, r7")
-        code("b 2b")
-        code.label(3)
-    else:
-        code("cmp r6, r7")
-        code("bne 2b")
-    code(f"ldrd r2, lr, [sp, #{_COLUMNS}]")
-    code(f"ldr r3, [lr, #{_END}]")
-    code("cmp r2, r3")
-    code("bne 1b")
-    code(f"add sp, sp, #{_FRAME}")
-    code("pop {{r4-r11, pc}}")
+    end_of_run(code, "r6", "r7", "r7", is_odd)
+    end_of_row(code, _FRAME)
     form = "aidge_cortexm_pairs_by_floats" if is_float else "aidge_cortexm_pairs_by_line"
     portable = f"{form}(row, output, columns, levels{f', {shift}' * (not is_float)});"
     return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)

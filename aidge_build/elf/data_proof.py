@@ -19,12 +19,16 @@ from aidge_build.elf.regions import region_at
 def check_constants(image: Image, claim: Claim, regions: Sequence[Region], agreed: Agreed) -> Iterator[Finding]:
     """MEM02, MEM03, MEM12 and MEM14 about each array; MEM07 says which were not compared because they are not there."""
     absent = []
+    arrays_of: dict[Finding, list[Symbol]] = {}  # where a linker script has one place for all, that is one fact
     for constant in claim.constants:
         symbols = _symbols(image, constant)
         if not symbols and not _is_elsewhere(image, constant):
             absent.append(constant.symbol)
         for symbol in symbols:
-            yield from _check(image, claim, constant, symbol, regions, agreed)
+            for finding in _check(image, claim, constant, symbol, regions, agreed):
+                arrays_of.setdefault(replace(finding, text=finding.text.removeprefix(_label([symbol]))), []).append(symbol)
+    for finding, arrays in arrays_of.items():
+        yield replace(finding, text=_label(arrays) + finding.text)
     if absent:
         yield Finding(
             "MEM07",
@@ -33,6 +37,12 @@ def check_constants(image: Image, claim: Claim, regions: Sequence[Region], agree
             "their bytes are not compared",
             "harmless: they became part of the code",
         )
+
+
+def _label(symbols: Sequence[Symbol]) -> str:
+    first, total = symbols[0], sum(symbol.size_bytes for symbol in symbols)
+    others = f" and {len(symbols) - 1} more, {total:,} B in all," if len(symbols) > 1 else f" ({total:,} B)"
+    return f"weights {first.name}{others}"
 
 
 def _symbols(image: Image, constant: ClaimedConstant) -> tuple[Symbol, ...]:
@@ -56,7 +66,7 @@ def _sha256(content: bytes) -> str:
 def _check(
     image: Image, claim: Claim, constant: ClaimedConstant, symbol: Symbol, regions: Sequence[Region], agreed: Agreed
 ) -> Iterator[Finding]:
-    label = f"weights {symbol.name} ({symbol.size_bytes:,} B)"
+    label = _label([symbol])
     excess = symbol.size_bytes - constant.size_bytes
     if excess:
         yield Finding("MEM02", ERROR, f"{label} of model {claim.model}: the claim says {constant.size_bytes:,} B ({excess:+,} B)")
@@ -121,7 +131,7 @@ def _check_place(
     elif section.writable and not is_agreed and kind != "flash":
         what = "code and constants" if section.executable else "constants"
         hint = f"--weights-in {region.name}, if {what} are copied there on purpose" if region else ""
-        hint = hint if section.executable else f"declare them const{'; ' if hint else ''}{hint}"
+        hint = hint if section.executable else f"declare them const, with .rodata in flash{'; ' if hint else ''}{hint}"
         yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
     elif region and kind == "ram" and not is_agreed:
         yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")

@@ -173,6 +173,12 @@ FAULTS = {
         ("weights kws_fc_weights (64 B) lie in DTCM, which is RAM", "--weights-in"),
         script=SCRIPT.replace(RODATA, IN_DTCM.replace(" AT > FLASH", "")),
     ),
+    "all weights in RAM, which is one fault of one script": Fault(
+        "MEM03",
+        ("weights kws_fc_weights and 1 more, 128 B in all, lie in DTCM, which is RAM",),
+        TWO_ARRAYS,
+        SCRIPT.replace(RODATA, IN_DTCM.replace(" AT > FLASH", "")),
+    ),
     "weights in RAM on purpose, but nothing to copy them from": Fault(
         "MEM03",
         ("are stored in DTCM, which is RAM: nobody copies them there", "AT > FLASH"),

@@ -26,6 +26,11 @@ def in_text(most: Mapping[str, int], view: NodeView) -> int:
     return most["compact" if is_compact else view.objective]
 
 
+def wants_short(view: NodeView) -> bool:
+    """Whether a byte of constants is worth more than a few instructions of a group of sums."""
+    return view.objective == "size"
+
+
 def _parameters(view: NodeView) -> str:
     for index, tensor in enumerate(view.inputs[1:], 1):
         if tensor is not None and not tensor.is_constant:

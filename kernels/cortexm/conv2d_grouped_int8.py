@@ -13,7 +13,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
-from .conditions import GROUP, has_fpu, in_text, linear_spec
+from .conditions import GROUP, has_fpu, in_text, linear_spec, wants_short
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
@@ -111,16 +111,17 @@ class Conv2dGroupedInt8(LinearNode):
     def call(self) -> Call:
         blocks = blocks_of(self.view)
         linear = blocks.linear(self.linear(taps_last_channels(self.inputs[1].data)))
+        outputs, fpu, is_short = blocks.plane.out_channels, has_fpu(self.view), wants_short(self.view)
         if blocks.reads_planes:
             buffer = plane_buffer(blocks.plane)
-            stream = pack_blocks(linear, plane_taps(blocks.plane), blocks.plane.out_channels, has_fpu(self.view))
+            stream = pack_blocks(linear, plane_taps(blocks.plane), outputs, fpu, is_short=is_short)
             layer, texts = planes_texts(
                 stream, buffer, in_text(Conv2dPlanesInt8.unroll, self.view), in_text(Conv2dPlanesInt8.looped, self.view)
             )
         else:
             buffer = line_buffer(blocks.plane)
             order, places = line_taps(blocks.plane, buffer)
-            stream = pack_blocks(linear, order, blocks.plane.out_channels, has_fpu(self.view))
+            stream = pack_blocks(linear, order, outputs, fpu, is_short=is_short)
             layer, texts = lines_texts(stream, buffer, order, places, in_text(Conv2dLinesInt8.unroll, self.view))
         return all_blocks(blocks, buffer, stream, layer, texts)
 

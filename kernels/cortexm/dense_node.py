@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import has_fpu
+from .conditions import has_fpu, wants_short
 from .halfwords import are_halfwords
 from .packing import Stream, pack, taps_last_channels
 
@@ -16,4 +16,4 @@ class DenseNode(LinearNode):
     def stream(self, order: list[int]) -> Stream:
         """For taps in this order (-1: a tap of weight 0), an even number of them."""
         linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
-        return pack(linear, order, has_fpu(self.view), may_pack=may_pack)
+        return pack(linear, order, has_fpu(self.view), may_pack=may_pack, is_short=wants_short(self.view))

@@ -9,7 +9,7 @@ from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import GROUP, has_fpu, in_text, linear_spec
+from .conditions import GROUP, has_fpu, in_text, linear_spec, wants_short
 from .fc import routine
 from .packing import pack, quads
 
@@ -52,7 +52,7 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     order = [tap if tap < features else -1 for tap in quads(features)]
     blocks = _blocks(outputs, features)
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
-    stream = pack(linear, order, has_fpu(node.view), is_even=blocks > 1, is_row=True)
+    stream = pack(linear, order, has_fpu(node.view), is_even=blocks > 1, is_row=True, is_short=wants_short(node.view))
     function, text = routine(stream, features, unroll, blocks)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     return Call(

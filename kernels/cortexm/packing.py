@@ -168,10 +168,11 @@ def pack(
     is_even: bool = False,
     may_pack: bool = True,
     is_row: bool = False,
+    is_short: bool = False,
 ) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
-    size = len(linear.rows)
-    return pack_blocks(linear, order, size, has_fpu, is_alike=is_alike, is_even=is_even, may_pack=may_pack, is_row=is_row)
+    size, flags = len(linear.rows), {"may_pack": may_pack, "is_row": is_row, "is_short": is_short}
+    return pack_blocks(linear, order, size, has_fpu, is_alike=is_alike, is_even=is_even, **flags)
 
 
 def pack_blocks(
@@ -184,19 +185,22 @@ def pack_blocks(
     is_even: bool = False,
     may_pack: bool = True,
     is_row: bool = False,
+    is_short: bool = False,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
     that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
     too. `may_pack`: whether weights may share a halfword. `is_row`: one pixel at a time; its output waits where words of
-    unpacked pairs have a second constant."""
+    unpacked pairs have a second constant. `is_short`: with an FPU all groups are requantized in float, whose factors take the
+    fewest bytes."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     clamp, limits, has_ends = linear.clamp, _limits(linear), False
     free, unlimited = float(linear.free_of_clamp.mean()), replace(linear, clamp=INT8)
     linear = linear if limits.is_more else unlimited
-    groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike)
-    if has_fpu and not (by_tap or is_alike or is_even) and (linear.is_any or are_rounded_small(linear).all()):
+    may_prove = not (is_short and has_fpu) or linear.fixed_form() is not None
+    groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike, may_prove=may_prove)
+    if has_fpu and may_prove and not (by_tap or is_alike or is_even) and (linear.is_any or are_rounded_small(linear).all()):
         may_end = limits.is_more and free < MOST_FREE and not linear.is_any
         words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
@@ -207,7 +211,7 @@ def pack_blocks(
     fraction_bits = linear.unit.bit_length() - 1 if has_fractions and not has_fpu and groups.are_near(starts) else 0
     if has_fractions and not (fraction_bits or groups.is_packed and has_fpu):
         linear, has_fractions = linear.in_fine_units(), False
-        groups = _Groups(linear, starts, SLOTS, False, form=fine_form)
+        groups = _Groups(linear, starts, SLOTS, False, form=fine_form, may_prove=may_prove)
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
     head = [
         _pair(linear.zero_point + 128, linear.zero_point + 128),
@@ -216,7 +220,7 @@ def pack_blocks(
     ]
     proofs = {first: groups.is_proved(first) for first in starts}
     is_mixed, numbers = len(set(proofs.values())) > 1, []
-    if linear.is_any:  # which groups are proved depends on the weights, and the stream says it
+    if linear.is_any and may_prove:  # which groups are proved depends on the weights, and the stream says it
         is_mixed = is_even = True
     stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
     for block in blocks:
@@ -273,8 +277,9 @@ class _Groups:
         may_pack: bool,
         is_alike: bool = False,
         form: Callable[[Linear], IntegerForm] | None = None,
+        may_prove: bool = True,
     ):
-        self.linear, self.slots = linear, slots
+        self.linear, self.slots, self.may_prove = linear, slots, may_prove
         self.fixed_form = linear.fixed_form(ABOVE)
         self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
@@ -307,7 +312,9 @@ class _Groups:
         return sum(self._proves(form, first) for first in starts)
 
     def _proves(self, form: IntegerForm, first: int) -> bool:
-        return all(part.multipliers[channel] > 0 for part, channel in zip(self._parts(form), self.channels(first)))
+        return self.may_prove and all(
+            part.multipliers[channel] > 0 for part, channel in zip(self._parts(form), self.channels(first))
+        )
 
     def _parts(self, form: IntegerForm) -> tuple[LowForm | HighForm, ...]:
         """The form of each of the 4 channels of a group."""

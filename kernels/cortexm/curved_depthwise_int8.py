@@ -18,7 +18,7 @@ from .curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec
 from .curves import table_of
 from .depthwise import texts
 from .depthwise_int8 import NEAR, DepthwiseInt8
-from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, channel_words, struct
+from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, group, struct
 from .depthwise_levels import Form
 from .limits import Limits
 from .packing import as_words, group_starts
@@ -69,10 +69,9 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
 
 
 def _groups(found: CurvedLayer, geometry: Depthwise) -> list[int]:
-    """Head, then per group of 4 its first channel, and per channel the start of the sums, factor, bias of the floats, weights."""
+    """Head, then the groups of 4 channels; of each the start of the sums, factor, bias of the floats, weights."""
     words, floats = list(found.head), numpy.stack([found.factors, found.biases], axis=1).view(numpy.int32).tolist()
     for first in group_starts(len(found.rows)):
-        words.append(first)
-        for channel in range(first, first + 4):
-            words += [int(found.starts[channel]), *floats[channel], *channel_words(geometry, found.rows[channel])]
+        heads = [[int(found.starts[channel]), *floats[channel]] for channel in range(first, first + 4)]
+        words += group(geometry, heads, found.rows[first : first + 4])
     return words

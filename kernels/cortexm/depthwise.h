@@ -81,26 +81,28 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
 }
 
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
- * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. Of each channel `head` words stand before its
- * weights: bias and multiplier; 3 where a function follows, factor and bias of the floats (aidge_cortexm_curved); 4 where what is not proved has a fixed-point factor, whose constant and shift follow. Weights and
+ * weights are bytes, in order and behind what stands of all 4 channels, `scale` is theirs in channels that are not proved, else it
+ * is 0. Of each channel `head` words stand before its weights, and the next one's `step` words further: bias and multiplier; 3 where a function follows, factor and bias of the floats (aidge_cortexm_curved); 4 where what is not proved has a fixed-point factor, whose constant and shift follow. Weights and
  * bias of such channels are `doubled`, or not. */
 typedef struct {
     int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
-    int32_t row_words, pairs, weights, scale, head, doubled;
+    int32_t row_words, pairs, step, scale, head, doubled;
     int32_t curve; /* words from the head to the middle of those of a function, or 0 */
     const int16_t *places;
 } aidge_cortexm_depthwise_geometry;
 
-/* The weight at a place: a halfword, or with a scale a byte. */
-AIDGE_CORTEXM_C int32_t aidge_cortexm_depthwise_weight(const int32_t *weights, int32_t place, int32_t scale)
+/* The weight at a place: a halfword. */
+AIDGE_CORTEXM_C int32_t aidge_cortexm_depthwise_weight(const int32_t *weights, int32_t place)
 {
-    const uint32_t word = (uint32_t)weights[scale != 0 ? place / 4 : place / 2];
-    const int32_t byte = 8 * (((place / 2) & 1) + 2 * (place & 1));
-    if (scale != 0) {
-        const int32_t weight = (int32_t)((word >> byte) & 0xFF);
-        return scale * (weight - 2 * (weight & 0x80));
-    }
+    const uint32_t word = (uint32_t)weights[place / 2];
     return (place & 1) != 0 ? aidge_cortexm_high(word) : aidge_cortexm_low(word);
+}
+
+/* One of weights that are bytes. */
+AIDGE_CORTEXM_C int32_t aidge_cortexm_depthwise_byte(const int32_t *weights, int32_t tap)
+{
+    const int32_t weight = (int32_t)(((uint32_t)weights[tap / 4] >> (8 * (tap & 3))) & 0xFF);
+    return weight - 2 * (weight & 0x80);
 }
 
 /* The stored value of one sum by the fixed-point factor at `fixed`, whose multiplier has the highest bit set; head of the stream. */
@@ -124,6 +126,8 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, in
                                                        const aidge_cortexm_depthwise_geometry *geometry, int32_t shift,
                                                        int32_t is_curved)
 {
+    const int32_t taps = geometry->kernel_height * geometry->kernel_width;
+    const int32_t *const bytes = constants + 4 * geometry->step;
     int32_t channel, y, x, ky, kx;
     for (channel = 0; channel < 4; channel++) {
         const int32_t form = ((constants[1] >= 0) && (is_curved == 0)) ? 1 : 0;
@@ -137,8 +141,10 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, in
                     const uint32_t *row = words + in_row * geometry->row_words + channel * geometry->pairs;
                     for (kx = 0; kx < geometry->kernel_width; kx++) {
                         const int32_t at = x * geometry->stride_width + kx;
-                        const int32_t place = geometry->places[ky * geometry->kernel_width + kx];
-                        const int32_t weight = aidge_cortexm_depthwise_weight(constants + geometry->head, place, scale);
+                        const int32_t tap = ky * geometry->kernel_width + kx;
+                        const int32_t weight =
+                            scale != 0 ? scale * aidge_cortexm_depthwise_byte(bytes, channel * taps + tap)
+                                       : aidge_cortexm_depthwise_weight(constants + geometry->head, geometry->places[tap]);
                         const int32_t value = (at & 1) != 0 ? aidge_cortexm_high(row[at / 2]) : aidge_cortexm_low(row[at / 2]);
                         sum += (uint32_t)(weight * value);
                     }
@@ -152,7 +158,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_rows(const uint32_t *words, in
                         : aidge_cortexm_rounded((int32_t)sum, factor, head);
             }
         }
-        constants += geometry->head + geometry->weights;
+        constants += geometry->step;
     }
 }
 

@@ -37,6 +37,7 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "real_bias": 7,
     "curve": 15,
 }
+_TAPS, _TAPS_OF_CURVED = 7, 17  # where it waits which weights come next, if they are bytes
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
 
@@ -68,13 +69,13 @@ _BANDS = """\
                 aidge_cortexm_keep_rows(shape, words, y);
                 band = aidge_cortexm_band_of(shape, words, fill, y, lines);
                 if (band.count > 0) {{
-                    {gather}(input + band.source + group[0], band.target, band.count, (uint32_t)stream[2]);
+                    {gather}(input + band.source + first, band.target, band.count, (uint32_t)stream[2]);
                 }}
-                {band}(words, output + y * shape->out_width * shape->channels + group[0], group + 1, lines, stream);
+                {band}(words, output + y * shape->out_width * shape->channels + first, group, lines, stream);
             }}"""
 _ONE_BAND = """\
-            {gather}(input + whole.source + group[0], whole.target, whole.count, (uint32_t)stream[2]);
-            {band}(words, output + group[0], group + 1, shape->out_height, stream);"""
+            {gather}(input + whole.source + first, whole.target, whole.count, (uint32_t)stream[2]);
+            {band}(words, output + first, group, shape->out_height, stream);"""
 
 
 def _layer_text(layer: Depthwise, name: str, gather: str, band: str) -> str:
@@ -88,11 +89,14 @@ static void {name}(
     uint32_t *const words = (uint32_t *)scratch;
     const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);
     const int32_t *const end = stream + shape->stream_words;
+    const int32_t last = shape->channels - 4; /* where the last group begins, whose channels may be in the one before, too */
     const int32_t *group;
-    int32_t batch{"" if layer.is_one_band else ", y"};
+    int32_t first, batch{"" if layer.is_one_band else ", y"};
     for (batch = 0; batch < shape->batches; batch++) {{
-{once}        for (group = stream + AIDGE_CORTEXM_HEAD_WORDS; group != end; group += shape->group_words) {{
+{once}        first = 0;
+        for (group = stream + AIDGE_CORTEXM_HEAD_WORDS; group != end; group += shape->group_words) {{
 {(_ONE_BAND if layer.is_one_band else _BANDS).format(gather=gather, band=band)}
+            first = first + 4 < last ? first + 4 : last;
         }}
         input += shape->in_height * shape->in_width * shape->channels;
         output += shape->out_height * shape->out_width * shape->channels;
@@ -101,9 +105,11 @@ static void {name}(
 
 
 def _waiting(form: Form) -> Waiting:
+    waiting = {name: place for name, place in WAITING.items() if form.curve or name not in ("real_bias", "curve")}
+    if form.is_narrow:
+        waiting["taps"] = _TAPS_OF_CURVED if form.curve else _TAPS
     if form.has_fpu:
-        return Waiting(WAITING)
-    waiting = {name: place for name, place in WAITING.items() if name not in ("real_bias", "curve")}
+        return Waiting(waiting)
     if form.is_fixed and form.has_floats:
         return Waiting({name: place for name, place in waiting.items() if name != "limits" or form.limits.is_more}, has_fpu=False)
     unneeded = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
@@ -124,9 +130,11 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.put("words", "r0, r1")
     place_for_weights(code, layer)
     code("mov r10, r2")
-    code.constant("r5", 16 * (layer.head_words + layer.stream_words))
+    code.constant("r5", 16 * layer.step_words)
     code("add r5, r5, r10")
     code.put("group_end", "r5")
+    if layer.is_narrow:
+        code.put("taps", "r5")
     if not rows.is_single:
         code.constant("r4", plane.out_size[1] * plane.in_channels)
         code("mul r4, r4, r3")
@@ -198,7 +206,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         plane.dilations[0],
         layer.row_words,
         layer.pairs,
-        layer.stream_words,
+        layer.step_words,
         (NARROW_SCALE if form.in_float else 1) if layer.is_narrow else 0,
         layer.head_words,
         int(layer.is_doubled),

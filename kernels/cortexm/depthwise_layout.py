@@ -33,7 +33,7 @@ class Depthwise:
     plane: Plane
     pairs: int  # words of one channel in a row
     band: int  # output rows at once
-    is_narrow: bool = False  # weights stand in the stream as bytes, which become halfwords for each channel
+    is_narrow: bool = False  # weights stand in the stream as bytes, behind the heads of all 4 channels of a group
     head_words: int = HEAD_WORDS  # of a channel in the stream, before its weights
     is_doubled: bool = False  # weights of channels with fixed-point factors are twice as large
 
@@ -103,9 +103,19 @@ class Depthwise:
         return self.plane.kernel[0] * self.row_weights
 
     @property
-    def stream_words(self) -> int:
-        """Words of a channel's weights in the stream."""
-        return (self.weight_words + 1) // 2 if self.is_narrow else self.weight_words
+    def taps(self) -> int:
+        """Weights of a channel."""
+        return self.plane.kernel[0] * self.plane.kernel[1]
+
+    @property
+    def step_words(self) -> int:
+        """From what the stream holds of one channel, but for weights that are bytes, to that of the next."""
+        return self.head_words + (0 if self.is_narrow else self.weight_words)
+
+    @property
+    def group_words(self) -> int:
+        """What the stream holds of 4 channels."""
+        return 4 * self.step_words + (self.taps if self.is_narrow else 0)
 
     @property
     def in_registers(self) -> bool:
@@ -148,7 +158,7 @@ def struct(layer: Depthwise, stream_words: int) -> Struct:
             "extent": plane.extent(0, 1),
             "row_words": layer.row_words,
             "band": layer.band,
-            "group_words": 1 + 4 * (layer.head_words + layer.stream_words),
+            "group_words": layer.group_words,
             "stream_words": stream_words,
         },
     )
@@ -176,7 +186,7 @@ def places(layer: Depthwise) -> list[int]:
 
 
 def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -> numpy.ndarray:
-    """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights.
+    """The stream: head, then per group of 4 channels of each bias, multiplier, weights; or behind them all weights, as bytes.
 
     The multiplier is a proved integer, 0 of a proved shift alone, or with the highest bit set a float: with an FPU divided by the
     weights' scale as long as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and
@@ -187,36 +197,30 @@ def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -
         (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16,
         (linear.input_zero_point & 0xFF) * 0x01010101,
     ]
-    starts = group_starts(len(linear.rows))
     proved = integers.is_proved
     scales, fixed = channel_scales(linear, integers, in_float, layer.is_doubled), linear.fixed_form()
     floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
-    for first in starts:
-        words.append(first)
+    for first in group_starts(len(linear.rows)):
+        heads = []
         for channel in range(first, first + 4):
             fraction = scales[channel] * linear.fractions[channel] // linear.unit
-            words.append(
-                int(scales[channel] * linear.bias[channel] + (integers.offsets[channel] if proved[channel] else fraction))
-            )
+            start = scales[channel] * linear.bias[channel] + (integers.offsets[channel] if proved[channel] else fraction)
             otherwise = int(floats[channel] if fixed is None else fixed.multipliers[channel])
-            words.append(int(integers.multipliers[channel]) if proved[channel] else otherwise | 1 << 31)
+            head = [int(start), int(integers.multipliers[channel]) if proved[channel] else otherwise | 1 << 31]
             if fixed is not None and layer.head_words == FIXED_HEAD_WORDS:
-                words += [int(fixed.constants[channel]), int(fixed.shifts[channel])]
-            scale = 1 if layer.is_narrow else scales[channel]
-            words += channel_words(layer, scale * linear.rows[channel])
+                head += [int(fixed.constants[channel]), int(fixed.shifts[channel])]
+            heads.append(head)
+        scaled = 1 if layer.is_narrow else scales[first : first + 4, None]
+        words += group(layer, heads, scaled * linear.rows[first : first + 4])
     return as_words(words)
 
 
-def channel_words(layer: Depthwise, taps: numpy.ndarray) -> list[int]:
-    """The weights of a channel in the stream."""
-    pairs = [pair for row in taps.reshape(layer.plane.kernel).tolist() for pair in row_pairs(layer, row)]
-    return _narrow(pairs) if layer.is_narrow else [low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs]
-
-
-def _narrow(pairs: list[tuple[int, int]]) -> list[int]:
-    """Two pairs in a word: bytes 0 and 2, 1 and 3, as SXTB16 unpacks them."""
-    both = [*pairs, (0, 0)][: len(pairs) + len(pairs) % 2]
-    return [
-        first & 0xFF | (second & 0xFF) << 8 | (third & 0xFF) << 16 | (fourth & 0xFF) << 24
-        for (first, third), (second, fourth) in zip(both[::2], both[1::2])
-    ]
+def group(layer: Depthwise, heads: list[list[int]], rows: numpy.ndarray) -> list[int]:
+    """4 channels in the stream, from their heads and weights [channel, tap]."""
+    if layer.is_narrow:
+        return [number for head in heads for number in head] + rows.astype(numpy.int8).ravel().view("<i4").tolist()
+    words: list[int] = []
+    for head, taps in zip(heads, rows):
+        pairs = [pair for row in taps.reshape(layer.plane.kernel).tolist() for pair in row_pairs(layer, row)]
+        words += [*head, *(low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs)]
+    return words

@@ -17,7 +17,7 @@ once to an integer: the table is the same on every machine. The error against re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 import numpy
 
@@ -25,6 +25,7 @@ from aidge_build.errors import AidgeError
 
 MOST_FRACTION_BITS = 30  # T[0] = 2^30 fits int32
 LEAST_FRACTION_BITS = 16
+STEP = 16  # between the first factors of exponentials
 _LIMIT = 1 << 63  # one bit is left, so that twice a remainder fits uint64
 
 
@@ -57,12 +58,27 @@ def _as_fraction(scale: float) -> tuple[int, int]:
     return numerator, denominator.bit_length() - 1
 
 
-def exponentials(input_scale: float, fraction_bits: int, entries: int) -> tuple[int, ...]:
-    """rint(e^(-k * input_scale) * 2^fraction_bits) for k = 0 .. entries - 1."""
+def factored(table: SoftmaxTable, input_scale: float) -> tuple[int, ...]:
+    """The 256 exponentials of a table in 40 words: 16 factors H of e^(-16 * i * s_x), 16 factors L of e^(-j * s_x), and a bit for
+    each, the first one lowest: T[16 * i + j] = (H[i] * L[j] + 2^31 >> 32) + bit.
+
+    H is cut off from 2^31 times the real number, L from 2^(F + 1) times. So the product over 2^32 is at most the real T, and less
+    than 1/2 + 1/2 below it: rounded, it is T or T - 1.
+    """
+    scale = float(numpy.float32(input_scale))
+    high = exponentials(STEP * scale, 31, len(table.exponentials) // STEP, ROUND_FLOOR)
+    low = exponentials(scale, table.fraction_bits + 1, STEP, ROUND_FLOOR)
+    products = numpy.multiply.outer(numpy.array(high, numpy.uint64), numpy.array(low, numpy.uint64)).ravel()
+    more = numpy.array(table.exponentials, numpy.int64) - ((products + (1 << 31)) >> 32).astype(numpy.int64)
+    return (*high, *low, *numpy.packbits(more.astype(numpy.uint8), bitorder="little").view("<u4").tolist())
+
+
+def exponentials(input_scale: float, fraction_bits: int, entries: int, rounding: str = ROUND_HALF_EVEN) -> tuple[int, ...]:
+    """e^(-k * input_scale) * 2^fraction_bits for k = 0 .. entries - 1, rounded as `decimal` calls it."""
     context = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
     one = Decimal(1 << fraction_bits)
     reals = (context.multiply(context.exp(context.multiply(Decimal(-k), Decimal(input_scale))), one) for k in range(entries))
-    return tuple(int(real.to_integral_value(ROUND_HALF_EVEN)) for real in reals)
+    return tuple(int(real.to_integral_value(rounding)) for real in reals)
 
 
 def quantized_softmax(levels: numpy.ndarray, table: SoftmaxTable, zero_point: int, low: int, high: int) -> numpy.ndarray:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.softmax import softmax_table
+from aidge_build.arithmetic.softmax import factored, softmax_table
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, IOSpec, NodeView, Predicate
@@ -53,23 +53,28 @@ def softmax_spec(features: frozenset[str], form: DFormat = ROW_MAJOR, shortest: 
 
 
 class SoftmaxRows(KernelNode):
-    """A library's subclass names its `function`, which stands in `source`."""
+    """A library's subclass names its `function`, which stands in `source`; and for --optimize size a `factored` one with its
+    source, which makes exponentials from two factors each."""
 
     function: ClassVar[str]
+    factored: ClassVar[tuple[str, str] | None] = None
     source: ClassVar[str]
     block: ClassVar[str] = "1 value"
 
     def call(self) -> Call:
         (data,), (output,) = self.inputs, self.outputs
-        length = self.operator.row_length(data.dims)
-        table = softmax_table(float(data.quantization.scale), float(output.quantization.scale), length)
+        length, scale = self.operator.row_length(data.dims), float(data.quantization.scale)
+        table = softmax_table(scale, float(output.quantization.scale), length)
+        function, source, words = self.function, self.source, table.exponentials
+        if self.factored and self.view.objective == "size":
+            (function, source), words = self.factored, factored(table, scale)
         return Call(
-            self.function,
-            (self.source,),
+            function,
+            (source,),
             (
                 Input(0),
                 Output(0),
-                Constant("exponentials", numpy.array(table.exponentials, numpy.uint32)),
+                Constant("exponentials", numpy.array(words, numpy.uint32)),
                 Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
                 Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
                 Literal(output.elements // length),

@@ -13,6 +13,7 @@ from .conditions import FEATURES
 @kernel("Softmax", softmax_spec(FEATURES))
 class SoftmaxInt8(SoftmaxRows):
     function, source = "aidge_armv6m_softmax_int8", "softmax_int8.h"
+    factored = ("aidge_armv6m_softmax_factored_int8", "softmax_factored_int8.h")
 
 
 @kernel("Softmax", softmax_spec(FEATURES, CHANNELS_LAST))

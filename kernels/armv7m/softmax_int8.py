@@ -14,6 +14,7 @@ from .conditions import FEATURES
 class SoftmaxInt8(SoftmaxRows):
     assembly = "helps"
     function, source = "aidge_armv7m_softmax_int8", "softmax_int8.h"
+    factored = ("aidge_armv7m_softmax_factored_int8", "softmax_factored_int8.h")
 
 
 @kernel("Softmax", softmax_spec(FEATURES, CHANNELS_LAST))

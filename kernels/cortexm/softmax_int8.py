@@ -13,6 +13,7 @@ from .conditions import FEATURES
 @kernel("Softmax", softmax_spec(FEATURES))
 class SoftmaxInt8(SoftmaxRows):
     function, source = "aidge_cortexm_softmax_int8", "softmax_int8.h"
+    factored = ("aidge_cortexm_softmax_factored_int8", "softmax_factored_int8.h")
 
 
 @kernel("Softmax", softmax_spec(FEATURES, CHANNELS_LAST))

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "softmax.h"
 
+/* T[k] of `factors` [40]: 16 for k / 16, 16 for what is left of k, and a bit for each k. */
+AIDGE_KIT_NOINLINE uint32_t aidge_kit_exponential(const uint32_t *factors, uint32_t k)
+{
+    const uint64_t product = aidge_kit_product(factors[k >> 4], factors[16u + (k & 15u)]) + 0x80000000u;
+    return (uint32_t)(product >> 32) + ((factors[32u + (k >> 5)] >> (k & 31u)) & 1u);
+}
+
 /*
  * Softmax of rows of neighbouring int8 values: with T[k] = exponentials[k] at k = (largest value of the row) - x and S the sum of
  * T over the row, output = saturate(rint_half_even((T << shift) / (S * factor)) + zero point).
  *
- * exponentials: [256]; quotient: {shift, factor}; zero_point: one number.
+ * exponentials: [256], or if they are_factored [40] as above; quotient: {shift, factor}; zero_point: one number.
  */
 AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials,
                                                   const uint64_t *quotient, const int32_t *zero_point, int32_t rows,
-                                                  int32_t length)
+                                                  int32_t length, int32_t are_factored)
 {
     for (; rows > 0; rows--) {
         const int8_t *const end = input + length;
@@ -21,9 +28,9 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
         for (x = input; x != end; x++) {
             largest = *x > largest ? *x : largest;
         }
-        largest_exponential = exponentials + largest;
+        largest_exponential = exponentials + (are_factored != 0 ? 0 : largest);
         for (x = input; x != end; x++) {
-            sum += largest_exponential[-*x];
+            sum += are_factored != 0 ? aidge_kit_exponential(exponentials, (uint32_t)(largest - *x)) : largest_exponential[-*x];
         }
         by = aidge_kit_row_quotient_of(aidge_kit_multiply(sum, quotient[1]), (int32_t)quotient[0]);
         {
@@ -32,7 +39,9 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
             const uint32_t half = by.half;
             const int32_t shift = by.shift;
             for (x = input; x != end; x++) {
-                const uint32_t level = shift > 31 ? 0u : aidge_kit_row_level(largest_exponential[-*x], &by, factor, half, shift);
+                const uint32_t exponential =
+                    are_factored != 0 ? aidge_kit_exponential(exponentials, (uint32_t)(largest - *x)) : largest_exponential[-*x];
+                const uint32_t level = shift > 31 ? 0u : aidge_kit_row_level(exponential, &by, factor, half, shift);
                 const int32_t stored = (int32_t)level + zero;
                 *output++ = (int8_t)(stored > 127 ? 127 : stored);
             }

@@ -11,7 +11,7 @@ import pytest
 from aidge_build.arithmetic.affine import FIRST, SECOND, Affine
 from aidge_build.arithmetic.fixed_point import rescales
 from aidge_build.arithmetic.products import float_product
-from aidge_build.arithmetic.softmax import softmax_table
+from aidge_build.arithmetic.softmax import factored, softmax_table
 from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import per_tensor
 
@@ -35,6 +35,17 @@ def test_a_softmax_has_sixteen_bits_of_fraction_or_none():
         softmax_table(0.1, 2.0**-47, 1)
     assert softmax_table(0.1, 3.0, 1).fraction_bits == 30 and softmax_table(0.1, 2.0**32, 1).fraction_bits == 30
     assert [softmax_table(0.1, 2.0**power, 1).fraction_bits for power in (33, 46)] == [29, 16]
+
+
+@pytest.mark.parametrize("output_scale", [1 / 256, 2.0**33, 2.0**42])
+@pytest.mark.parametrize("scale", [1e-6, 1 / 256, 0.0247, 0.1, 0.5847, 0.9, 3.0])
+def test_forty_words_hold_the_exponentials_of_a_softmax(scale, output_scale):
+    table = softmax_table(scale, output_scale, 12)
+    words = factored(table, scale)
+    assert len(words) == 40 and max(words) < 1 << 32
+    bits = [words[32 + k // 32] >> k % 32 & 1 for k in range(256)]
+    found = [(words[k // 16] * words[16 + k % 16] + (1 << 31) >> 32) + bits[k] for k in range(256)]
+    assert found == list(table.exponentials)
 
 
 def test_int32_holds_the_sum_with_its_rounding_or_it_is_not_narrow():

@@ -15,6 +15,7 @@ from aidge_build.cascade.words import role_of, saved
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import assigned, build_program, import_model
+from aidge_build.contract.call import Input
 from aidge_build.emit.manifest import channels_removed
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
@@ -86,10 +87,19 @@ def run(arguments: argparse.Namespace) -> Outcome:
     else:
         lines += chain.from_iterable(map(_lines, described))
     if arguments.node is None:
-        lines += [assignment.format_line()]
+        lines += [assignment.format_line(), *_constants(described)]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
     return Outcome(lines, {"nodes": described, **copies, "instructions": whole})
+
+
+def _constants(described: Sequence[dict]) -> list[str]:
+    """What flash the constants of all layers take beside those of the model."""
+    taken, own = (sum(entry[key] for entry in described) for key in ("constants_bytes", "model_constants_bytes"))
+    if not own:
+        return []
+    more = f"{taken - own:+,} B ({(taken - own) / own:+.1%}) for multipliers, tables and the kernels' order"
+    return [f"constants: {taken:,} B; {own:,} B in the model, {more}"]
 
 
 def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:
@@ -181,14 +191,22 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
 def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:
     """What the kernel says of itself at this node, or why it cannot be called there after all."""
     kernel = assignment.choices[node.name].kernel
+    nothing = {"facts": {}, "constants_bytes": 0, "model_constants_bytes": 0}
     if kernel is None:
-        return {"facts": {}, "refused": ""}
+        return {**nothing, "refused": ""}
     try:
         seen = replace(assignment.node_view(node), symbol=symbol)
         call = kernel.call(seen, None)
     except AidgeError as error:
-        return {"facts": {}, "refused": str(error)}
-    return {"facts": dict(sorted(call.facts.items())), "refused": ""}
+        return {**nothing, "refused": str(error)}
+    own = {index: tensor.data.nbytes for index, tensor in enumerate(seen.inputs) if tensor is not None and tensor.is_constant}
+    as_they_are = {argument.index for argument in call.arguments if isinstance(argument, Input)} & set(own)
+    return {
+        "facts": dict(sorted(call.facts.items())),
+        "constants_bytes": sum(part.values.nbytes for part in call.constants) + sum(own[index] for index in as_they_are),
+        "model_constants_bytes": sum(own.values()),
+        "refused": "",
+    }
 
 
 def _lines(entry: dict) -> list[str]:
@@ -214,6 +232,8 @@ def _details(entry: dict) -> str:
         parts.append(f"{'-' if per_mac is None else f'{per_mac:.2f}'} instructions per MAC" + (f" ({source})" if source else ""))
     elif entry["instructions"] is not None:
         parts.append(f"{entry['instructions']:,} instructions ({entry['instructions_from']})")
+    if entry["constants_bytes"]:
+        parts.append(f"constants {entry['constants_bytes']:,} B, the model's {entry['model_constants_bytes']:,} B")
     if entry["cascade"]:
         parts.append(entry["cascade"])
     if entry["refused"]:

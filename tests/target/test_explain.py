@@ -133,6 +133,17 @@ def test_explain_says_block_and_epilogue_and_the_plan_says_the_same(tmp_path):
     }
 
 
+def test_explain_says_what_constants_take_beside_those_of_the_model(tmp_path):
+    assert aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "mps2-an386").exit_code == 0
+    plan = json.loads((tmp_path / "digits.plan.json").read_text())
+    taken, own = plan["weights_bytes"], plan["model_constants_bytes"]
+    nodes = aidge_build("explain", DIGITS, "--board", "mps2-an386", "--json").json["nodes"]
+    assert sum(node["constants_bytes"] for node in nodes) == taken
+    assert sum(node["model_constants_bytes"] for node in nodes) == own
+    last = aidge_build("explain", DIGITS, "--board", "mps2-an386").stdout.splitlines()[-1]
+    assert f"constants: {taken:,} B; {own:,} B in the model, +{taken - own:,} B (" in last
+
+
 def test_explain_measures_each_layer_where_there_is_an_emulator(unusual, tmp_path):
     measured = {
         words: aidge_build("explain", unusual, "--board", "mps2-an386", "--measure", *words, "--json").json["nodes"]

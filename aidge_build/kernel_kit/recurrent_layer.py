@@ -70,11 +70,17 @@ def sums_of(operator: Recurrent) -> int:
     return gates * operator.hidden
 
 
+def apart_from(operator: Recurrent) -> int:
+    """How many floats behind the state, where products read a copy of it: the next state of an RNN then replaces the last one."""
+    return 0 if operator.type == "RNN" else sums_of(operator)
+
+
 @dataclass(frozen=True)
 class Driver:
     """What a library says: the `prefix` of names and the `form` of the weights, the C type of X's `element`s and of the `stream`;
     C statements that take the element of X at `time` into `x`, which has `x_floats` (an expression) behind `head` floats of the
-    library, that keep a `{state}`, and for the sums of a section; and the function of its curves."""
+    library, that keep a `{state}` (a copy that products read, or none), and for the sums of a section; and the functions of its
+    curves and of copies of floats."""
 
     prefix: str
     form: str
@@ -86,6 +92,11 @@ class Driver:
     curve: str
     product: Callable[[int, Section], str]
     head: int = 0
+    copy: str = "aidge_kit_copy_floats"
+
+    def replaces(self, operator: Recurrent) -> bool:
+        """Whether the sums of a step lie where the state does."""
+        return bool(self.keep) and operator.type == "RNN"
 
     def name(self, operator: Recurrent) -> str:
         """Of the layer's function; it tells all that the text depends on."""
@@ -141,10 +152,10 @@ static void {driver.name(operator)}(
                 const int32_t hidden = shape->hidden;
                 float *const x = {plus("aidge_kit_again((float *)scratch)", driver.head)};
                 float *const h = x + {driver.x_floats};
-                float *const gates = h + hidden;
+                float *const gates = {"h" if driver.replaces(operator) else "h + hidden"};
                 {driver.take}
 {body}
-                (void)memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
+                {driver.copy}(out + time * shape->y_time, h, hidden);
             }}
             aidge_kit_no_outputs(out, length, shape);
             (void)memcpy(last_h + place, state, (uint32_t)shape->hidden * sizeof *state);
@@ -204,5 +215,5 @@ def _rnn(operator: Recurrent, driver: Driver) -> list[str]:
         *_kept(driver, "h"),
         *(driver.product(*part) for part in enumerate(sections(operator))),
         _gate(driver, "gates", "hidden", 0),
-        "(void)memcpy(h, gates, (uint32_t)hidden * sizeof *h);",
+        *([] if driver.replaces(operator) else [f"{driver.copy}(h, gates, hidden);"]),
     ]

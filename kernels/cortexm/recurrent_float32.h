@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "fc_float32.h"
-#include "kit/cells.h"
+#include "recurrent.h"

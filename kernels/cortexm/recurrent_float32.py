@@ -34,11 +34,12 @@ DRIVER = Driver(
     form="float32",
     element="float",
     stream="int32_t",
-    take="(void)memcpy(x, data + time * shape->x_time + batch * shape->x_batch, (uint32_t)shape->inputs * sizeof *x);",
+    take="aidge_cortexm_copy_floats(x, data + time * shape->x_time + batch * shape->x_batch, shape->inputs);",
     x_floats="shape->inputs",
     keep="",
     curve=NAME,
     product=_product,
+    copy="aidge_cortexm_copy_floats",
 )
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "target.h"
-#include "kit/cells.h"
+#include "recurrent.h"
 #include "kit/common_exponent.h"
 
 /* In scratch before x: what sums begin with, twice for each side, and the units of the integers. */

@@ -13,7 +13,7 @@ from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.recurrent import recurrent_call
 from aidge_build.kernel_kit.recurrent_int8 import STATE, Rows, byte_rows, padded, recurrent_spec
-from aidge_build.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, sections, sums_of
+from aidge_build.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, apart_from, sections
 
 from .curve import NAME, curve_text
 from .recurrent_sums import MOST_BYTES, ROWS, Sums, bounded_text, most_bits, words_of_columns, words_of_pairs
@@ -39,7 +39,7 @@ class Recurrent(KernelNode):
     @classmethod
     def demands(cls, view) -> Demands:
         operator, slack = view.operator, ROWS - 1
-        words = UNITS + cls.words(view.inputs[0].dims[2]) + 2 * operator.hidden + sums_of(operator) + slack
+        words = UNITS + cls.words(view.inputs[0].dims[2]) + 2 * operator.hidden + apart_from(operator) + slack
         return Demands(scratch_bytes=4 * words)
 
     def call(self) -> Call:
@@ -62,6 +62,7 @@ class Recurrent(KernelNode):
             curve=NAME,
             product=lambda number, section: self._product(number, section, state),
             head=UNITS,
+            copy="aidge_cortexm_copy_floats",
         )
         texts = [*dict.fromkeys(self._sums(part).text() for part in sections(self.operator)), curve_text()]
         texts += [bounded_definition] if self.is_bounded else []
@@ -84,11 +85,13 @@ class Recurrent(KernelNode):
 
     @cached_property
     def is_bounded(self) -> bool:
-        """Whether the state stays within +-1: o f(c), or a mean of what is within it."""
+        """Whether the state stays within +-1: o f(c), a mean of what is within it, or f of sums that are never NaN (which the
+        next state of an RNN would forget)."""
         operator, given = self.operator, self.inputs[STATE] if len(self.inputs) > STATE else None
         per = len(operator.default_functions)
         mean = operator.type == "GRU" and all(name == "sigmoid" for name in operator.functions[::per])
-        return given is None and (mean or operator.type == "LSTM") and "relu" not in operator.functions
+        value = operator.type == "RNN" and self.are_bytes
+        return given is None and (mean or value or operator.type == "LSTM") and "relu" not in operator.functions
 
     def _sums(self, section: Section) -> Sums:
         data = self.inputs[0].dims[2] if section.weights is not None else 0

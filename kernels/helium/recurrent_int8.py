@@ -11,7 +11,7 @@ from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.recurrent import recurrent_call
 from aidge_build.kernel_kit.recurrent_int8 import Rows, byte_rows, padded, recurrent_spec
-from aidge_build.kernel_kit.recurrent_layer import Driver, Section, sections, sums_of
+from aidge_build.kernel_kit.recurrent_layer import Driver, Section, apart_from, sections
 
 from .conditions import MVE
 from .float32.curve import NAME, curve_text
@@ -38,7 +38,7 @@ class Recurrent(KernelNode):
     @classmethod
     def demands(cls, view) -> Demands:
         operator, slack = view.operator, ROWS - 1
-        words = sum(cls.digit_words(view.inputs[0].dims[2], operator.hidden)) + operator.hidden + sums_of(operator) + slack
+        words = sum(cls.digit_words(view.inputs[0].dims[2], operator.hidden)) + operator.hidden + apart_from(operator) + slack
         return Demands(scratch_bytes=4 * (UNITS + words))
 
     def call(self) -> Call:

@@ -33,6 +33,12 @@ AIDGE_KIT_INLINE float *aidge_kit_again(float *pointer)
     return pointer;
 }
 
+/* Floats that do not overlap. */
+AIDGE_KIT_INLINE void aidge_kit_copy_floats(float *to, const float *from, int32_t count)
+{
+    (void)memcpy(to, from, (uint32_t)count * sizeof *to);
+}
+
 /* Negative values become 0; NaN stays it. */
 AIDGE_KIT_NOINLINE void aidge_kit_gate_rectify(float *values, int32_t count)
 {

@@ -9,7 +9,7 @@ from .assembly import Routine
 
 PARAMETERS = "const float *input, {type} *output, const float *scale, int32_t zero_point, int32_t count"
 REGISTERS = {"input": "r0", "output": "r1", "zero": "r3", "count": "r12"}
-VALUES = ("r2", "r4", "r5", "r6")
+VALUES = ("r2", "r4", "r5", "r6", "r7", "r8", "r9", "r10")
 TOGETHER = len(VALUES)
 
 
@@ -18,7 +18,7 @@ def routine(kind: str) -> tuple[str, str]:
     name = f"aidge_cortexm_quantize_{kind}"
     code = Routine(REGISTERS)
     code("ldr {count}, [sp]")
-    code("push {{r4-r6}}")
+    code("push {{r4-r10}}")
     code("vldr s15, [r2]", "the scale")
     code(f"subs {{count}}, {{count}}, #{TOGETHER}")
     code("blt 2f")
@@ -34,7 +34,7 @@ def routine(kind: str) -> tuple[str, str]:
     code("subs {count}, {count}, #1")
     code("bne 3b")
     code.label(4)
-    code("pop {{r4-r6}}")
+    code("pop {{r4-r10}}")
     code("bx lr")
     limits = ", ".join(map(str, DType[kind].range))
     output = "0, output" if kind == "int16" else "(uint8_t *)output, 0"
@@ -90,8 +90,8 @@ def _values(code: Routine, count: int, kind: str) -> None:
         for index in range(count):
             code(operation.format(index))
     if count == TOGETHER:
-        code(f"vmov {VALUES[0]}, {VALUES[1]}, s0, s1")
-        code(f"vmov {VALUES[2]}, {VALUES[3]}, s2, s3")
+        for index in range(0, TOGETHER, 2):
+            code(f"vmov {VALUES[index]}, {VALUES[index + 1]}, s{index}, s{index + 1}")
     else:
         code(f"vmov {VALUES[0]}, s0")
     for value in VALUES[:count]:

@@ -15,6 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 
 from .conditions import FEATURES
+from .mean_halves import are_halves, halves_text
 from .mean_windows import window_text
 from .packing import as_words
 from .pools import pool_spec
@@ -49,6 +50,15 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
                 return bits, lines
         return 0, []
 
+    def _row_text(self, bits: int) -> tuple[str, str]:
+        """Name and text of a row of windows inside the image."""
+        shape, data, result = self.shape().fields, self.inputs[0].quantization, self.outputs[0].quantization
+        taps = shape["kernel_height"] * shape["kernel_width"]
+        mean = dict(zip(self.counts(), self.means()))[taps]
+        if are_halves(taps, mean, data, result):
+            return halves_text(shape, self.order(), data.zero_point != result.zero_point)
+        return window_text(shape, bits, self.order())
+
     def _numbers_of(self, bits: int, lines: list[MeanLine]) -> numpy.ndarray:
         """For each count as in avgpool2d_int8.h."""
         own = [[line.multiplier, line.start, line.unsure << (32 - bits), bits] for line in lines]
@@ -61,7 +71,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         bits, lines = self._lines()
         name, texts = "aidge_cortexm_avgpool2d_int8", ()
         if bits and self.has_inside():
-            row, text = window_text(self.shape().fields, bits, self.order())
+            row, text = self._row_text(bits)
             name = row.replace("means", "avgpool2d_int8")
             texts = (text, _LAYER.format(name=name, row=row))
         layer = Struct(
@@ -91,23 +101,28 @@ static void {name}(
     const int8_t *input, int8_t *output, const int32_t *numbers, const aidge_cortexm_means *layer)
 {{
     const aidge_kit_window2d *const shape = &layer->shape;
-    aidge_cortexm_mean2d mean;
+    const int32_t step = shape->stride_height * shape->in_width * shape->in_channels;
+    aidge_cortexm_mean2d mean, of_inside;
+    const int8_t *inside = input;
     int32_t batch, y, x;
     aidge_cortexm_mean2d_begin(&mean, numbers, layer);
+    of_inside = mean;
     for (batch = 0; batch < shape->batches; batch++) {{
         for (y = 0; y < shape->out_height; y++) {{
-            const int32_t inside = (int32_t)((y >= layer->first_y) && (y < layer->end_y));
+            const int32_t end = (y >= layer->first_y) && (y < layer->end_y) ? layer->end_x : 0;
             x = 0;
             while (x < shape->out_width) {{
-                const int8_t *const source = aidge_cortexm_window_at(&mean, input, y, x);
-                const int32_t pixels = (inside != 0) && (x >= layer->first_x) && (x < layer->end_x) ? layer->end_x - x : 1;
-                if (pixels > 1) {{
-                    {row}(source, output, &mean, pixels);
+                if ((x == layer->first_x) && (x < end)) {{
+                    inside = y > layer->first_y ? inside + step : aidge_cortexm_window_at(&of_inside, input, y, x);
+                    {row}(inside, output, &of_inside, end - x);
+                    output += (end - x) * shape->in_channels;
+                    x = end;
                 }} else {{
+                    const int8_t *const source = aidge_cortexm_window_at(&mean, input, y, x);
                     aidge_cortexm_means_of_window(source, output, &mean, shape->in_channels);
+                    output += shape->in_channels;
+                    x++;
                 }}
-                output += pixels * shape->in_channels;
-                x += pixels;
             }}
         }}
         input += shape->in_height * shape->in_width * shape->in_channels;

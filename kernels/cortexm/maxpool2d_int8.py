@@ -63,7 +63,7 @@ def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
                 code("sel {largest}, {largest}, {word}")
             else:
                 code("mov {largest}, {word}")
-        code("str {largest}, [{output}]")
+        code("str {largest}, [{output}], #4")
 
     code("push {{r4-r6}}")
     if are_flat(shape):

@@ -10,7 +10,7 @@ from aidge_build.arithmetic.means import Order
 from .assembly import Routine
 from .depthwise_layout import LARGEST_OFFSET
 from .offsets import plus
-from .windows_inside import all_channels, are_flat, loads, name_of, step_of
+from .windows_inside import all_channels, are_flat, loads, name_of, places_of, step_of
 
 REGISTERS = {
     "source": "r0",
@@ -100,7 +100,7 @@ def _levels(code: Routine, bits: int) -> None:
     for index in range(4):
         code(f"ssat {{level{index}}}, #8, {{level{index}}}, asr #{bits}")
     for index in range(4):
-        code(f"strb {{level{index}}}, [{{output}}, #{index}]")
+        code(f"strb {{level{index}}}, [{{output}}], #1")
 
 
 def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) -> None:
@@ -125,9 +125,7 @@ def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) ->
 
 def _floats(code: Routine, shape: Mapping[str, int], order: Order) -> None:
     """The level with the zero point in {word} of one channel's values in float32, as in kit/mean.h; VMLA rounds twice."""
-    height, width = shape["kernel_height"], shape["kernel_width"]
-    down, right = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
-    places = [[(row * down + tap * right) * shape["in_channels"] for tap in range(width)] for row in range(height)]
+    places = places_of(shape)
     chains = list(zip(*places)) if order is Order.COLUMNS else [sum(places, [])]
     for chain, taps in enumerate(chains):
         total = "s1" if chain else "s0"
@@ -139,7 +137,7 @@ def _floats(code: Routine, shape: Mapping[str, int], order: Order) -> None:
                 code(f"vmul.f32 {total}, s2, {_FACTOR}")
         if chain:
             code("vadd.f32 s0, s0, s1")
-    if not _is_exact(height * width):
+    if not _is_exact(shape["kernel_height"] * shape["kernel_width"]):
         code(f"vdiv.f32 s0, s0, {_COUNT}")
     code(f"vdiv.f32 s0, s0, {_DIVISOR}")
     code("vcvtr.s32.f32 s0, s0")
@@ -150,13 +148,14 @@ def _floats(code: Routine, shape: Mapping[str, int], order: Order) -> None:
 
 
 def _value(code: Routine, place: int) -> None:
-    """In s2: the value at a place behind the source, without the zero point."""
-    if place > LARGEST_OFFSET:
+    """In s2: the value at a place behind the window, whose first 4 channels lie before the source; without the zero point."""
+    behind = place - 4
+    if behind > LARGEST_OFFSET:
         code("mov {word}, {source}")
-        plus(code, "{word}", place)
+        plus(code, "{word}", behind)
         code("ldrsb {word}, [{word}]")
     else:
-        code(f"ldrsb {{word}}, [{{source}}, #{place}]")
+        code(f"ldrsb {{word}}, [{{source}}, #{behind}]")
     code("vmov s2, {word}")
     code("vcvt.f32.s32 s2, s2")
     code(f"vsub.f32 s2, s2, {_INPUT_ZERO}")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -59,19 +59,29 @@ def step_of(shape: Mapping[str, int]) -> int:
     return shape["stride_width"] * shape["in_channels"]
 
 
-def loads(code: Routine, shape: Mapping[str, int]) -> Iterator[None]:
-    """Every tap's 4 channels in {word}, one after another; {row} is where the rows of far taps begin."""
-    channels, down, right = shape["in_channels"], shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
-    base, moved = "source", 0
-    for row in range(shape["kernel_height"]):
-        places = [(row * down + tap * right) * channels for tap in range(shape["kernel_width"])]
-        if places[-1] - moved > LARGEST_OFFSET:
-            code(f"mov {{row}}, {{{base}}}")
-            plus(code, "{row}", places[0] - moved)
+def loads(code: Routine, shape: Mapping[str, int], words: Sequence[str] = ("word",)) -> Iterator[str]:
+    """Every tap's 4 channels, one after another, each in the next one of these registers, from the last tap to the first, with
+    which {source} moves on by them; {row} is where the rows of far taps begin. Hands out the register's name."""
+    rows = places_of(shape)
+    last = [*words, *[words[-1]] * (sum(map(len, rows)) - len(words))]
+    for places in reversed(rows):
+        base, moved = "source", 0
+        if places[-1] > LARGEST_OFFSET:
+            code("mov {row}, {source}")
+            plus(code, "{row}", places[0])
             base, moved = "row", places[0]
-        for place in places:
-            code(f"ldr {{word}}, [{{{base}}}, #{place - moved}]")
-            yield
+        for place in reversed(places):
+            word = last.pop()
+            code(f"ldr {{{word}}}, [{{{base}}}, #{place - moved}]" if place else f"ldr {{{word}}}, [{{source}}], #4")
+            yield word
+
+
+def places_of(shape: Mapping[str, int]) -> list[list[int]]:
+    """Bytes from the first tap to each one of each row."""
+    channels, down, right = shape["in_channels"], shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
+    return [
+        [(row * down + tap * right) * channels for tap in range(shape["kernel_width"])] for row in range(shape["kernel_height"])
+    ]
 
 
 def are_flat(shape: Mapping[str, int]) -> bool:
@@ -80,18 +90,16 @@ def are_flat(shape: Mapping[str, int]) -> bool:
 
 
 def all_channels(code: Routine, shape: Mapping[str, int], four: Callable[[], None], length: str = "") -> None:
-    """Label 2: `four` channels at a time of one window, then {source} is at the next one; or as many values as this register
-    says, of neighbouring windows. Labels 2 and 3."""
+    """Label 2: `four` channels at a time of one window, which move {source} and {output} on, then {source} is at the next window;
+    or as many values as this register says, of neighbouring windows. Labels 2 and 3."""
     channels = shape["in_channels"]
     if length:
         code(f"add {{end}}, {{source}}, {length}")
     else:
-        code("mov {end}, {source}")
-        plus(code, "{end}", channels)
+        code(f"addw {{end}}, {{source}}, #{min(channels, LARGEST_OFFSET)}")
+        plus(code, "{end}", max(channels - LARGEST_OFFSET, 0))
     code.label(2, "4 channels")
     four()
-    code("add {source}, {source}, #4")
-    code("add {output}, {output}, #4")
     if channels % 4:
         code("subs {row}, {end}, {source}", "channels that are left")
         code("beq 3f")

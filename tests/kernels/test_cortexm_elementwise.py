@@ -4,15 +4,21 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 from binary_cases import binaries
-from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
+from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run
 from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, pool, random_pool
+from random_tensors import Randomness
 
 from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.pool import AvgPooling
+from aidge_build.operators.window import Window
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 FLAGS = pytest.mark.parametrize(
@@ -26,7 +32,30 @@ def sums_and_products():
 
 def pools():
     far_rows = pool(case, 3, AvgPooling, 1, 64, (4, 70), (3, 2), 1, 1, (0, 1))
-    return accepted([far_rows, *edge_pools(case), *(random_pool(case, seed) for seed in range(4000, 4000 + RANDOM_CASES))])
+    return accepted(
+        [far_rows, *edge_pools(case), *means_of_halves(), *(random_pool(case, seed) for seed in range(4000, 4000 + RANDOM_CASES))]
+    )
+
+
+def means_of_halves():
+    """Of 2 and 4 values whose scale stays: zero points that stay, saturate below, and above."""
+    shapes = (
+        ((8, 9), (2, 2), 2),
+        ((7, 5), (2, 2), 1),
+        ((9, 7), (1, 2), 3),
+        ((64,), (4,), 4),
+        ((9, 6), (2, 1), 1),
+        ((5, 5), (4, 1), 1),
+    )
+    found = []
+    for seed, (spatial, kernel, stride) in enumerate(shapes):
+        for zero_points in ((-128, -128), (3, 3), (-128, 117), (90, -20)):
+            random, rank = Randomness(1000 + seed), len(spatial)
+            operator = AvgPooling(window=Window(kernel, (stride,) * rank, (1,) * rank, (0,) * rank, (0,) * rank))
+            of_data, of_result = (per_tensor(0.0131, zero_point) for zero_point in zero_points)
+            data = Tensor("x", (2, random.choice(4, 7, 16), *spatial), DType.int8, quantization=of_data)
+            found.append(case(operator, [data], [random.int8(*data.dims)], quantization=of_result))
+    return found
 
 
 def candidates():
@@ -60,6 +89,18 @@ def test_means_of_windows_inside_the_image_are_unrolled_where_that_is_short():
 
     assert sum("_avgpool2d_int8_" in name for name in functions("balanced")) > 5
     assert not any("_avgpool2d_int8_" in name for name in functions("size"))
+
+
+def test_means_of_2_and_4_values_whose_scale_stays_are_shifted_sums():
+    found = accepted(means_of_halves())
+    assert {entry.kernel.name for entry in found} == {"avgpool2d_int8"} and all(
+        "_halves_" in entry.call.function for entry in found
+    )
+    assert {entry.call.function.endswith("_saturated") for entry in found} == {False, True}
+    others = {replace(entry.view.outputs[0], quantization=per_tensor(0.0132, 3)): entry for entry in found}
+    assert not any(
+        "_halves_" in Case(replace(entry.view, outputs=(output,)), entry.values).call.function for output, entry in others.items()
+    )
 
 
 def test_maxima_of_windows_inside_the_image_are_unrolled_where_nothing_limits_them():

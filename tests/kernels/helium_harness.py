@@ -241,16 +241,16 @@ def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Cal
 
 def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Callable[[Case], int] | None = None) -> Path:
     """The ELF file of a program that runs all cases."""
-    outputs = [numpy.cumsum([0, *(tensor.size_bytes for tensor in entry.stored.outputs)]) for entry in cases]
+    outputs = [_output_places(entry) for entry in cases]
     sizes = [
         [
             *(array.nbytes for array in arrays),
             *(0,) * (INPUTS - len(arrays)),
-            int(ends[-1]),
+            ends[-1],
             entry.scratch_bytes,
             lead(entry) if lead else NO_LEAD,
-            entry.stored.outputs[0].dtype.size_bytes,
-            *(int(ends[min(place, len(ends) - 1)]) for place in (1, 2)),
+            max(tensor.dtype.size_bytes for tensor in entry.stored.outputs),
+            *(ends[min(place, len(ends) - 1)] for place in (1, 2)),
         ]
         for entry, arrays, ends in zip(cases, map(_moving, cases), outputs)
     ]
@@ -277,6 +277,15 @@ def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Ca
     )
 
 
+def _output_places(entry: Case) -> list[int]:
+    """Where the outputs begin, each at a multiple of its elements' bytes, and where the last one ends."""
+    places, end = [], 0
+    for tensor in entry.stored.outputs:
+        places.append(-(-end // tensor.dtype.size_bytes) * tensor.dtype.size_bytes)
+        end = places[-1] + tensor.size_bytes
+    return [*places, end]
+
+
 def _moving(entry: Case) -> list[numpy.ndarray]:
     """The computed inputs as they are stored."""
     return [
@@ -290,10 +299,11 @@ def _compared(cases: Sequence[Case], data: bytes) -> list[str]:
     found, position = [], 0
     for number, entry in enumerate(cases):
         is_outside, different, position = data[position], 0, position + 1
-        for tensor, expected in zip(entry.stored.outputs, entry.expected, strict=True):
-            stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position)
+        *places, end = _output_places(entry)
+        for tensor, expected, place in zip(entry.stored.outputs, entry.expected, places, strict=True):
+            stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position + place)
             different += _different(tensor.from_stored(stored), expected)
-            position += tensor.size_bytes
+        position += end
         if different or is_outside:
             inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
             what = f"{different} values differ" if different else "writes outside of its outputs or scratch"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import pytest
 from dynamic_cases import convolution, dynamic_layers, fully_connected
@@ -11,6 +13,8 @@ from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.activation import Clip
 from aidge_build.operators.quantize import DynamicQuantizeLinear
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
@@ -64,6 +68,19 @@ def measured(values):
     return case(DynamicQuantizeLinear(), [Tensor("x", values.shape, DType.float32)], [values])
 
 
+def behind_a_clamp(entry):
+    """The same behind a layer that hands out nothing below 0."""
+    clamp = Node("clamp", Clip(minimum=0.0), ("w",), ("x",))
+    return replace(entry, view=replace(entry.view, graph=GraphView("clamped", (clamp, entry.view.node), {}, ("w",), ("y0",))))
+
+
+def tops_near_short_scales():
+    """Highest numbers above 0 whose scales end, as float32, in 16 bits close to 0."""
+    for end in (1, -1, 5, -5, 7, 0):
+        scale = numpy.array([(0x3C49 << 16) + end], numpy.int32).view(numpy.float32)
+        yield 0.0, numpy.float32(scale[0] * numpy.float32(255))
+
+
 def halves(lowest, highest):
     """Numbers as near to the middles between levels as float32 has them, and their neighbours; the range is that of the ends."""
     step = numpy.float32(numpy.float32(highest) - numpy.float32(lowest)) / numpy.float32(255)
@@ -90,7 +107,10 @@ def measured_cases():
     ]
     scaled = [random.normal(0, 1, 9) * scale for scale in (1e-37, 1e-30, 1e-17, 1e17, 1e30)]
     ends = [(0.0, 255.0), (-1.0, 1.0), *zip(random.uniform(-5, 0, 12), random.uniform(0, 9, 12))]
-    return [measured(values) for values in (*plain, *scaled, *(halves(*pair) for pair in ends))]
+    ends += tops_near_short_scales()
+    above = [numpy.abs(random.normal(0, 3, (2, 5, 7))), *(halves(0.0, top) for _, top in ends)]
+    found = [measured(values) for values in (*plain, *scaled, *(halves(*pair) for pair in ends))]
+    return [*found, *(behind_a_clamp(measured(values)) for values in above)]
 
 
 def random_layer(seed):

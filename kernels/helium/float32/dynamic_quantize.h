@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
+#include <string.h>
 #include "../helium.h"
+
+#define AIDGE_HELIUM_TOO_CLOSE 6u
 
 /* Scale, the reciprocal of it in two parts, zero point. */
 typedef struct {
@@ -9,17 +12,21 @@ typedef struct {
 } aidge_helium_measured;
 
 /* Scale and zero point of numbers whose range, including 0, is known; whether products may replace divisions: nothing on the way
-   underflows then but what is far below half a level. */
+   underflows then but what is far below half a level, and no quotient is too close to the middle of two floats. */
 static int aidge_helium_measure(const float *range, aidge_helium_measured *found)
 {
     const float step = (range[1] - range[0]) / 255.0f;
+    uint32_t bits;
     float zero;
     found->scale = step > 0.0f ? step : 1.0f;
     zero = rintf(-range[0] / found->scale);
     found->zero_point = (int32_t)(zero > 255.0f ? 255.0f : zero);
     found->high = 1.0f / found->scale;
     found->low = fmaf(-found->high, found->scale, 1.0f) * found->high;
-    return (found->scale > 1e-18f) && (found->scale < 1e18f);
+    (void)memcpy(&bits, &found->scale, sizeof bits);
+    bits = (bits + AIDGE_HELIUM_TOO_CLOSE) & 0xFFFFu;
+    return (found->scale > 1e-18f) && (found->scale < 1e18f) &&
+           ((bits > 2u * AIDGE_HELIUM_TOO_CLOSE) || (bits == AIDGE_HELIUM_TOO_CLOSE));
 }
 
 /* y = saturate(rint_half_even(x / scale) + zero point). */

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """DynamicQuantizeLinear: the range of the data, then their levels, 16 values in a turn and what is left four at a time.
 
-Levels are those of a division, to the last bit. With the reciprocal r of the scale s in two parts the product of x with both is
-within one unit in the last place of x / s. Its remainder x - q * s is then exact, and q plus that times r, rounded once, is the
-correctly rounded quotient. Source: P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990.
+Levels are those of a division, to the last bit, by two multiplications. With the reciprocal of the scale in two parts r and t
+(t as exact as float32 is), x * r + (x * t) is, before its one rounding, within 3 * 2^-48 of x / s: the second part and its product
+are rounded once each, the series of the reciprocal ends before the square of 2^-24. Rounding both to float32 may differ where the
+middle m of two neighbouring floats lies between them, and to an integer only where one of the two is k + 1/2, k + 1/2 < 256:
+its significand is a multiple of 2^15, so m is (2^16 * n + or - 1) * 2^e. With the significands S of s and X of x that quotient is
+|2^j * X - (2^16 * n +- 1) * S| / (m * S) away from m, j >= 24, the divisor below 2^49: less than 3 * 2^-48 only where the
+numerator, which is S or -S in its low 16 bits, is within 6. Scales whose low 16 bits are that close to 0 take divisions; 0
+itself need not, for an m is no quotient of two floats, and the next such numerator is 2^16.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ class DynamicQuantize(KernelNode):
             "float range[2];",
             f"aidge_helium_{_RANGES[is_above]}(input, range, count);",
             "if (aidge_helium_measure(range, &found) != 0) {",
-            "    aidge_helium_levels(input, output, &found, count);",
+            f"    aidge_helium_{_LEVELS[is_above]}(input, output, &found, count);",
             "} else {",
             "    aidge_helium_levels_c(input, output, &found, count);",
             "}",
@@ -43,12 +48,13 @@ class DynamicQuantize(KernelNode):
             ("float32/dynamic_quantize.h",),
             (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements)),
             "products as exact as divisions",
-            (_range_text(is_above), _levels_text(), c_function(name, parameters, body)),
+            (_range_text(is_above), _levels_text(is_above), c_function(name, parameters, body)),
             facts=computed("16 values"),
         )
 
 
 _RANGES = ("range", "highest")
+_LEVELS = ("levels", "levels_above_0")
 
 
 def _is_above_0(view: NodeView) -> bool:
@@ -87,32 +93,29 @@ def _range_text(is_above: bool) -> str:
 
 
 def _quotient(numbers: str, quotient: str) -> list[str]:
-    """Quotients of four numbers, which change. r2: the scale with its sign changed, r4, r5: its reciprocal."""
-    return [
-        f"vmul.f32 {quotient}, {numbers}, r5",
-        f"vfma.f32 {quotient}, {numbers}, r4",
-        f"vfma.f32 {numbers}, {quotient}, r2",
-        f"vfma.f32 {quotient}, {numbers}, r4",
-    ]
+    """Quotients of four numbers. r4, r5: the reciprocal of the scale."""
+    return [f"vmul.f32 {quotient}, {numbers}, r5", f"vfma.f32 {quotient}, {numbers}, r4"]
 
 
-def _levels_text() -> str:
+def _levels_text(is_above: bool) -> str:
+    """Where no number is below 0, the zero point is 0 and no level above 255: the highest number is 255 scales, rounded."""
     emit = Assembler()
-    emit(
-        "push {r4-r6, lr}", "vpush {d8-d9}", "ldm r2, {r2, r4-r6}", "eor r2, r2, #0x80000000", why="scale, reciprocal, zero point"
-    )
+    emit("push {r4-r6, lr}", "vpush {d8-d9}", "ldrd r4, r5, [r2, #4]", "ldr r6, [r2, #12]", why="reciprocal, zero point")
     of_16 = [f"vld4{part}.32 {{q0, q1, q2, q3}}, [r0]{'!' * (part == 3)}" for part in range(4)]
     for register in range(4):
         of_16 += [*_quotient(f"q{register}", "q4"), f"vadd.f32 q{register}, q4, r12"]
-    of_16 += ["vmovnt.i32 q0, q2", "vmovnt.i32 q1, q3", "vqadd.s16 q0, q0, r6", "vqadd.s16 q1, q1, r6"]
-    of_16 += ["vqmovunb.s16 q0, q0", "vqmovunt.s16 q0, q1", "vstrb.8 q0, [r1], #16"]
-    of_4 = ["vldrw.u32 q0, [r0], #16", *_quotient("q0", "q1"), "vcvtn.s32.f32 q1, q1", "vqadd.s32 q1, q1, r6"]
-    of_4 += ["vqmovunb.s32 q1, q1", "vqmovnb.u16 q1, q1", "vstrb.32 q1, [r1], #4"]
-    _turns(emit, "r3", of_16, of_4)
+    of_16 += ["vmovnt.i32 q0, q2", "vmovnt.i32 q1, q3"]
+    of_4 = ["vldrw.u32 q0, [r0], #16", *_quotient("q0", "q1"), "vcvtn.s32.f32 q1, q1"]
+    if is_above:
+        of_16 += ["vmovnt.i16 q0, q1"]
+    else:
+        of_16 += ["vqadd.s16 q0, q0, r6", "vqadd.s16 q1, q1, r6", "vqmovunb.s16 q0, q0", "vqmovunt.s16 q0, q1"]
+        of_4 += ["vqadd.s32 q1, q1, r6", "vqmovunb.s32 q1, q1", "vqmovnb.u16 q1, q1"]
+    _turns(emit, "r3", [*of_16, "vstrb.8 q0, [r1], #16"], [*of_4, "vstrb.32 q1, [r1], #4"])
     emit("vpop {d8-d9}", "pop {r4-r6, pc}")
     return function(
-        "aidge_helium_levels",
-        "Levels of a run-time scale and zero point.",
+        f"aidge_helium_{_LEVELS[is_above]}",
+        "Levels of a run-time scale" + ("; the zero point is 0." if is_above else " and zero point."),
         "const float *x, uint8_t *y, const aidge_helium_measured *numbers, int32_t count",
         emit.lines,
         "    aidge_helium_levels_c(x, y, numbers, count);",

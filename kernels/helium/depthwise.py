@@ -318,7 +318,8 @@ class _Printer:
                 f"vcvt.f32.s32 {register}, {register}",
             )
             emit(f"vmul.f32 {register}, {register}, q4", f"vadd.f32 {register}, {register}, q5")
-        form.clamp(emit, sums, "q4", "r2")
+        form.highest(emit, "q4", "r2")
+        form.clamp(emit, sums, "q4")
         whole = [f"vst4{part}.32 {{q0, q1, q2, q3}}, [r1]{'!' * (part == 3)}" for part in range(4)]
         if not self.left:
             emit(*whole)

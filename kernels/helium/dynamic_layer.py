@@ -65,7 +65,8 @@ class DynamicDriver(Driver):
 
     @property
     def name(self) -> str:
-        return super().name.replace("_conv_", "_dynamic_conv_", 1).replace("_offsets", "") + self.plan.product.floats.name
+        form, name = self.plan.product.floats, super().name.replace("_conv_", "_dynamic_conv_", 1)
+        return (name if form.stays else name.replace("_offsets", "")) + form.name
 
     @property
     def note(self) -> str:
@@ -105,11 +106,12 @@ class DynamicLayer(KernelNode):
         shape, pairs = plan.geometry, plan.geometry.outputs // 2 + plan.geometry.outputs % 2
         is_prepared = shape.batches * shape.out_height * shape.out_width >= FEWEST_PIXELS
         product = plan.product
-        is_one = product.rows == product.taps == product.vectors == 1 and not offsets_of(view.inputs[WEIGHTS].data).any()
+        is_one = product.rows == product.taps == product.vectors == 1
         form = replace(form, prepared=is_prepared, stays=is_prepared and is_one)
+        has_offsets = not form.stays or bool(offsets_of(view.inputs[WEIGHTS].data).any())
         return replace(
             plan,
-            product=replace(product, floats=form, offsets=not form.stays),
+            product=replace(product, floats=form, offsets=has_offsets),
             prepared=floats.PREPARED_BYTES * pairs if is_prepared else 0,
         )
 

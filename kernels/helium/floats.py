@@ -6,8 +6,8 @@ with it, is an offset (finer.py). From each sum the zero point of the data times
 
 That, and the factor times the scale, is prepared in scratch before a layer of many pixels.
 
-Where a window is one vector and weights are bytes, those of four pixels stay in registers for all channels, as signed bytes: 128
-less where they are unsigned.
+Where a window is one vector, those of four pixels stay in registers for all channels, as signed bytes: 128 less where they are
+unsigned.
 """
 
 from __future__ import annotations
@@ -104,18 +104,19 @@ class Floats:
         lowest, highest = self.bounds
         return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
 
-    def clamp(self, emit: Assembler, registers: Sequence[str], vector: str, number: str) -> None:
-        """As integers, in whose order floats above 0 are; `vector` and `number` are spare registers, `vector` with the highest
-        number if there is no `number`."""
+    def clamp(self, emit: Assembler, registers: Sequence[str], highest: str, place: str = "") -> None:
+        """As integers, in whose order floats above 0 are; `highest`: the register for the highest number, which has it already
+        or finds it at `place`."""
         if self.bounds[0] == 0:
             emit(*(f"vqshlu.s32 {register}, {register}, #0" for register in registers), why="0 where the sign is set")
         if self.highest_bits:
-            if number:
-                self.highest(emit, vector, number)
-            emit(*(f"vmin.s32 {register}, {register}, {vector}" for register in registers))
+            emit(*([f"vldrw.u32 {highest}, {place}"] if place else []))
+            emit(*(f"vmin.s32 {register}, {register}, {highest}" for register in registers))
 
     def highest(self, emit: Assembler, vector: str, number: str) -> None:
-        """The highest number into all lanes of `vector`; `number` is a spare register."""
+        """The highest number, if there is one, into all lanes of `vector`; `number` is a spare register."""
+        if not self.highest_bits:
+            return
         emit(f"movw {number}, #{self.highest_bits & 0xFFFF}", f"movt {number}, #{self.highest_bits >> 16}")
         emit(f"vdup.32 {vector}, {number}")
 
@@ -147,11 +148,11 @@ class FloatNumbers:
 
 
 def emit_floats(emit: Assembler, form: Floats, numbers: str, windows: str) -> None:
-    """The sums of two channels in q0 and q1 become float32; even registers and q2 change. `numbers`: where the stack has the
-    address of what is known of the data, or, as a register or there, the address of what is prepared; `windows`: the register
-    with the sums of the windows, or where these stay the highest result."""
+    """The sums of two channels in q0 and q1 become float32, not yet clamped; even registers change. `numbers`: where the stack
+    has the address of what is known of the data, or, as a register or there, the address of what is prepared; `windows`: the
+    register with the sums of the windows, if weights have offsets."""
     emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="offsets, sums of the weights, factors, biases")
-    emit(*([] if form.stays else [f"vmla.s32 q0, {windows}, r0", f"vmla.s32 q1, {windows}, r2"]))
+    emit(*([f"vmla.s32 q0, {windows}, r0", f"vmla.s32 q1, {windows}, r2"] if windows else []))
     if not form.prepared:
         emit(f"ldr r0, {numbers}", "ldrd r0, r2, [r0]", "mul r4, r4, r0", "mul r6, r6, r0", why="- zero point, scale")
         emit("vmov s8, s9, r8, r10", "vmov s10, r2", "vmul.f32 s8, s8, s10", "vmul.f32 s9, s9, s10", "vmov r8, r10, s8, s9")
@@ -162,7 +163,6 @@ def emit_floats(emit: Assembler, form: Floats, numbers: str, windows: str) -> No
     emit("vadd.i32 q0, q0, r4", "vadd.i32 q1, q1, r6")
     emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r8", "vmul.f32 q1, q1, r10")
     emit("vadd.f32 q0, q0, r12", "vadd.f32 q1, q1, lr")
-    form.clamp(emit, ("q0", "q1"), *((windows, "") if form.stays else ("q2", "r0")))
 
 
 def emit_stores(emit: Assembler, is_whole: bool) -> None:

@@ -67,9 +67,14 @@ class Product:
             f"aidge_helium_{kind}_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
             f"{'_clamped' if self.clamps else ''}{way_of(self)}"
-            f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' if self.offsets and not self.floats else ''}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}"
             f"{self.floats.name if self.floats else ''}"
         )
+
+    @property
+    def _offsets_name(self) -> str:
+        """Among those of float results, weights that do not stay have offsets always."""
+        return "_offsets" if self.offsets and (self.floats is None or self.floats.stays) else ""
 
     @property
     def goes_by_twos(self) -> bool:

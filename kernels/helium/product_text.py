@@ -53,8 +53,10 @@ class _Printer:
         self.turns = 1
         self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
         # Sums of the windows are in a register that data leave, or on the stack, where there is no place for the offsets then.
-        self.windows_stay = shape.taps == 1
         self.stays = shape.floats is not None and shape.floats.stays  # whether windows do, in q2 to q5
+        self.windows_stay = shape.taps == 1 and not self.stays
+        # The highest result is in q6, or on the stack, or, where more taps need both, made each time.
+        self.highest_stays, self.highest_place = self.stays and not shape.offsets, ""
         self.body, self.rest = self._division()
 
     def _division(self) -> tuple[Product, Product | None]:
@@ -82,9 +84,12 @@ class _Printer:
         start = spare.pop() if spare else ""
         blocks = spare.pop() if spare else ""
         is_wide = not self.windows_stay if shape.offsets else not self.offsets_stay
+        has_highest = shape.floats is not None and shape.floats.highest_bits > 0 and shape.taps == 1
         stack = 16 + (16 if is_wide else 0) - (4 if is_wide and shape.offsets else 0)
         place = 28 if is_wide else 12  # of the address of prepared numbers, where no register has it
         stack = max(stack, place + 4) if is_prepared and not prepared else stack
+        if has_highest and not self.highest_stays:
+            self.highest_place, stack = f"[sp, #{stack}]", stack + 16
         emit.enter(stack)
         given = f"[sp, #{SAVED_BYTES + stack}]"
         self.numbers = prepared or f"[sp, #{place}]" if is_prepared else given
@@ -104,8 +109,10 @@ class _Printer:
                 emit.add(POINTERS[index], "r0", self.homes[index])
         if shape.pixels < 4 and not shape.tail:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0", why="the stores of the pixels that there are")
-        if self.stays and shape.floats.highest_bits:
+        if has_highest:
             shape.floats.highest(emit, "q6", "r0")
+        if self.highest_place:
+            emit(f"vstrw.32 q6, {self.highest_place}")
         emit.label(1)
         if is_prepared:
             emit(*([f"ldr {prepared}, {given}"] if prepared else [f"ldr r0, {given}", f"str r0, {self.numbers}"]))
@@ -326,9 +333,12 @@ class _Printer:
         self.emit(*([] if self.start else ["ldr lr, [sp]"]), f"vldr{size} q7, [{self.start or 'lr'}, #{-HEAD_BYTES}]")
 
     def _store_floats(self) -> None:
-        emit, shape = self.emit, self.shape
+        emit, shape, highest = self.emit, self.shape, "q6" if self.stays else "q2"
         self._gather()
-        emit_floats(emit, shape.floats, self.numbers, "q6")
+        emit_floats(emit, shape.floats, self.numbers, "q6" if shape.offsets else "")
+        if shape.taps > 1:
+            shape.floats.highest(emit, highest, "r0")
+        shape.floats.clamp(emit, ("q0", "q1"), highest, self.highest_place)
         self._load_offsets()
         if shape.tail and shape.pixels < 4 and not self.stays:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")

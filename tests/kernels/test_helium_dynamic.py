@@ -54,6 +54,11 @@ DEPTHWISE = [  # of small windows
     (1, 20, (9, 38), 20, (5, 5), 1, 1, (2, 2), 20),
     (2, 7, (11, 9), 7, (5, 4), 2, 1, (1, 2), 7),
 ]
+ONE_VECTOR = [  # windows that stay in registers
+    (1, 8, (4, 6), 5, (1, 1), 1, 1, (0, 0), 1),
+    (2, 16, (5, 5), 6, (1, 1), 1, 1, (0, 0), 1),
+    (1, 12, (3, 7), 2, (1, 1), 1, 1, (0, 0), 1),
+]
 ROWS = [((1, 1), 2), ((1, 640), 9), ((3, 64), 10), ((2, 7, 33), 17)]
 
 
@@ -141,6 +146,7 @@ def candidates():
     own = [convolution(case, seed, edge, seed % 3 == 1) for seed, edge in enumerate(EDGES)]
     own += [convolution(case, 2 * seed, edge, seed % 2 == 1) for seed, edge in enumerate(DEPTHWISE)]
     own += [convolution(case, 2 * seed + 1, edge, seed % 2 == 1) for seed, edge in enumerate(DEPTHWISE)]  # weights of nine bits
+    own += [convolution(case, seed, edge, place == 1) for seed in (2, 3, 5) for place, edge in enumerate(ONE_VECTOR)]
     own += [fully_connected(case, seed, *shape, seed % 2 == 1) for seed, shape in enumerate(ROWS)]
     own += [random_layer(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
     own += measured_cases()
@@ -163,6 +169,16 @@ def test_depthwise_layers_of_small_windows_take_one_channel_at_a_time():
     assert len(taken) >= len(DEPTHWISE)
     assert any("_signed" in name for name in taken) and any("_stride_2x2" in name for name in taken)
     assert sum("_halves" in name for name in taken) >= 4
+
+
+def test_windows_of_one_vector_stay_in_registers_beside_weights_of_nine_bits_too():
+    taken = {entry.call.function for entry in candidates() if entry.call.function.endswith("_staying")}
+    assert {("_offsets" in name, "_to_40200000" in name) for name in taken} == {
+        (False, False),
+        (False, True),
+        (True, False),
+        (True, True),
+    }
 
 
 def made_signed(entry) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """DynamicQuantizeLinear: the range of the data, then their levels, 16 values in a turn and what is left four at a time.
 
-Levels are those of a division, to the last bit, by two multiplications. With the reciprocal of the scale in two parts r and t
-(t as exact as float32 is), x * r + (x * t) is, before its one rounding, within 3 * 2^-48 of x / s: the second part and its product
+Levels are those of a division, to the last bit, by two multiplications. With the reciprocal of the scale in two parts, r and t
+x * r + (x * t) is, before its one rounding, within 3 * 2^-48 of x / s: the second part and its product
 are rounded once each, the series of the reciprocal ends before the square of 2^-24. Rounding both to float32 may differ where the
 middle m of two neighbouring floats lies between them, and to an integer only where one of the two is k + 1/2, k + 1/2 < 256:
 its significand is a multiple of 2^15, so m is (2^16 * n + or - 1) * 2^e. With the significands S of s and X of x that quotient is

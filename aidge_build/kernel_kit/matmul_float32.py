@@ -29,24 +29,24 @@ def product_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
 
 
 class MatMulFloat32(KernelNode):
-    """A subclass states its function, file, struct, and what it computes at once."""
+    """A subclass states its function, file, struct, what it computes at once, and whether the struct has the matrices' sizes."""
 
     function: ClassVar[str]
     source: ClassVar[str]
     kind: ClassVar[str]
     at_once: ClassVar[str]
+    has_sizes: ClassVar[bool] = True
 
     def call(self) -> Call:
         first, second = self.inputs
+        sizes = {"rows": first.dims[-2], "inner": first.dims[-1], "columns": second.dims[-1]}
         shape = Struct(
             self.kind,
             {
                 "dims": tuple(max(sizes) for sizes in zip(_batches(first), _batches(second))),
                 "first_steps": _batch_steps(first),
                 "second_steps": _batch_steps(second),
-                "rows": first.dims[-2],
-                "inner": first.dims[-1],
-                "columns": second.dims[-1],
+                **(sizes if self.has_sizes else {}),
             },
         )
         arguments = (_pointer(0, "first", first), _pointer(1, "second", second), Output(0), shape)

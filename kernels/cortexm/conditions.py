@@ -53,6 +53,12 @@ def _group_of_channels(view: NodeView) -> str:
     return "" if count >= GROUP else f"{count} output channels, wants at least {GROUP}"
 
 
+def _group_or_few(view: NodeView) -> str:
+    (output,) = (view.layer.whole if view.layer else view).outputs
+    is_pixel = output.elements == output.dims[1]
+    return _group_of_channels(view) if is_pixel or not has_fpu(view) else ""
+
+
 def _no_quads(view: NodeView) -> str:
     channels = view.inputs[0].dims[1]
     return "" if channels % 4 == 0 else f"{channels} input channels, wants a multiple of 4"
@@ -61,15 +67,16 @@ def _no_quads(view: NodeView) -> str:
 CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
+ANY_CHANNELS = Predicate("at least 4 output channels, or with an FPU several pixels", _group_or_few)
 QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
 
 
-def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
+def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST, channels: Predicate = ENOUGH_CHANNELS) -> ImplSpec:
     """int8 data, int8 or int16 weights, int32 bias; DSP. Under both contracts."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, SYMMETRIC, ENOUGH_CHANNELS, *predicates, FIXED_FORM),
+        predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, SYMMETRIC, channels, *predicates, FIXED_FORM),
         rounding="any",
     )

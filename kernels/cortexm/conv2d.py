@@ -160,7 +160,7 @@ def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int
                     code(f"ldr {{{register}}}, [{{column}}, #{offset + place}]")
                     held[register] = place
             registers.append(register)
-        dense.multiply(code, stream.is_packed, is_first and index == 0, (registers[0], registers[1]))
+        dense.multiply(code, stream.is_packed, is_first and index == 0, (registers[0], registers[1]), stream.few)
 
 
 def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
@@ -269,7 +269,8 @@ def _unpack_pixels(code: Routine, words: int, span: int, gap: int) -> None:
 def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:
     """The order of all taps as positions in rows [kernel height, kernel width, channels], and each one's byte in the buffer.
 
-    Words of 4 neighbouring bytes come first within each run; the bytes that are left over are paired at the end, -1 fills.
+    Words of 4 neighbouring bytes come first within each run; the bytes that are left over are paired at the end, -1 fills: or the
+    byte behind 3 of a run does, with weight 0, which make a word with it.
     """
     channels, (height, width) = plane.in_channels, plane.kernel
     together = width if plane.dilations[1] == 1 else 1
@@ -281,6 +282,10 @@ def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:
             whole = length - length % 4
             words += [(position + word + step, start + word + step) for word in range(0, whole, 4) for step in (0, 2, 1, 3)]
             rest += [(position + byte, start + byte) for byte in range(whole, length)]
+    if len(rest) % 2 and length - whole == 3:
+        first, second, third = rest[-3:]
+        words += [first, third, second, (-1, third[1] + 1)]
+        rest = rest[:-3]
     rest += [(-1, -1)] * (len(rest) % 2)
     order, places = zip(*words, *rest)
     return list(order), list(places)
@@ -312,7 +317,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     code.get("{column}", "base")
     _gather(code, places)
     steps = dense.split_steps(len(order) // 2, unroll)
-    dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps), at_base=True)
+    dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps, stream.few), at_base=True)
     end_row(code, "x0")
     table = ", ".join(map(str, places))
     portable = (

@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 
-from .conditions import in_text, linear_spec
+from .conditions import ANY_CHANNELS, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
 from .dense_node import DenseNode
 from .window import Plane, line_buffer, plane_of_view
@@ -32,7 +32,7 @@ def _no_lines(view: NodeView) -> str:
 FEW_TAPS = Predicate("few taps that lie close together", _no_lines)
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, FEW_TAPS))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, FEW_TAPS, channels=ANY_CHANNELS))
 class Conv2dLinesInt8(DenseNode):
     unroll = {"speed": 80, "balanced": 36, "compact": 10, "size": 8}  # pairs of taps in the text, of 44 B
 

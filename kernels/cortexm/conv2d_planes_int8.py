@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 
-from .conditions import QUADS_OF_CHANNELS, in_text, linear_spec
+from .conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
 from .dense_node import DenseNode
 from .window import Plane, plane_buffer, plane_of_view
@@ -35,7 +35,7 @@ NEAR_ROWS = Predicate("neighbouring rows, a window of at most 1,000 columns", _n
 
 @kernel(
     ("Conv1D", "Conv2D"),
-    linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, NEAR_ROWS),
+    linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, NEAR_ROWS, channels=ANY_CHANNELS),
 )
 class Conv2dPlanesInt8(DenseNode):
     unroll = {

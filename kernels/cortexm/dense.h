@@ -24,6 +24,8 @@
  *   sums, whatever that is; the middles of both odd channels stand before the factors, in place of the two words of `form` -2, and
  *   the multipliers are those of sums as they are.
  * Wide: a word per channel, a halfword per tap.
+ * Of fewer than 4 channels the last one stands for those that lack; of one or two, the weights of the group's other half are left
+ *   out.
  * Form 0: multipliers of odd channels are divided by 256 if packed. Where biases have fractions, two words are in front of the
  *   multipliers: what is added to 256 times the sum of each even channel; all multipliers are then divided by 256.
  * Where levels leave as words, channels 1 and 2 of a group have changed places; form 1 gives levels + 128, for sums 0 and 2 without
@@ -38,9 +40,10 @@
 enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
- * multipliers of form 0; levels leave as words; fixed-point factors round once; centred sums. */
+ * multipliers of form 0; levels leave as words; fixed-point factors round once; centred sums; times how many channels
+ * there are, if fewer than 4. */
 enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8,
-       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_BITS = 32 };
+       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_FEW = 32, AIDGE_CORTEXM_BITS = 128 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -228,7 +231,7 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_curved(int32_t sum, int32_t factor, in
  * The stored values of a group of channels from their sums; `group` points behind its weights. Returns the end of the group.
  * packed: AIDGE_CORTEXM_PACKED and others.
  */
-AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
                                                               const int32_t *group, int8_t *output, const int32_t *head,
                                                               int32_t packed, int32_t shift, int32_t form)
 {
@@ -316,7 +319,29 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     return group + floats;
 }
 
-/* The sums of a group of channels at one pixel; `group` points to its weights. Returns their end. */
+/* The same of as many channels as there are. */
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
+                                                              const int32_t *group, int8_t *output, const int32_t *head,
+                                                              int32_t packed, int32_t shift, int32_t form)
+{
+    const int32_t few = (packed / AIDGE_CORTEXM_FEW) & 3;
+    int8_t levels[4];
+    if (few == 0) {
+        return aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, group, output, head, packed, shift, form);
+    }
+    group = aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, group, levels, head, packed, shift, form);
+    (void)memcpy(output, levels, (uint32_t)few);
+    return group;
+}
+
+/* Whether only the first two channels of a group have weights. */
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_is_half(int32_t packed)
+{
+    const int32_t few = (packed / AIDGE_CORTEXM_FEW) & 3;
+    return (int32_t)((few == 1) || (few == 2));
+}
+
+/* The sums of a group of channels at one pixel, of two channels if weights are wide; `group` points to its weights. Returns their end. */
 AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_sums(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
                                                        uint32_t *sums, int32_t packed)
 {
@@ -328,7 +353,11 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_sums(const uint32_t *column, c
     for (plane = taps->planes; plane > 0; plane--) {
         for (tap = 0; tap < taps->count; tap++) {
             const uint32_t x = column[taps->taps[tap]];
-            if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
+            if (aidge_cortexm_is_half(packed) != 0) {
+                sum0 = aidge_cortexm_dot((uint32_t)group[0], x, sum0);
+                sum1 = aidge_cortexm_dot((uint32_t)group[1], x, sum1);
+                group += 2;
+            } else if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
                 const uint32_t w0 = (uint32_t)group[0];
                 const uint32_t w1 = (uint32_t)group[1];
                 sum1 = aidge_cortexm_dot(w0, x, sum1);
@@ -364,9 +393,10 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, 
     return aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, head, packed, shift, form);
 }
 
-/* The sums of two channels at two pixels, with packed weights that lie two words apart. */
+/* The sums of two channels at two pixels, with packed weights that lie `step` words apart. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_packed_sums(const uint32_t *column, int32_t second, const aidge_cortexm_taps *taps,
-                                                    const int32_t *weights, uint32_t *first_sums, uint32_t *second_sums)
+                                                    const int32_t *weights, int32_t step, uint32_t *first_sums,
+                                                    uint32_t *second_sums)
 {
     uint32_t a = first_sums[0];
     uint32_t b = first_sums[1];
@@ -385,7 +415,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_packed_sums(const uint32_t *column, int3
             b = aidge_cortexm_dot(w, x, b);
             c = aidge_cortexm_dot(even, y, c);
             d = aidge_cortexm_dot(w, y, d);
-            weights += 2;
+            weights += step;
         }
         column += taps->step;
     }
@@ -406,9 +436,12 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_two_groups(const uint32_t *col
     (void)memcpy(sums + 4, group, 16);
     group += 4;
     if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
-        aidge_cortexm_packed_sums(column, second, taps, group, sums, sums + 4);
-        aidge_cortexm_packed_sums(column, second, taps, group + 1, sums + 2, sums + 6);
-        group += 2 * taps->planes * taps->count;
+        const int32_t step = aidge_cortexm_is_half(packed) != 0 ? 1 : 2;
+        aidge_cortexm_packed_sums(column, second, taps, group, step, sums, sums + 4);
+        if (step > 1) {
+            aidge_cortexm_packed_sums(column, second, taps, group + 1, step, sums + 2, sums + 6);
+        }
+        group += step * taps->planes * taps->count;
     } else {
         (void)aidge_cortexm_sums(column, taps, group, sums, packed);
         group = aidge_cortexm_sums(column + second, taps, group, sums + 4, packed);

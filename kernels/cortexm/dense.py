@@ -43,6 +43,7 @@ WAITING = {  # in FPU registers; s0-s7 are for the requantization
     "output_step": 21,
     "input_step": 22,
 }
+ONE_OR_TWO = (1, 2)  # channels of a group whose other half has no weights
 ENTRY = "input_step"  # waits there in layers that have no such step
 ROUNDING = 0x4B400000  # 1.5 * 2^23 in float32: to what it is added is rounded to integers, ties to even
 _TABLE, _DONE, _STEPS = 20, 21, 30  # labels
@@ -65,24 +66,30 @@ def near_words(is_needed: bool, is_clamped: bool) -> tuple[str, ...]:
     return ("near_start", "near_zero", *(("lowest", "highest") if is_clamped else ())) if is_needed else ()
 
 
-def step(code: Routine, is_packed: bool, is_first: bool = False) -> None:
+def step(code: Routine, is_packed: bool, is_first: bool = False, few: int = 0) -> None:
     """One pair of taps from the column."""
     code("ldrd {x0}, {x1}, [{column}], #8", "a pair of taps of both pixels")
-    multiply(code, is_packed, is_first)
+    multiply(code, is_packed, is_first, few=few)
 
 
-def multiply(code: Routine, is_packed: bool, is_first: bool = False, taps: tuple[str, str] = ("x0", "x1")) -> None:
-    """16 multiply-accumulates of a pair of taps. The first one takes the biases, which stand in b0..b3."""
-    if is_packed:
+def multiply(code: Routine, is_packed: bool, is_first: bool = False, taps: tuple[str, str] = ("x0", "x1"), few: int = 0) -> None:
+    """16 multiply-accumulates of a pair of taps, or of one or two channels alone (`few`) 4 or 8. The first one takes the biases,
+    which stand in b0..b3."""
+    if is_packed and few in ONE_OR_TWO:
+        code("ldr {w0}, [{stream}], #4", "weights of 2 channels")
+        _multiply(code, (("w0", 1),) * (few - 1), is_first, taps)
+        code("sxtb16 {w0}, {w0}")
+        _multiply(code, (("w0", 0),), is_first, taps)
+    elif is_packed:
         code("ldrd {w0}, {w1}, [{stream}], #8", "weights of 4 channels")
         _multiply(code, (("w0", 1), ("w1", 3)), is_first, taps)
         code("sxtb16 {w0}, {w0}")
         code("sxtb16 {w1}, {w1}")
         _multiply(code, (("w0", 0), ("w1", 2)), is_first, taps)
     else:
-        for channel in (0, 2):
+        for channel in (0,) if few in ONE_OR_TWO else (0, 2):
             code("ldrd {w0}, {w1}, [{stream}], #8", f"weights of channels {channel} and {channel + 1}")
-            _multiply(code, (("w0", channel), ("w1", channel + 1)), is_first, taps)
+            _multiply(code, (("w0", channel), ("w1", channel + 1))[: few or None], is_first, taps)
 
 
 def biases_to_pixel_0(code: Routine) -> None:
@@ -133,31 +140,31 @@ def split_steps(steps: int, limit: int, start: int = START) -> tuple[int, int]:
     return min(choices, key=lambda choice: cost(*choice))
 
 
-def all_steps(code: Routine, is_packed: bool, ahead: int, body: int) -> None:
+def all_steps(code: Routine, is_packed: bool, ahead: int, body: int, few: int = 0) -> None:
     """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3."""
     for index in range(ahead):
-        step(code, is_packed, index == 0)
+        step(code, is_packed, index == 0, few)
     if not body:
         return
     if not ahead:
         biases_to_pixel_0(code)
     code.label(4, f"{body} pairs of taps")
     for _ in range(body):
-        step(code, is_packed)
+        step(code, is_packed, few=few)
     code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")
     code("bne 4b")
 
 
-def any_steps(code: Routine, is_packed: bool, body: int) -> None:
+def any_steps(code: Routine, is_packed: bool, body: int, few: int = 0) -> None:
     """As many pairs of taps as the layer has, at least 2: the first one, then turns of `body`, a power of two. ENTRY says where
     in the text the first turn begins, (1 - pairs of taps) % body. Labels from 20 on."""
-    step(code, is_packed, True)
+    step(code, is_packed, True, few)
     code.get("{x0}", ENTRY)
     code.table_jump("{x0}".format_map(REGISTERS), [*range(_STEPS, _STEPS + body), _DONE], _TABLE, is_far=True)
     for index in range(body):
         code.label(_STEPS + index)
-        step(code, is_packed)
+        step(code, is_packed, few=few)
     code.label(_DONE)
     code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")

@@ -151,7 +151,7 @@ def _leave(code: Routine, stream: Stream, pixels: str, target: str) -> None:
         if stream.limits.is_more:
             _clamp(code, stream.limits, [low for low, _ in halves], halves[0][1])
         _join(code, stream, pixel)
-        code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
+        _store(code, stream, pixel, target)
 
 
 def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
@@ -164,7 +164,7 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "colum
     _prepare_join(code, stream)
     code.get("{w0}", "zero", "ROUNDING and zero point + 128" if stream.sums_round else "zero point + 128, twice")
     for pixel in pixels:
-        (_sum_levels if stream.sums_round else _round_levels)(code, pixel, stream.is_packed and not stream.is_centred)
+        (_sum_levels if stream.sums_round else _round_levels)(code, stream, pixel)
         halves = [(f"{{{pixel}{low}}}", f"{{{pixel}{high}}}") for low, high in _halves(stream)]
         for low, high in halves:
             code(f"pkhbt {low}, {low}, {high}, lsl #16")
@@ -174,33 +174,51 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "colum
         if stream.limits.is_more:
             _clamp(code, stream.limits, [low for low, _ in halves], halves[0][1])
         _join(code, stream, pixel)
-        code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
+        _store(code, stream, pixel, target)
 
 
-def _sum_levels(code: Routine, pixel: str, _are_small: bool) -> None:
+def _store(code: Routine, stream: Stream, pixel: str, target: str, step: str = "") -> None:
+    """A word of levels to the output, which then moves on by `step`; of few channels only theirs."""
+    value, place = f"{{{pixel}0}}", f"[{{{target}}}{', {w1}' if pixel == 'b' else ''}]"
+    if stream.few < 3:
+        code(f"{('str', 'strb', 'strh')[stream.few]} {value}, {place}{step}")
+        return
+    if pixel == "b":
+        code(f"add {{w1}}, {{w1}}, {{{target}}}")
+        place = "[{w1}]"
+    code(f"strh {value}, {place}")
+    code(f"lsr {value}, {value}, #16")
+    code(f"strb {value}, {place[:-1]}, #2]")
+
+
+def _sum_levels(code: Routine, stream: Stream, pixel: str) -> None:
     """Sums of a pixel become levels + zero point + 128 in the lower halves: rounded products are added to what w0 holds."""
-    for first in (0, 2):
+    for first in (0,) if stream.is_half else (0, 2):
         values = f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}"
         code(f"vmov s0, s1, {values}")
         code("vmov s2, s3, {w0}, {w0}")
-        for channel in (0, 1):
+        for channel in range(min(stream.few or 2, 2)):
             code(f"vcvt.f32.s32 s{channel}, s{channel}")
-        for channel in (0, 1):
+        for channel in range(min(stream.few or 2, 2)):
             code(f"vmla.f32 s{channel + 2}, s{channel}, s{first + channel + 4}")
         code(f"vmov {values}, s2, s3")
 
 
-def _round_levels(code: Routine, pixel: str, are_small: bool) -> None:
-    """Sums of a pixel become levels in the lower halves, limited to these unless they `are_small` enough."""
-    code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
-    code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
+def _round_levels(code: Routine, stream: Stream, pixel: str) -> None:
+    """Sums of a pixel become levels in the lower halves, limited to these unless they are small enough."""
+    channels = 2 if stream.is_half else GROUP
+    pairs = [
+        (f"s{channel}, s{channel + 1}", f"{{{pixel}{channel}}}, {{{pixel}{channel + 1}}}") for channel in range(0, channels, 2)
+    ]
+    for floats, values in pairs:
+        code(f"vmov {floats}, {values}")
     for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
-        for channel in range(4):
+        for channel in range(channels):
             code(operation.format(channel, channel + 4))
-    code(f"vmov {{{pixel}0}}, {{{pixel}1}}, s0, s1")
-    code(f"vmov {{{pixel}2}}, {{{pixel}3}}, s2, s3")
-    if not are_small:
-        for channel in range(4):
+    for floats, values in pairs:
+        code(f"vmov {values}, {floats}")
+    if not stream.is_packed or stream.is_centred:
+        for channel in range(channels):
             code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
 
 
@@ -320,19 +338,21 @@ def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "colu
     if "b" in pixels:
         code("add {w1}, {w1}, {column}", "where pixel 1 goes")
     for channel in (0, 2):
+        if stream.is_half and channel:
+            code("adds {stream}, {stream}, #12", "those of channels that are not there")
+            break
         code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
         for pixel, target in zip(pixels, (first, "w1")):
             even, odd = f"{{{pixel}{channel}}}", f"{{{pixel}{channel + 1}}}"
+            levels = ((channel, even), (channel + 1, odd))[: (stream.few or GROUP) - channel]
             code(f"smmla {even}, {even}, {{x0}}, {{w0}}")
-            code(f"smmul {odd}, {odd}, {{x1}}" if stream.is_packed else f"smmla {odd}, {odd}, {{x1}}, {{w0}}")
+            if len(levels) > 1:
+                code(f"smmul {odd}, {odd}, {{x1}}" if stream.is_packed else f"smmla {odd}, {odd}, {{x1}}, {{w0}}")
             code(stream.limits.saturate(even, stream.shift))
-            code(stream.limits.saturate(odd, stream.shift + (HIGH_SHIFT if stream.is_packed else 0)))
-            if stream.is_stated:
-                code(f"strb {even}, [{{{target}}}, #{channel}]")
-                code(f"strb {odd}, [{{{target}}}, #{channel + 1}]")
-            else:
-                code(f"strb {even}, [{{{target}}}], #1")
-                code(f"strb {odd}, [{{{target}}}], #1")
+            if len(levels) > 1:
+                code(stream.limits.saturate(odd, stream.shift + (HIGH_SHIFT if stream.is_packed else 0)))
+            for place, value in levels:
+                code(f"strb {value}, [{{{target}}}{f', #{place}]' if stream.is_stated else '], #1'}")
 
 
 def _stores_late(stream: Stream) -> bool:
@@ -367,5 +387,4 @@ def _word_form(code: Routine, stream: Stream, pixels: str, target: str = "column
         code.get("{w1}", "second_output")
     for pixel in reversed(pixels):
         _join(code, stream, pixel)
-        after = "{column}, {w1}]" if pixel == "b" else f"{{{target}}}]" if stream.is_stated else f"{{{target}}}], #4"
-        code(f"str {{{pixel}0}}, [{after}")
+        _store(code, stream, pixel, target, "" if stream.is_stated or pixel == "b" else ", #4")

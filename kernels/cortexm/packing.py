@@ -70,12 +70,18 @@ class Stream:
     leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
     has_ends: bool = False  # levels of proved groups leave as words, and must be limited to more than int8
     is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
+    few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
     curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
 
     @property
     def group_bytes(self) -> int:
         """Of head and groups, without the table of a curve."""
         return self.words.nbytes - (4 * self.curve.cells if self.curve else 0)
+
+    @property
+    def is_half(self) -> bool:
+        """Whether only the first two channels of the group have weights."""
+        return 0 < self.few <= GROUP // 2
 
     @property
     def is_stated(self) -> bool:
@@ -94,7 +100,7 @@ class Stream:
         core += f"_{self.fixed_form}" if self.fixed_form else ""
         weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred
-        weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
+        weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
         if self.curve:
             return f"{weights}{self.curve.variant}"
         return f"{weights}_s{self.shift}{self.limits.variant}{'_ends' * self.has_ends}{form}{core}"
@@ -112,7 +118,8 @@ class Stream:
         if self.curve:
             return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
-        return f"{flags + 16 * self.is_centred + 32 * self.fraction_bits}, {self.shift}, {self.form_in_c}"
+        flags += 16 * self.is_centred + 32 * self.few + 128 * self.fraction_bits
+        return f"{flags}, {self.shift}, {self.form_in_c}"
 
     @property
     def padding(self) -> int:
@@ -172,7 +179,10 @@ def pack(
 ) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
     size, flags = len(linear.rows), {"may_pack": may_pack, "is_row": is_row, "is_short": is_short}
-    return pack_blocks(linear, order, size, has_fpu, is_alike=is_alike, is_even=is_even, **flags)
+    few = size if size < GROUP else 0
+    if few:
+        linear, size = linear.of(numpy.minimum(range(GROUP), few - 1)), GROUP
+    return pack_blocks(linear, order, size, has_fpu, is_alike=is_alike, is_even=is_even, few=few, **flags)
 
 
 def pack_blocks(
@@ -186,13 +196,14 @@ def pack_blocks(
     may_pack: bool = True,
     is_row: bool = False,
     is_short: bool = False,
+    few: int = 0,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
     that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
     too. `may_pack`: whether weights may share a halfword. `is_row`: one pixel at a time; its output waits where words of
     unpacked pairs have a second constant. `is_short`: with an FPU all groups are requantized in float, whose factors take the
-    fewest bytes."""
+    fewest bytes. `few`: how many channels of the only group there are, if not all."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     clamp, limits, has_ends = linear.clamp, _limits(linear), False
@@ -200,7 +211,9 @@ def pack_blocks(
     linear = linear if limits.is_more else unlimited
     may_prove = not (is_short and has_fpu) or linear.fixed_form() is not None
     groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike, may_prove=may_prove)
-    if has_fpu and may_prove and not (by_tap or is_alike or is_even) and (linear.is_any or are_rounded_small(linear).all()):
+    is_half = 0 < few <= GROUP // 2
+    may_leave_words = has_fpu and may_prove and not (by_tap or is_alike or is_even or is_half)
+    if may_leave_words and (linear.is_any or are_rounded_small(linear).all()):
         may_end = limits.is_more and free < MOST_FREE and not linear.is_any
         words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
@@ -222,13 +235,13 @@ def pack_blocks(
     is_mixed, numbers = len(set(proofs.values())) > 1, []
     if linear.is_any and may_prove:  # which groups are proved depends on the weights, and the stream says it
         is_mixed = is_even = True
-    stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
+    stated, is_even = few > 0 or size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
     for block in blocks:
         numbers += head
         for first in within:
             is_proved, channels = proofs[block + first], groups.channels(block + first)
             statement = [first << 1 | int(is_proved)] if stated else []
-            weights = weights_by_tap(rows[channels]) if by_tap else pair_words(rows[channels], groups.is_packed)
+            weights = weights_by_tap(rows[channels]) if by_tap else pair_words(rows[channels], groups.is_packed, is_half)
             factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
             numbers += [*groups.biases(block + first), *weights, *statement, *factors[0]]
             numbers += [0] * (len(factors[1]) - len(factors[0])) * is_even
@@ -256,6 +269,7 @@ def pack_blocks(
         groups.leave_words,
         has_ends,
         groups.is_centred,
+        few,
     )
 
 
@@ -372,9 +386,10 @@ def _is_near(linear: Linear, starts: list[int]) -> bool:
     return bool(near_is_exact(linear.factors[channels], linear.largest[channels]).all())
 
 
-def pair_words(rows: numpy.ndarray, is_packed: bool) -> list[int]:
-    """Per pair of taps: two words of packed channel pairs, or four words of one channel each."""
-    halves = numpy.stack([256 * rows[1] + rows[0], 256 * rows[3] + rows[2]]) if is_packed else rows
+def pair_words(rows: numpy.ndarray, is_packed: bool, is_half: bool = False) -> list[int]:
+    """Per pair of taps: two words of packed channel pairs, or four words of one channel each; half of them for two channels."""
+    rows = rows[: GROUP // 2] if is_half else rows
+    halves = 256 * rows[1::2] + rows[::2] if is_packed else rows
     pairs = (halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)
     return pairs.T.ravel().tolist()
 

@@ -9,7 +9,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.following import following
 
-from .conditions import QUADS_OF_CHANNELS, in_text, linear_spec
+from .conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, in_text, linear_spec
 from .dense_node import DenseNode
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .packing import Stream, quads
@@ -62,6 +62,7 @@ BANDS = Predicate("bands of more pixels than one", _alone)
         ONE_PIXEL,
         NO_MOVES,
         BANDS,
+        channels=ANY_CHANNELS,
     ),
 )
 class PointwiseInt8(DenseNode):

@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import harness
@@ -109,10 +110,10 @@ class Case(harness.Case):
     @functools.cached_property
     def kernel(self) -> Kernel:
         """The kernel that the library prefers of those that accept the node."""
-        rejected = []
+        rejected, view = [], replace(self.view, features=self.features)
         kernels = library(self.library_name).kernels_for(self.view.node.type, self.view.operator.kinds())
         for kernel in kernels:
-            reason = kernel.spec.rejection(self.view, self.features, self.rounding)
+            reason = kernel.spec.rejection(view, self.features, self.rounding)
             if not reason:
                 return kernel
             rejected.append(reason)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run
+from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run, without_fpu
 from random_tensors import Randomness, halfword_weights
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -76,6 +76,19 @@ EDGES = [
     (1, 4, (9, 6), 4, (3, 1), 1, 2, (2, 2), 4),
     (1, 8, (6, 1), 8, (3, 1), 2, 1, (1, 0), 8),
     (1, 8, (6, 1), 5, (3, 1), 2, 1, (1, 0), 1),
+]
+# Fewer output channels than a group has; a word of 3 taps of a line.
+FEW = [
+    (1, 8, (3, 3), 1, (1, 1), 1, 1, (0, 0), 1),
+    (1, 136, (2, 3), 2, (1, 1), 1, 1, (0, 0), 1),
+    (2, 12, (5,), 3, (1,), 1, 1, (0, 0), 1),
+    (1, 8, (5, 5), 1, (3, 3), 1, 1, (1, 1), 1),
+    (1, 8, (7, 9), 2, (3, 3), 2, 1, (0, 1), 1),
+    (1, 128, (3, 5), 3, (3, 3), 1, 1, (1, 1), 1),
+    (1, 3, (5, 7), 1, (3, 3), 1, 1, (1, 1), 1),
+    (1, 3, (4, 5), 2, (1, 1), 1, 1, (0, 0), 1),
+    (1, 1, (7, 5), 3, (3, 3), 2, 1, (1, 1), 1),
+    (1, 7, (4, 6), 5, (1, 1), 1, 1, (0, 0), 1),
 ]
 # Dense layers whose weights are halfwords in flash: pointwise, from lines, from planes.
 MANY_PIXELS = [
@@ -200,6 +213,17 @@ def halfword_sized_cases():
     return [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed, edge in seeds]
 
 
+def few_cases():
+    """Dense layers of few output channels: bytes and halfwords, of values with and without limits."""
+    for index, edge in enumerate(FEW):
+        plain = int8_case(index, *edge)
+        inputs = halfword_weights(index, *plain.view.inputs)
+        wide = case(plain.view.operator, inputs, plain.values[:1], quantization=plain.view.outputs[0].quantization)
+        limited = [limited_case(seed, *LIMITED[seed % len(LIMITED)], *edge) for seed in (index, index + 3)]
+        for number, entry in enumerate([plain, wide, *limited]):
+            yield built_for(entry, ("balanced", "size", "speed")[(index + number) % 3])
+
+
 def narrow_cases():
     return [built_for(int8_case(seed, *edge), "size") for seed, edge in enumerate(NARROW)]
 
@@ -252,7 +276,8 @@ def candidates():
     wide = (random_edge(seed, is_wide=True) for seed in range(5000, 5000 + WIDE_CASES))
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
-    return [*edges, *others, *extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases()]
+    special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
+    return [*edges, *others, *special]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -262,6 +287,13 @@ def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
         assert entry.kernel.node_class.demands(entry.view).scratch_bytes <= features + 4 * (outputs + 3) < 2 * features
     shapes = [(1, 504, 8), (1, 516, 8), (1, 512, 128)]  # short, no multiple of 8, as many sums as inputs
     assert not any("_halves" in entry.call.function for entry in fc_cases(shapes))
+
+
+def test_few_output_channels_are_taken_with_an_fpu_and_where_there_are_more_pixels_than_one():
+    entries = list(few_cases())
+    assert all(entry.call.function.count(f"_few{entry.view.outputs[0].dims[1]}") for entry in entries[:-4])
+    assert accepted(without_fpu(entries[:-4])) == []
+    assert accepted([int8_case(0, 1, 8, (1, 1), 3, (1, 1), 1, 1, (0, 0), 1)]) == []
 
 
 def sample():

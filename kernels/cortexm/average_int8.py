@@ -10,11 +10,12 @@ from aidge_build.contract.node import kernel
 from aidge_build.kernel_kit.average import AVERAGE_OF_MAP, AverageOfMap
 
 from .conditions import FEATURES
-from .pools import pool_spec
+from .pools import A_WORD_OF_CHANNELS, pool_spec
 
 
 @kernel(
-    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), replace(pool_spec(FEATURES, *AVERAGE_OF_MAP), rounding="double")
+    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
+    replace(pool_spec(FEATURES, A_WORD_OF_CHANNELS, *AVERAGE_OF_MAP), rounding="double"),
 )
 class AverageInt8(AverageOfMap):
     def call(self) -> Call:

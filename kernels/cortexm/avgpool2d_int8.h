@@ -134,6 +134,27 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_means_of_window(const int8_t *source, in
     }
 }
 
+/* The same of 1 to 3 channels. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_means_of_window(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean,
+                                                              int32_t channels)
+{
+    for (; channels > 0; channels--) {
+        const int8_t *values = source;
+        int32_t sum = 0;
+        int32_t row, column;
+        for (row = mean->window.rows; row > 0; row--) {
+            const int8_t *tap = values;
+            for (column = mean->window.columns; column > 0; column--) {
+                sum += *tap;
+                tap += mean->window.column_step;
+            }
+            values += mean->window.row_step;
+        }
+        *output++ = aidge_cortexm_stored_mean2d(sum, source, mean);
+        source++;
+    }
+}
+
 #if !AIDGE_CORTEXM_FPU
 /* Those of a row of windows inside the image, `step` bytes apart: the C version of the functions of this name. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels,
@@ -141,6 +162,17 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_means_of_row(const int8_t *source, int
 {
     for (; pixels > 0; pixels--) {
         aidge_cortexm_means_of_window(source, output, mean, channels);
+        source += step;
+        output += channels;
+    }
+}
+
+/* The same of 1 to 3 channels. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_means_of_row(const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean,
+                                                       int32_t pixels, int32_t step, int32_t channels)
+{
+    for (; pixels > 0; pixels--) {
+        aidge_cortexm_narrow_means_of_window(source, output, mean, channels);
         source += step;
         output += channels;
     }
@@ -174,6 +206,26 @@ static void aidge_cortexm_avgpool2d_int8(const int8_t *input, int8_t *output, co
         for (y = 0; y < shape->out_height; y++) {
             for (x = 0; x < shape->out_width; x++) {
                 aidge_cortexm_means_of_window(aidge_cortexm_window_at(&mean, input, y, x), output, &mean, shape->in_channels);
+                output += shape->in_channels;
+            }
+        }
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }
+}
+
+/* The same of 1 to 3 channels. */
+AIDGE_CORTEXM_UNUSED /* where functions of their own know of windows inside the image */
+static void aidge_cortexm_narrow_avgpool2d_int8(const int8_t *input, int8_t *output, const int32_t *numbers,
+                                         const aidge_cortexm_means *layer)
+{
+    const aidge_kit_window2d *const shape = &layer->shape;
+    aidge_cortexm_mean2d mean;
+    int32_t batch, y, x;
+    aidge_cortexm_mean2d_begin(&mean, numbers, layer);
+    for (batch = 0; batch < shape->batches; batch++) {
+        for (y = 0; y < shape->out_height; y++) {
+            for (x = 0; x < shape->out_width; x++) {
+                aidge_cortexm_narrow_means_of_window(aidge_cortexm_window_at(&mean, input, y, x), output, &mean, shape->in_channels);
                 output += shape->in_channels;
             }
         }

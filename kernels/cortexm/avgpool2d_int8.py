@@ -19,7 +19,7 @@ from .mean_halves import are_halves, halves_text
 from .mean_windows import window_text
 from .packing import as_words
 from .pools import pool_spec
-from .windows_inside import WindowsInside
+from .windows_inside import WindowsInside, is_narrow
 
 MOST_TAPS = 255  # whose sums fit int16
 BITS = range(22, 11, -1)  # of the fraction of a scaled sum
@@ -69,11 +69,12 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
     def call(self) -> Call:
         counts, ends, inside = self.counts(), self.counted_ends(), self.inside()
         bits, lines = self._lines()
-        name, texts = "aidge_cortexm_avgpool2d_int8", ()
+        narrow = "narrow_" if is_narrow(self.shape().fields) else ""
+        name, texts = f"aidge_cortexm_{narrow}avgpool2d_int8", ()
         if bits and self.has_inside():
             row, text = self._row_text(bits)
             name = row.replace("means", "avgpool2d_int8")
-            texts = (text, _LAYER.format(name=name, row=row))
+            texts = (text, _LAYER.format(name=name, row=row, narrow=narrow, pixels=self.inside_pixels()))
         layer = Struct(
             "aidge_cortexm_means",
             {
@@ -112,14 +113,15 @@ static void {name}(
             const int32_t end = (y >= layer->first_y) && (y < layer->end_y) ? layer->end_x : 0;
             x = 0;
             while (x < shape->out_width) {{
-                if ((x == layer->first_x) && (x < end)) {{
+                const int32_t pixels = x == layer->first_x ? {pixels} : 0;
+                if (pixels > 0) {{
                     inside = y > layer->first_y ? inside + step : aidge_cortexm_window_at(&of_inside, input, y, x);
-                    {row}(inside, output, &of_inside, end - x);
-                    output += (end - x) * shape->in_channels;
-                    x = end;
+                    {row}(inside, output, &of_inside, pixels);
+                    output += pixels * shape->in_channels;
+                    x += pixels;
                 }} else {{
                     const int8_t *const source = aidge_cortexm_window_at(&mean, input, y, x);
-                    aidge_cortexm_means_of_window(source, output, &mean, shape->in_channels);
+                    aidge_cortexm_{narrow}means_of_window(source, output, &mean, shape->in_channels);
                     output += shape->in_channels;
                     x++;
                 }}

@@ -57,6 +57,22 @@ static void aidge_cortexm_largest_of_4(const int8_t *source, int8_t *output, uin
     aidge_cortexm_store(output, aidge_cortexm_smaller_bytes(a, high));
 }
 
+/* The same of 1 channel. */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_largest_of_1(const int8_t *source, const int8_t *levels, const aidge_cortexm_taps2d *taps)
+{
+    int32_t largest = levels[0];
+    int32_t row, column;
+    for (row = taps->rows; row > 0; row--) {
+        const int8_t *tap = source;
+        for (column = taps->columns; column > 0; column--) {
+            largest = *tap > largest ? *tap : largest;
+            tap += taps->column_step;
+        }
+        source += taps->row_step;
+    }
+    return (int8_t)(largest < levels[1] ? largest : levels[1]);
+}
+
 /* The first tap of a window inside the image. */
 AIDGE_CORTEXM_INLINE const int8_t *aidge_cortexm_first_of_window(const int8_t *input, const aidge_kit_window2d *shape, int32_t y,
                                                                  int32_t x)
@@ -80,7 +96,40 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_largest_of_row(const int8_t *source, i
         output += channels;
     }
 }
+
+/* The same of 1 to 3 channels. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_largest_of_row(const int8_t *source, int8_t *output, int32_t pixels, int32_t step,
+                                                                int32_t channels, const aidge_cortexm_taps2d *taps)
+{
+    static const int8_t levels[2] = {-128, 127};
+    for (; pixels > 0; pixels--) {
+        int32_t channel;
+        for (channel = 0; channel < channels; channel++) {
+            *output++ = aidge_cortexm_largest_of_1(source + channel, levels, taps);
+        }
+        source += step;
+    }
+}
 #endif
+
+/* The taps of a window that lie in the image. Returns the first one. */
+AIDGE_CORTEXM_INLINE const int8_t *aidge_cortexm_taps_of(aidge_cortexm_taps2d *taps, const int8_t *input, const aidge_kit_window2d *shape,
+                                                         int32_t y, int32_t x)
+{
+    const int32_t channels = shape->in_channels;
+    const int32_t in_row = shape->in_width * channels;
+    const int32_t top = y * shape->stride_height - shape->pad_top;
+    const int32_t left = x * shape->stride_width - shape->pad_left;
+    const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+    const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+    const int8_t *const first = input + (top + first_y * shape->dilation_height) * in_row
+                                + (left + first_x * shape->dilation_width) * channels;
+    taps->row_step = shape->dilation_height * in_row;
+    taps->column_step = shape->dilation_width * channels;
+    taps->rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+    taps->columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+    return first;
+}
 
 /* The largest values of a window, of all channels; taps in the pads never win. levels: {lowest, highest}. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_maximum(const int8_t *input, int8_t *output, const int8_t *levels,
@@ -89,25 +138,29 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_maximum(const int8_t *input, int8_t *o
     const uint32_t low = aidge_cortexm_four_bytes(levels[0]);
     const uint32_t high = aidge_cortexm_four_bytes(levels[1]);
     const int32_t channels = shape->in_channels;
-    const int32_t in_row = shape->in_width * channels;
-    const int32_t top = y * shape->stride_height - shape->pad_top;
-    const int32_t left = x * shape->stride_width - shape->pad_left;
-    const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
-    const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
-    const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
-                           + (left + first_x * shape->dilation_width) * channels;
     aidge_cortexm_taps2d taps;
+    const int8_t *source = aidge_cortexm_taps_of(&taps, input, shape, y, x);
     int32_t channel;
-    taps.row_step = shape->dilation_height * in_row;
-    taps.column_step = shape->dilation_width * channels;
-    taps.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
-    taps.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
     for (channel = 0; channel + 16 <= channels; channel += 16) {
         aidge_cortexm_largest_of_16(source + channel, output + channel, low, high, &taps);
     }
     for (; channel < channels; channel += 4) { /* the last 4 overlap those before */
         const int32_t place = channel + 4 <= channels ? channel : channels - 4;
         aidge_cortexm_largest_of_4(source + place, output + place, low, high, &taps);
+    }
+}
+
+/* The same of 1 to 3 channels. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_narrow_maximum(const int8_t *input, int8_t *output, const int8_t *levels,
+                                                         const aidge_kit_window2d *shape, int32_t y, int32_t x)
+{
+    const int32_t channels = shape->in_channels;
+    aidge_cortexm_taps2d taps;
+    const int8_t *source = aidge_cortexm_taps_of(&taps, input, shape, y, x);
+    int32_t channel;
+    for (channel = 0; channel < channels; channel++) {
+        *output++ = aidge_cortexm_largest_of_1(source, levels, &taps);
+        source++;
     }
 }
 
@@ -122,6 +175,24 @@ static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, co
         for (y = 0; y < shape->out_height; y++) {
             for (x = 0; x < shape->out_width; x++) {
                 aidge_cortexm_maximum(input, output, levels, shape, y, x);
+                output += shape->in_channels;
+            }
+        }
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }
+}
+
+/* The same of 1 to 3 channels. */
+AIDGE_CORTEXM_UNUSED /* where functions of their own know of windows inside the image */
+static void aidge_cortexm_narrow_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
+                                         const aidge_cortexm_maxima *layer)
+{
+    const aidge_kit_window2d *const shape = &layer->shape;
+    int32_t batch, y, x;
+    for (batch = 0; batch < shape->batches; batch++) {
+        for (y = 0; y < shape->out_height; y++) {
+            for (x = 0; x < shape->out_width; x++) {
+                aidge_cortexm_narrow_maximum(input, output, levels, shape, y, x);
                 output += shape->in_channels;
             }
         }

@@ -13,8 +13,9 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 
 from .assembly import Routine, Waiting
+from .narrow_windows import narrow_row, store_lanes
 from .pools import pool_spec
-from .windows_inside import WindowsInside, all_channels, are_flat, loads, name_of, step_of
+from .windows_inside import WindowsInside, all_channels, are_flat, is_narrow, lanes_of, loads, name_of, step_of
 
 REGISTERS = {
     "source": "r0",
@@ -33,11 +34,12 @@ PARAMETERS = "const int8_t *source, int8_t *output, int32_t pixels"
 class MaxPool2dInt8(WindowsInside):
     def call(self) -> Call:
         shape = self.shape()
-        name, texts = "aidge_cortexm_maxpool2d_int8", ()
+        narrow = "narrow_" if is_narrow(shape.fields) else ""
+        name, texts = f"aidge_cortexm_{narrow}maxpool2d_int8", ()
         if self.has_inside() and self.levels() == DType.int8.range:
             row, text = _row_text(shape.fields)
             name = row.replace("largest", "maxpool2d_int8")
-            texts = (text, _LAYER.format(name=name, row=row))
+            texts = (text, _LAYER.format(name=name, row=row, narrow=narrow, pixels=self.inside_pixels()))
         return Call(
             name,
             ("maxpool2d_int8.h",),
@@ -63,10 +65,14 @@ def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
                 code("sel {largest}, {largest}, {word}")
             else:
                 code("mov {largest}, {word}")
-        code("str {largest}, [{output}], #4")
+        store_lanes(code, "{largest}", lanes_of(shape))
 
     code("push {{r4-r6}}")
-    if are_flat(shape):
+    if is_narrow(shape):
+        code.constant("{row}".format_map(REGISTERS), shape["in_channels"])
+        code("mla {end}, {pixels}, {row}, {output}")
+        narrow_row(code, shape, four)
+    elif are_flat(shape):
         code.constant("{row}".format_map(REGISTERS), shape["in_channels"])
         code("mul {pixels}, {pixels}, {row}", "values")
         all_channels(code, shape, four, "{pixels}")
@@ -79,9 +85,10 @@ def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
     code("bx lr")
     distances = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
     numbers = (shape["kernel_height"], shape["kernel_width"], *(distance * shape["in_channels"] for distance in distances))
+    row = f"aidge_cortexm_{'narrow_' if is_narrow(shape) else ''}largest_of_row"
     portable = (
         f"static const aidge_cortexm_taps2d taps = {{{', '.join(map(str, numbers))}}};\n"
-        f"    aidge_cortexm_largest_of_row(source, output, pixels, {step_of(shape)}, {shape['in_channels']}, &taps);"
+        f"    {row}(source, output, pixels, {step_of(shape)}, {shape['in_channels']}, &taps);"
     )
     return name, code.function(name, PARAMETERS, "Maxima of a row of windows inside the image.", portable)
 
@@ -98,14 +105,14 @@ static void {name}(
             const int32_t end = (y >= layer->first_y) && (y < layer->end_y) ? layer->end_x : 0;
             x = 0;
             while (x < shape->out_width) {{
-                const int32_t inside = (x >= layer->first_x) && (x < end) ? end - x : 0;
-                if (inside != 0) {{
+                const int32_t inside = x == layer->first_x ? {pixels} : 0;
+                if (inside > 0) {{
                     {row}(aidge_cortexm_first_of_window(input, shape, y, x), output, inside);
                 }} else {{
-                    aidge_cortexm_maximum(input, output, levels, shape, y, x);
+                    aidge_cortexm_{narrow}maximum(input, output, levels, shape, y, x);
                 }}
-                output += (inside != 0 ? inside : 1) * shape->in_channels;
-                x += inside != 0 ? inside : 1;
+                output += (inside > 0 ? inside : 1) * shape->in_channels;
+                x += inside > 0 ? inside : 1;
             }}
         }}
         input += shape->in_height * shape->in_width * shape->in_channels;

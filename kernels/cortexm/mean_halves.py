@@ -14,7 +14,9 @@ from aidge_build.arithmetic.means import FRACTION_BITS, IntegerMean, Order
 from aidge_build.graph.quantization import Quantization
 
 from .assembly import Routine
-from .windows_inside import all_channels, are_flat, loads, name_of, step_of
+from .mean_rows import BYTES, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
+from .narrow_windows import store_lanes
+from .windows_inside import lanes_of, loads, name_of
 
 REGISTERS = {
     "source": "r0",
@@ -30,11 +32,8 @@ REGISTERS = {
     "row": "lr",
 }
 WORDS = 4  # of taps in registers
-PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
-# Where the numbers of a mean are in its struct, and the bytes and scales among them, in bytes.
-_NUMBERS, _BYTES, _INPUT_SCALE, _SCALE = 28, 8, 12, 16
-# What waits in FPU registers: the input's scale, by what sums are divided, the end of the output.
-_FACTOR, _DIVISOR, _END = "s13", "s14", "s15"
+# What waits in FPU registers: the input's scale, by what sums are divided.
+_FACTOR, _DIVISOR = "s13", "s14"
 _MIDDLE = 20  # labels: of each channel, where it lies in the middle and where it goes on
 
 
@@ -48,49 +47,31 @@ def halves_text(shape: Mapping[str, int], order: Order, saturates: bool) -> tupl
     """Name and text of a row of such windows, of a shape as in kit/window2d.h, whose values are added up in this order;
     `saturates`: the zero points differ."""
     name = f"aidge_cortexm_means_{name_of(shape)}_halves_{order.name.lower()}{'_saturated' if saturates else ''}"
-    code, taps = Routine(REGISTERS), shape["kernel_height"] * shape["kernel_width"]
+    code, taps, lanes = Routine(REGISTERS), shape["kernel_height"] * shape["kernel_width"], lanes_of(shape)
 
     def four() -> None:
-        _sums(code, shape)
-        for channel in range(4):
-            total, place = _place(channel)
+        _sums(code, shape, lanes)
+        for lane in lanes:
+            total, place = _place(lane)
             code(f"tst {total}, #{taps - 1 << place}")
-            code(f"beq {_MIDDLE + 2 * channel}f", "in the middle of two levels")
-            code.label(_MIDDLE + 2 * channel + 1)
-        _store(code, taps.bit_length() - 1, saturates)
+            code(f"beq {_MIDDLE + 2 * lane}f", "in the middle of two levels")
+            code.label(_MIDDLE + 2 * lane + 1)
+        _store(code, taps.bit_length() - 1, saturates, lanes)
 
-    code("push {{r4-r11, lr}}")
-    if are_flat(shape):
-        code.constant("r12", shape["in_channels"])
-        code("mul lr, r3, r12", "values")
-    else:
-        code.constant("r12", shape["in_channels"])
-        code("mla r12, r3, r12, {output}")
-        code(f"vmov {_END}, r12")
-    _begin(code, taps)
-    if are_flat(shape):
-        all_channels(code, shape, four, "{row}")
-    else:
-        code.label(1, "a pixel")
-        all_channels(code, shape, four)
-        code(f"vmov {{word}}, {_END}")
-        code("cmp {output}, {word}")
-        code("bne 1b")
-    code("pop {{r4-r11, pc}}")
-    for channel in range(4):
-        _middle(code, shape, order, channel)
-    portable = f"aidge_cortexm_means_of_row(source, output, mean, pixels, {step_of(shape)}, {shape['in_channels']});"
-    return name, code.function(name, PARAMETERS, "Means of a row of windows inside the image.", portable)
+    mean_row(code, shape, lambda: _begin(code, taps), four)
+    for lane in lanes:
+        _middle(code, shape, order, lane)
+    return name, mean_function(code, name, shape)
 
 
 def _begin(code: Routine, taps: int) -> None:
     """What is rounded, and what values in order need; r2: the mean. Leaves lr alone."""
     bits = taps.bit_length() - 1
-    code(f"ldr r4, [r2, #{_NUMBERS}]", "its numbers")
-    code(f"vldr {_FACTOR}, [r4, #{_INPUT_SCALE}]")
-    code(f"vldr {_DIVISOR}, [r4, #{_SCALE}]")
-    code(f"ldrsb r5, [r4, #{_BYTES + 1}]", "zero point")
-    code(f"ldrsb r4, [r4, #{_BYTES}]", "zero point of the input")
+    code(f"ldr r4, [r2, #{NUMBERS}]", "its numbers")
+    code(f"vldr {_FACTOR}, [r4, #{INPUT_SCALE}]")
+    code(f"vldr {_DIVISOR}, [r4, #{SCALE}]")
+    code(f"ldrsb r5, [r4, #{BYTES + 1}]", "zero point")
+    code(f"ldrsb r4, [r4, #{BYTES}]", "zero point of the input")
     code(f"vmov.f32 s0, #{taps}.0")
     code(f"vmul.f32 {_DIVISOR}, {_DIVISOR}, s0", "exact")
     code("sub r3, r5, r4")
@@ -103,26 +84,27 @@ def _begin(code: Routine, taps: int) -> None:
     code("uadd8 r12, r12, r12", "SEL takes bytes 1 and 3 of the first operand")
 
 
-def _sums(code: Routine, shape: Mapping[str, int]) -> None:
+def _sums(code: Routine, shape: Mapping[str, int], lanes: tuple[int, ...]) -> None:
     words = [f"word{index}" for index in range(shape["kernel_height"] * shape["kernel_width"])]
     for index, word in enumerate(loads(code, shape, words)):
-        for total, turned in (("even", ""), ("odd", ", ror #8")):
+        for total, turned in totals_of(lanes):
             code(f"sxtab16 {{{total}}}, {{{total if index else 'half'}}}, {{{word}}}{turned}")
 
 
-def _store(code: Routine, bits: int, saturates: bool) -> None:
-    if saturates:
-        for total in ("even", "odd"):
-            code(f"ssat16 {{{total}}}, #{8 + bits}, {{{total}}}")
+def _store(code: Routine, bits: int, saturates: bool, lanes: tuple[int, ...]) -> None:
+    totals = [total for total, _ in totals_of(lanes)]
+    for total in totals if saturates else ():
+        code(f"ssat16 {{{total}}}, #{8 + bits}, {{{total}}}")
     code(f"lsr {{even}}, {{even}}, #{bits}")
-    code(f"lsl {{odd}}, {{odd}}, #{8 - bits}")
-    code("sel {even}, {odd}, {even}")
-    code("str {even}, [{output}], #4")
+    if "odd" in totals:
+        code(f"lsl {{odd}}, {{odd}}, #{8 - bits}")
+        code("sel {even}, {odd}, {even}")
+    store_lanes(code, "{even}", lanes)
 
 
-def _place(channel: int) -> tuple[str, int]:
-    """The register and the lowest bit of a channel's sum."""
-    return "{odd}" if channel % 2 else "{even}", channel // 2 * 16
+def _place(lane: int) -> tuple[str, int]:
+    """The register and the lowest bit of a sum."""
+    return "{odd}" if lane % 2 else "{even}", lane // 2 * 16
 
 
 def _middle(code: Routine, shape: Mapping[str, int], order: Order, channel: int) -> None:

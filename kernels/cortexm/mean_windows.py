@@ -9,8 +9,9 @@ from aidge_build.arithmetic.means import Order
 
 from .assembly import Routine
 from .depthwise_layout import LARGEST_OFFSET
+from .mean_rows import BYTES, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
 from .offsets import plus
-from .windows_inside import all_channels, are_flat, loads, name_of, places_of, step_of
+from .windows_inside import lanes_of, loads, name_of, places_of
 
 REGISTERS = {
     "source": "r0",
@@ -25,11 +26,8 @@ REGISTERS = {
     "word": "r12",
     "row": "lr",
 }
-PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
-# Where the numbers of a mean are in its struct, and the bytes and scales among them, in bytes.
-_NUMBERS, _BYTES, _INPUT_SCALE, _SCALE = 28, 8, 12, 16
 # What waits in FPU registers, as floats: zero point and scale of the input, by what sums are divided, the zero point.
-_INPUT_ZERO, _FACTOR, _COUNT, _DIVISOR, _ZERO, _PIXELS = "s10", "s11", "s12", "s13", "s14", "s15"
+_INPUT_ZERO, _FACTOR, _COUNT, _DIVISOR, _ZERO = "s10", "s11", "s12", "s13", "s14"
 _UNSURE, _FLOATS, _TABLE, _FOUND = 20, 30, 31, 32  # labels
 
 
@@ -38,44 +36,32 @@ def window_text(shape: Mapping[str, int], bits: int, order: Order) -> tuple[str,
     scaled with `bits` fraction bits."""
     name, code = f"aidge_cortexm_means_{name_of(shape)}_b{bits}_{order.name.lower()}", Routine(REGISTERS)
 
+    lanes = lanes_of(shape)
+
+    def begin() -> None:
+        _begin(code, shape["kernel_height"] * shape["kernel_width"])
+        code("ldm r2, {{r3-r5}}", "its line")
+
     def four() -> None:
         for index, _ in enumerate(loads(code, shape)):
-            for total, turned in (("even", ""), ("odd", ", ror #8")):
+            for total, turned in totals_of(lanes):
                 before = f"sxtab16 {{{total}}}, {{{total}}}" if index else f"sxtb16 {{{total}}}"
                 code(f"{before}, {{word}}{turned}")
-        _levels(code, bits)
+        _levels(code, bits, lanes)
 
-    code("push {{r4-r11, lr}}")
-    if are_flat(shape):
-        code.constant("r12", shape["in_channels"])
-        code("mul lr, r3, r12", "values")
-    else:
-        code(f"vmov {_PIXELS}, r3")
-    _begin(code, shape["kernel_height"] * shape["kernel_width"])
-    code("ldm r2, {{r3-r5}}", "its line")
-    if are_flat(shape):
-        all_channels(code, shape, four, "{row}")
-    else:
-        code.label(1, "a pixel")
-        all_channels(code, shape, four)
-        code(f"vmov {{row}}, {_PIXELS}")
-        code("subs {row}, {row}, #1")
-        code(f"vmov {_PIXELS}, {{row}}")
-        code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+    mean_row(code, shape, begin, four)
     _unsure(code, shape, bits, order)
-    portable = f"aidge_cortexm_means_of_row(source, output, mean, pixels, {step_of(shape)}, {shape['in_channels']});"
-    return name, code.function(name, PARAMETERS, "Means of a row of windows inside the image.", portable)
+    return name, mean_function(code, name, shape)
 
 
 def _begin(code: Routine, count: int) -> None:
     """What the values in order need; r2: the mean."""
-    code(f"ldr r4, [r2, #{_NUMBERS}]", "its numbers")
-    code(f"ldrsb r5, [r4, #{_BYTES}]", "zero point of the input")
-    code(f"ldrsb r6, [r4, #{_BYTES + 1}]", "zero point")
+    code(f"ldr r4, [r2, #{NUMBERS}]", "its numbers")
+    code(f"ldrsb r5, [r4, #{BYTES}]", "zero point of the input")
+    code(f"ldrsb r6, [r4, #{BYTES + 1}]", "zero point")
     code(f"mov r7, #{count}")
-    code(f"vldr {_FACTOR}, [r4, #{_INPUT_SCALE}]")
-    code(f"vldr {_DIVISOR}, [r4, #{_SCALE}]")
+    code(f"vldr {_FACTOR}, [r4, #{INPUT_SCALE}]")
+    code(f"vldr {_DIVISOR}, [r4, #{SCALE}]")
     code(f"vmov {_INPUT_ZERO}, r5")
     code(f"vmov {_ZERO}, r6")
     code(f"vmov {_COUNT}, r7")
@@ -90,25 +76,26 @@ def _is_exact(count: int) -> bool:
     return count & (count - 1) == 0
 
 
-def _levels(code: Routine, bits: int) -> None:
-    for index, (half, total) in enumerate((("b", "even"), ("b", "odd"), ("t", "even"), ("t", "odd"))):
-        code(f"smla{half}b {{level{index}}}, {{{total}}}, {{multiplier}}, {{start}}")
-    for index in range(4):
-        code(f"cmp {{unsure}}, {{level{index}}}, lsl #{32 - bits}")
-        code(f"bhs {_UNSURE + 2 * index}f", "beside the middle of two levels")
-        code.label(_UNSURE + 2 * index + 1)
-    for index in range(4):
-        code(f"ssat {{level{index}}}, #8, {{level{index}}}, asr #{bits}")
-    for index in range(4):
-        code(f"strb {{level{index}}}, [{{output}}], #1")
+def _levels(code: Routine, bits: int, lanes: tuple[int, ...]) -> None:
+    for lane in lanes:
+        code(f"smla{'bbtt'[lane]}b {{level{lane}}}, {{{('even', 'odd')[lane % 2]}}}, {{multiplier}}, {{start}}")
+    for lane in lanes:
+        code(f"cmp {{unsure}}, {{level{lane}}}, lsl #{32 - bits}")
+        code(f"bhs {_UNSURE + 2 * lane}f", "beside the middle of two levels")
+        code.label(_UNSURE + 2 * lane + 1)
+    for lane in lanes:
+        code(f"ssat {{level{lane}}}, #8, {{level{lane}}}, asr #{bits}")
+    for lane in lanes:
+        code(f"strb {{level{lane}}}, [{{output}}], #1")
 
 
 def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) -> None:
     """Out of the way: the level of one channel by its values in order, where the line's one is expected."""
-    for index in range(4):
-        code.label(_UNSURE + 2 * index)
-        code(f"mov {{row}}, #{index}")
-        if index < 3:
+    lanes = lanes_of(shape)
+    for lane in lanes:
+        code.label(_UNSURE + 2 * lane)
+        code(f"mov {{row}}, #{lane}")
+        if lane != lanes[-1]:
             code(f"b {_FLOATS}f")
     code.label(_FLOATS, "the values of channel {row} of the window in order")
     code("add {source}, {source}, {row}")
@@ -116,11 +103,11 @@ def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) ->
     code("sub {source}, {source}, {row}")
     code("ssat {word}, #8, {word}")
     code(f"lsl {{word}}, {{word}}, #{bits}")
-    code.table_jump("lr", [_FOUND + index for index in range(4)], _TABLE)
-    for index in range(4):
-        code.label(_FOUND + index)
-        code(f"mov {{level{index}}}, {{word}}")
-        code(f"b {_UNSURE + 2 * index + 1}b")
+    code.table_jump("lr", [_FOUND + (lane if lane in lanes else lanes[0]) for lane in range(4)], _TABLE)
+    for lane in lanes:
+        code.label(_FOUND + lane)
+        code(f"mov {{level{lane}}}, {{word}}")
+        code(f"b {_UNSURE + 2 * lane + 1}b")
 
 
 def _floats(code: Routine, shape: Mapping[str, int], order: Order) -> None:

@@ -17,10 +17,10 @@ A_WORD_OF_CHANNELS = Predicate("at least 4 channels", _narrow)
 
 
 def pool_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
-    """int8, channels last, one scale each, at least a word of channels."""
+    """int8, channels last, one scale each."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
         outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
         features=features,
-        predicates=(ALL_QUANTIZED, A_WORD_OF_CHANNELS, *predicates),
+        predicates=(ALL_QUANTIZED, *predicates),
     )

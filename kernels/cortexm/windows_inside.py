@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.pooling import PoolNode
+from aidge_build.kernel_kit.raster import raster_demands
 
 from .assembly import Routine
 from .conditions import has_fpu, in_text
 from .depthwise_layout import LARGEST_OFFSET
 from .offsets import plus
 
+WORD = 4  # values
 TOGETHER = {"speed": 49, "balanced": 25, "size": 0}  # taps in the text
+PIXELS_TOGETHER = 4  # of 1 to 3 channels: read at most before they are written
 NONE = {"first_y": 0, "end_y": 0, "first_x": 0, "end_x": 0}
 
 
@@ -34,6 +38,11 @@ class WindowsInside(PoolNode):
 
     needs_fpu: ClassVar[bool] = False
 
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        shape = cls(view).shape().fields
+        return raster_demands(shape, view.inputs[0], view.outputs[0], PIXELS_TOGETHER if is_narrow(shape) else 1)
+
     def inside(self) -> dict[str, int]:
         """As `inside_of`, as far as the text knows them."""
         shape = self.shape().fields
@@ -44,7 +53,17 @@ class WindowsInside(PoolNode):
         """Whether there are such windows; of a band, in its layer."""
         layer = self.view.layer
         found = (type(self)(replace(layer.whole, layer=layer)) if layer else self).inside()
-        return all(found[f"end_{axis}"] > found[f"first_{axis}"] for axis in "yx")
+        least = least_pixels(self.shape().fields)
+        return found["end_y"] > found["first_y"] and found["end_x"] - found["first_x"] >= least
+
+    def inside_pixels(self) -> str:
+        """In C: how many windows from the first one inside the image on, at x, make a row whose text may be called."""
+        shape, found = self.shape().fields, self.inside()
+        if not reads_beyond(shape):
+            return "end - x"
+        is_last = "y + 1 == layer->end_y"  # behind whose windows the image may end
+        is_short = found["end_x"] - found["first_x"] == least_pixels(shape)
+        return f"(({is_last}) ? 0 : end - x)" if is_short else f"end - x - (({is_last}) ? 1 : 0)"
 
 
 def name_of(shape: Mapping[str, int]) -> str:
@@ -84,6 +103,11 @@ def places_of(shape: Mapping[str, int]) -> list[list[int]]:
     ]
 
 
+def is_narrow(shape: Mapping[str, int]) -> bool:
+    """Whether a pixel has less than a word of channels."""
+    return shape["in_channels"] < WORD
+
+
 def are_flat(shape: Mapping[str, int]) -> bool:
     """Whether the values of neighbouring windows are neighbours, so that a row of windows is one long pixel."""
     return shape["stride_width"] == 1
@@ -114,3 +138,22 @@ def all_channels(code: Routine, shape: Mapping[str, int], four: Callable[[], Non
         code("bne 2b")
     if not length:
         plus(code, "{source}", step_of(shape) - channels)
+
+
+def lanes_of(shape: Mapping[str, int]) -> tuple[int, ...]:
+    """Which of 4 neighbouring values, from the first one of a window on, are values of windows."""
+    channels, stride = shape["in_channels"], shape["stride_width"]
+    if not is_narrow(shape) or are_flat(shape):
+        return tuple(range(WORD))
+    pixels = 2 if channels == 1 and stride < WORD else 1
+    return tuple(pixel * stride * channels + channel for pixel in range(pixels) for channel in range(channels))
+
+
+def least_pixels(shape: Mapping[str, int]) -> int:
+    """The shortest row."""
+    return -(-len(lanes_of(shape)) // shape["in_channels"]) if is_narrow(shape) else 1
+
+
+def reads_beyond(shape: Mapping[str, int]) -> bool:
+    """Whether the last windows of a row read a few bytes beyond their own values."""
+    return lanes_of(shape)[-1] < WORD - 1

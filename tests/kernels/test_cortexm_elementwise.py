@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from binary_cases import binaries
@@ -17,7 +18,7 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
-from aidge_build.operators.pool import AvgPooling
+from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
@@ -33,7 +34,13 @@ def sums_and_products():
 def pools():
     far_rows = pool(case, 3, AvgPooling, 1, 64, (4, 70), (3, 2), 1, 1, (0, 1))
     return accepted(
-        [far_rows, *edge_pools(case), *means_of_halves(), *(random_pool(case, seed) for seed in range(4000, 4000 + RANDOM_CASES))]
+        [
+            far_rows,
+            *edge_pools(case),
+            *means_of_halves(),
+            *narrow_pools(),
+            *(random_pool(case, seed) for seed in range(4000, 4000 + RANDOM_CASES)),
+        ]
     )
 
 
@@ -56,6 +63,30 @@ def means_of_halves():
             data = Tensor("x", (2, random.choice(4, 7, 16), *spatial), DType.int8, quantization=of_data)
             found.append(case(operator, [data], [random.int8(*data.dims)], quantization=of_result))
     return found
+
+
+def narrow_pools():
+    """Of 1 to 3 channels: rows of an even and an odd number of windows, of the fewest that go together, and of fewer."""
+    shapes = (
+        *(((6, width), (2, 2), 2, 1) for width in (2, 3, 8, 13)),
+        ((7, 16), (3, 3), 3, 1),
+        ((9, 17), (2, 3), 4, 1),
+        ((5, 9), (2, 2), 1, 1),
+        ((4, 3), (3, 2), 1, 1),
+        ((9, 11), (2, 2), 2, 2),
+        ((40,), (2,), 2, 1),
+    )
+    kinds = ((AvgPooling, None), (AvgPooling, 0.0131), (MaxPooling, None))
+    found = [
+        pool(case, seed, kinds[(seed + channels) % 3][0], 2, channels, *shape, scale=kinds[(seed + channels) % 3][1])
+        for channels in (1, 2, 3)
+        for seed, shape in enumerate(shapes, 2000)
+    ]
+    padded = [
+        pool(case, 2100 + seed, kind, 2, channels, (7, 8), (3, 3), stride, 1, (1, 1), scale=0.1 if seed % 2 else None)
+        for seed, (kind, channels, stride) in enumerate(product((AvgPooling, MaxPooling), (1, 3), (1, 2)))
+    ]
+    return [*found, *padded]
 
 
 def candidates():
@@ -101,6 +132,15 @@ def test_means_of_2_and_4_values_whose_scale_stays_are_shifted_sums():
     assert not any(
         "_halves_" in Case(replace(entry.view, outputs=(output,)), entry.values).call.function for output, entry in others.items()
     )
+
+
+def test_few_channels_have_their_windows_in_the_text():
+    found = accepted(narrow_pools())
+    names = [entry.call.function for entry in found]
+    assert len(found) == len(narrow_pools())
+    assert {entry.kernel.name for entry in found} == {"avgpool2d_int8", "maxpool2d_int8"}
+    assert all(sum(f"_c{channels}" in name for name in names) > 4 for channels in (1, 2, 3))
+    assert any("narrow" in name for name in names)
 
 
 def test_maxima_of_windows_inside_the_image_are_unrolled_where_nothing_limits_them():

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""What rows of means in assembly share, whatever becomes of their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from .assembly import Routine
+from .narrow_windows import narrow_row
+from .windows_inside import all_channels, are_flat, is_narrow, step_of
+
+PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
+# Where the numbers of a mean are in its struct, and the bytes and scales among them, in bytes.
+NUMBERS, BYTES, INPUT_SCALE, SCALE = 28, 8, 12, 16
+_END = "s15"  # where the end of the output waits
+
+
+def mean_row(code: Routine, shape: Mapping[str, int], begin: Callable[[], None], four: Callable[[], None]) -> None:
+    """The function up to its return: `begin` finds the mean in r2 and leaves r0, r1 and lr alone, `four` computes 4 values."""
+    code("push {{r4-r11, lr}}")
+    code.constant("r12", shape["in_channels"])
+    if is_narrow(shape):
+        code("mla lr, r3, r12, {output}")
+        begin()
+        code("mov {end}, lr")
+        narrow_row(code, shape, four)
+    elif are_flat(shape):
+        code("mul lr, r3, r12", "values")
+        begin()
+        all_channels(code, shape, four, "{row}")
+    else:
+        code("mla r12, r3, r12, {output}")
+        code(f"vmov {_END}, r12")
+        begin()
+        code.label(1, "a pixel")
+        all_channels(code, shape, four)
+        code(f"vmov {{row}}, {_END}")
+        code("cmp {output}, {row}")
+        code("bne 1b")
+    code("pop {{r4-r11, pc}}")
+
+
+def mean_function(code: Routine, name: str, shape: Mapping[str, int]) -> str:
+    """The text of the function, whose instructions are complete."""
+    portable = f"aidge_cortexm_{'narrow_' if is_narrow(shape) else ''}means_of_row"
+    arguments = f"source, output, mean, pixels, {step_of(shape)}, {shape['in_channels']}"
+    return code.function(name, PARAMETERS, "Means of a row of windows inside the image.", f"{portable}({arguments});")
+
+
+def totals_of(lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:
+    """The register that sums up bytes 0 and 2, the one that sums up 1 and 3, and how the words are turned for it; as far as these
+    lanes are among them."""
+    for first, (total, turned) in enumerate((("even", ""), ("odd", ", ror #8"))):
+        if any(lane % 2 == first for lane in lanes):
+            yield total, turned

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import textwrap
+from collections.abc import Mapping
 
 import numpy
 
@@ -19,7 +21,7 @@ from .mean_halves import are_halves, halves_text
 from .mean_windows import window_text
 from .packing import as_words
 from .pools import pool_spec
-from .windows_inside import WindowsInside, is_narrow
+from .windows_inside import WindowsInside, cut_shape, is_narrow
 
 MOST_TAPS = 255  # whose sums fit int16
 BITS = range(22, 11, -1)  # of the fraction of a scaled sum
@@ -50,14 +52,30 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
                 return bits, lines
         return 0, []
 
-    def _row_text(self, bits: int) -> tuple[str, str]:
-        """Name and text of a row of windows inside the image."""
-        shape, data, result = self.shape().fields, self.inputs[0].quantization, self.outputs[0].quantization
+    def _counts_pads(self) -> bool:
+        return getattr(self.operator, "count_include_pad", False)
+
+    def _row_text(self, bits: int, shape: Mapping[str, int], is_cut: bool = False) -> tuple[str, str]:
+        """Name and text of a row of windows of this shape inside the image; `is_cut`: they are what lies inside of others."""
+        data, result = self.inputs[0].quantization, self.outputs[0].quantization
         taps = shape["kernel_height"] * shape["kernel_width"]
-        mean = dict(zip(self.counts(), self.means()))[taps]
-        if are_halves(taps, mean, data, result):
+        if is_cut and self._counts_pads():
+            return window_text(shape, bits, self.order(), counts_pads=True)
+        if are_halves(taps, dict(zip(self.counts(), self.means()))[taps], data, result):
             return halves_text(shape, self.order(), data.zero_point != result.zero_point)
         return window_text(shape, bits, self.order())
+
+    def _texts(self, bits: int) -> tuple[str, tuple[str, ...]]:
+        """Name of the function of a layer, texts of its rows and its own."""
+        shape, sizes = self.shape().fields, self.cut_sizes()
+        row, text = self._row_text(bits, shape)
+        cut = [self._row_text(bits, cut_shape(shape, size), is_cut=True) for size in sizes]
+        name = row.replace("means", "avgpool2d_int8") + "".join(map(_of_cut, sizes, (function for function, _ in cut)))
+        narrow = "narrow_" if is_narrow(shape) else ""
+        single = f"aidge_cortexm_{narrow}means_of_window(source, output, &mean, shape->in_channels);"
+        others = self.by_size_in_c([function for function, _ in cut], "source, output, &mean, pixels", "mean.window.", single)
+        layer = _LAYER.format(name=name, row=row, others=textwrap.indent(others, " " * 20), **self.run_in_c())
+        return name, (text, *(text for _, text in cut), layer)
 
     def _numbers_of(self, bits: int, lines: list[MeanLine]) -> numpy.ndarray:
         """For each count as in avgpool2d_int8.h."""
@@ -72,9 +90,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         narrow = "narrow_" if is_narrow(self.shape().fields) else ""
         name, texts = f"aidge_cortexm_{narrow}avgpool2d_int8", ()
         if bits and self.has_inside():
-            row, text = self._row_text(bits)
-            name = row.replace("means", "avgpool2d_int8")
-            texts = (text, _LAYER.format(name=name, row=row, narrow=narrow, pixels=self.inside_pixels()))
+            name, texts = self._texts(bits)
         layer = Struct(
             "aidge_cortexm_means",
             {
@@ -96,6 +112,12 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         )
 
 
+def _of_cut(size: tuple[int, int], function: str) -> str:
+    """What the name of a layer says of the function of cut windows."""
+    kinds = [kind for kind in ("counted", "halves", "saturated") if kind in function]
+    return "_".join(["", f"{size[0]}x{size[1]}", *kinds])
+
+
 _LAYER = """\
 /* Means whose windows lie inside the image row by row, the others one by one. */
 static void {name}(
@@ -110,21 +132,19 @@ static void {name}(
     of_inside = mean;
     for (batch = 0; batch < shape->batches; batch++) {{
         for (y = 0; y < shape->out_height; y++) {{
-            const int32_t end = (y >= layer->first_y) && (y < layer->end_y) ? layer->end_x : 0;
+            const int32_t is_inside = (int32_t)((y >= layer->first_y) && (y < layer->end_y));
             x = 0;
             while (x < shape->out_width) {{
-                const int32_t pixels = x == layer->first_x ? {pixels} : 0;
-                if (pixels > 0) {{
+                int32_t pixels = x == layer->first_x ? {pixels} : 1;
+                if ((is_inside != 0) && (x == layer->first_x) && (pixels >= {least})) {{
                     inside = y > layer->first_y ? inside + step : aidge_cortexm_window_at(&of_inside, input, y, x);
                     {row}(inside, output, &of_inside, pixels);
-                    output += pixels * shape->in_channels;
-                    x += pixels;
                 }} else {{
                     const int8_t *const source = aidge_cortexm_window_at(&mean, input, y, x);
-                    aidge_cortexm_{narrow}means_of_window(source, output, &mean, shape->in_channels);
-                    output += shape->in_channels;
-                    x++;
+{others}
                 }}
+                output += pixels * shape->in_channels;
+                x += pixels;
             }}
         }}
         input += shape->in_height * shape->in_width * shape->in_channels;

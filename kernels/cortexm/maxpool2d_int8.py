@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 import numpy
@@ -15,7 +16,17 @@ from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 from .assembly import Routine, Waiting
 from .narrow_windows import narrow_row, store_lanes
 from .pools import pool_spec
-from .windows_inside import WindowsInside, all_channels, are_flat, is_narrow, lanes_of, loads, name_of, step_of
+from .windows_inside import (
+    WindowsInside,
+    all_channels,
+    are_flat,
+    cut_shape,
+    is_narrow,
+    lanes_of,
+    loads,
+    name_of,
+    step_of,
+)
 
 REGISTERS = {
     "source": "r0",
@@ -38,8 +49,10 @@ class MaxPool2dInt8(WindowsInside):
         name, texts = f"aidge_cortexm_{narrow}maxpool2d_int8", ()
         if self.has_inside() and self.levels() == DType.int8.range:
             row, text = _row_text(shape.fields)
-            name = row.replace("largest", "maxpool2d_int8")
-            texts = (text, _LAYER.format(name=name, row=row, narrow=narrow, pixels=self.inside_pixels()))
+            sizes = self.cut_sizes()
+            rows = [_row_text(cut_shape(shape.fields, size)) for size in sizes]
+            name = row.replace("largest", "maxpool2d_int8") + "".join(f"_{rows}x{columns}" for rows, columns in sizes)
+            texts = (text, *(text for _, text in rows), self._layer_text(name, row, [function for function, _ in rows]))
         return Call(
             name,
             ("maxpool2d_int8.h",),
@@ -52,6 +65,15 @@ class MaxPool2dInt8(WindowsInside):
             texts=texts,
             facts=computed("4 channels" if texts else "16 channels"),
         )
+
+    def _layer_text(self, name: str, row: str, cut: list[str]) -> str:
+        """The function of a layer whose rows and cut windows have these functions."""
+        narrow = "narrow_" if is_narrow(self.shape().fields) else ""
+        single = f"aidge_cortexm_{narrow}maximum(input, output, levels, shape, y, x);"
+        others = self.by_size_in_c(cut, "source, output, pixels", "taps.", single)
+        taps = "aidge_cortexm_taps2d taps;\nconst int8_t *const source = aidge_cortexm_taps_of(&taps, input, shape, y, x);\n"
+        others = textwrap.indent(taps * bool(cut) + others, " " * 20)
+        return _LAYER.format(name=name, row=row, others=others, **self.run_in_c())
 
 
 def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
@@ -102,17 +124,17 @@ static void {name}(
     int32_t batch, y, x;
     for (batch = 0; batch < shape->batches; batch++) {{
         for (y = 0; y < shape->out_height; y++) {{
-            const int32_t end = (y >= layer->first_y) && (y < layer->end_y) ? layer->end_x : 0;
+            const int32_t is_inside = (int32_t)((y >= layer->first_y) && (y < layer->end_y));
             x = 0;
             while (x < shape->out_width) {{
-                const int32_t inside = x == layer->first_x ? {pixels} : 0;
-                if (inside > 0) {{
-                    {row}(aidge_cortexm_first_of_window(input, shape, y, x), output, inside);
+                int32_t pixels = x == layer->first_x ? {pixels} : 1;
+                if ((is_inside != 0) && (x == layer->first_x) && (pixels >= {least})) {{
+                    {row}(aidge_cortexm_first_of_window(input, shape, y, x), output, pixels);
                 }} else {{
-                    aidge_cortexm_{narrow}maximum(input, output, levels, shape, y, x);
+{others}
                 }}
-                output += (inside > 0 ? inside : 1) * shape->in_channels;
-                x += inside > 0 ? inside : 1;
+                output += pixels * shape->in_channels;
+                x += pixels;
             }}
         }}
         input += shape->in_height * shape->in_width * shape->in_channels;

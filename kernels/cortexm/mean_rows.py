@@ -10,8 +10,8 @@ from .narrow_windows import narrow_row
 from .windows_inside import all_channels, are_flat, is_narrow, step_of
 
 PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
-# Where the numbers of a mean are in its struct, and the bytes and scales among them, in bytes.
-NUMBERS, BYTES, INPUT_SCALE, SCALE = 28, 8, 12, 16
+# Where the numbers of a mean are in its struct, and bytes, scales and count among them, in bytes.
+NUMBERS, BYTES, INPUT_SCALE, SCALE, COUNT = 28, 8, 12, 16, 20
 _END = "s15"  # where the end of the output waits
 
 

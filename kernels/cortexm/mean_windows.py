@@ -9,7 +9,7 @@ from aidge_build.arithmetic.means import Order
 
 from .assembly import Routine
 from .depthwise_layout import LARGEST_OFFSET
-from .mean_rows import BYTES, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
+from .mean_rows import BYTES, COUNT, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
 from .offsets import plus
 from .windows_inside import lanes_of, loads, name_of, places_of
 
@@ -31,15 +31,16 @@ _INPUT_ZERO, _FACTOR, _COUNT, _DIVISOR, _ZERO = "s10", "s11", "s12", "s13", "s14
 _UNSURE, _FLOATS, _TABLE, _FOUND = 20, 30, 31, 32  # labels
 
 
-def window_text(shape: Mapping[str, int], bits: int, order: Order) -> tuple[str, str]:
+def window_text(shape: Mapping[str, int], bits: int, order: Order, counts_pads: bool = False) -> tuple[str, str]:
     """Name and text of a row of such windows, of a shape as in kit/window2d.h, whose values are added up in this order; sums are
-    scaled with `bits` fraction bits."""
-    name, code = f"aidge_cortexm_means_{name_of(shape)}_b{bits}_{order.name.lower()}", Routine(REGISTERS)
-
-    lanes = lanes_of(shape)
+    scaled with `bits` fraction bits. `counts_pads`: they count more taps than they have."""
+    name = f"aidge_cortexm_means_{name_of(shape)}_b{bits}_{order.name.lower()}{'_counted' if counts_pads else ''}"
+    code, lanes = Routine(REGISTERS), lanes_of(shape)
+    taps = shape["kernel_height"] * shape["kernel_width"]
+    is_exact = taps & (taps - 1) == 0 and not counts_pads  # a division by the count only changes the exponent
 
     def begin() -> None:
-        _begin(code, shape["kernel_height"] * shape["kernel_width"])
+        _begin(code, is_exact)
         code("ldm r2, {{r3-r5}}", "its line")
 
     def four() -> None:
@@ -50,16 +51,16 @@ def window_text(shape: Mapping[str, int], bits: int, order: Order) -> tuple[str,
         _levels(code, bits, lanes)
 
     mean_row(code, shape, begin, four)
-    _unsure(code, shape, bits, order)
+    _unsure(code, shape, bits, order, is_exact)
     return name, mean_function(code, name, shape)
 
 
-def _begin(code: Routine, count: int) -> None:
+def _begin(code: Routine, is_exact: bool) -> None:
     """What the values in order need; r2: the mean."""
     code(f"ldr r4, [r2, #{NUMBERS}]", "its numbers")
     code(f"ldrsb r5, [r4, #{BYTES}]", "zero point of the input")
     code(f"ldrsb r6, [r4, #{BYTES + 1}]", "zero point")
-    code(f"mov r7, #{count}")
+    code(f"ldr r7, [r4, #{COUNT}]")
     code(f"vldr {_FACTOR}, [r4, #{INPUT_SCALE}]")
     code(f"vldr {_DIVISOR}, [r4, #{SCALE}]")
     code(f"vmov {_INPUT_ZERO}, r5")
@@ -67,13 +68,8 @@ def _begin(code: Routine, count: int) -> None:
     code(f"vmov {_COUNT}, r7")
     for register in (_INPUT_ZERO, _ZERO, _COUNT):
         code(f"vcvt.f32.s32 {register}, {register}")
-    if _is_exact(count):
+    if is_exact:
         code(f"vmul.f32 {_DIVISOR}, {_DIVISOR}, {_COUNT}", "exact")
-
-
-def _is_exact(count: int) -> bool:
-    """Whether a division by the count only changes the exponent."""
-    return count & (count - 1) == 0
 
 
 def _levels(code: Routine, bits: int, lanes: tuple[int, ...]) -> None:
@@ -89,7 +85,7 @@ def _levels(code: Routine, bits: int, lanes: tuple[int, ...]) -> None:
         code(f"strb {{level{lane}}}, [{{output}}], #1")
 
 
-def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) -> None:
+def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order, is_exact: bool) -> None:
     """Out of the way: the level of one channel by its values in order, where the line's one is expected."""
     lanes = lanes_of(shape)
     for lane in lanes:
@@ -99,7 +95,7 @@ def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) ->
             code(f"b {_FLOATS}f")
     code.label(_FLOATS, "the values of channel {row} of the window in order")
     code("add {source}, {source}, {row}")
-    _floats(code, shape, order)
+    _floats(code, shape, order, is_exact)
     code("sub {source}, {source}, {row}")
     code("ssat {word}, #8, {word}")
     code(f"lsl {{word}}, {{word}}, #{bits}")
@@ -110,7 +106,7 @@ def _unsure(code: Routine, shape: Mapping[str, int], bits: int, order: Order) ->
         code(f"b {_UNSURE + 2 * lane + 1}b")
 
 
-def _floats(code: Routine, shape: Mapping[str, int], order: Order) -> None:
+def _floats(code: Routine, shape: Mapping[str, int], order: Order, is_exact: bool) -> None:
     """The level with the zero point in {word} of one channel's values in float32, as in kit/mean.h; VMLA rounds twice."""
     places = places_of(shape)
     chains = list(zip(*places)) if order is Order.COLUMNS else [sum(places, [])]
@@ -124,7 +120,7 @@ def _floats(code: Routine, shape: Mapping[str, int], order: Order) -> None:
                 code(f"vmul.f32 {total}, s2, {_FACTOR}")
         if chain:
             code("vadd.f32 s0, s0, s1")
-    if not _is_exact(shape["kernel_height"] * shape["kernel_width"]):
+    if not is_exact:
         code(f"vdiv.f32 s0, s0, {_COUNT}")
     code(f"vdiv.f32 s0, s0, {_DIVISOR}")
     code("vcvtr.s32.f32 s0, s0")

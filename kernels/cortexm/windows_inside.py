@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import ClassVar
 
 from aidge_build.contract.spec import Demands, NodeView
@@ -18,6 +21,7 @@ from .offsets import plus
 
 WORD = 4  # values
 TOGETHER = {"speed": 49, "balanced": 25, "size": 0}  # taps in the text
+MOST_SIZES = 4  # of windows that have texts
 PIXELS_TOGETHER = 4  # of 1 to 3 channels: read at most before they are written
 NONE = {"first_y": 0, "end_y": 0, "first_x": 0, "end_x": 0}
 
@@ -49,21 +53,55 @@ class WindowsInside(PoolNode):
         is_short = shape["kernel_height"] * shape["kernel_width"] <= in_text(TOGETHER, self.view)
         return inside_of(shape) if is_short and (has_fpu(self.view) or not self.needs_fpu) else NONE
 
+    def whole(self) -> WindowsInside:
+        """Of a band the pool of the layer."""
+        layer = self.view.layer
+        return type(self)(replace(layer.whole, layer=layer)) if layer else self
+
     def has_inside(self) -> bool:
         """Whether there are such windows; of a band, in its layer."""
-        layer = self.view.layer
-        found = (type(self)(replace(layer.whole, layer=layer)) if layer else self).inside()
-        least = least_pixels(self.shape().fields)
+        found, least = self.whole().inside(), least_pixels(self.shape().fields)
         return found["end_y"] > found["first_y"] and found["end_x"] - found["first_x"] >= least
 
-    def inside_pixels(self) -> str:
-        """In C: how many windows from the first one inside the image on, at x, make a row whose text may be called."""
-        shape, found = self.shape().fields, self.inside()
-        if not reads_beyond(shape):
-            return "end - x"
-        is_last = "y + 1 == layer->end_y"  # behind whose windows the image may end
-        is_short = found["end_x"] - found["first_x"] == least_pixels(shape)
-        return f"(({is_last}) ? 0 : end - x)" if is_short else f"end - x - (({is_last}) ? 1 : 0)"
+    def cut_sizes(self) -> list[tuple[int, int]]:
+        """Rows and columns of taps of the windows that the image's edges cut, where texts for them, too, are short."""
+        shape = self.whole().shape().fields
+        sizes = list(product(*(_sizes_of(shape, axis, pad) for axis, pad in (("height", "pad_top"), ("width", "pad_left")))))
+        fits = len(sizes) <= MOST_SIZES and sum(map(math.prod, sizes)) <= in_text(TOGETHER, self.view)
+        return [size for size in sizes if size != (shape["kernel_height"], shape["kernel_width"])] if fits else []
+
+    def run_in_c(self) -> dict[str, str]:
+        """What the C text of a layer says of rows: how many windows from the first column inside the image on a text computes,
+        and the fewest of them."""
+        shape = self.shape().fields
+        short = " - ((y + 1 >= layer->end_y) ? 1 : 0)" if reads_beyond(shape) else ""  # where the image may end
+        return {"pixels": f"layer->end_x - x{short}", "least": str(least_pixels(shape))}
+
+    def by_size_in_c(self, functions: Sequence[str], arguments: str, taps: str, otherwise: str) -> str:
+        """C: windows that the image's edges cut, by a function for each of `cut_sizes`, or one by one; `taps` says how many there
+        are: its rows and columns. Of few channels single windows have no function."""
+        row = f" && (x == layer->first_x) && (pixels >= {self.run_in_c()['least']})" if is_narrow(self.shape().fields) else ""
+        cases = [
+            f"if (({taps}rows == {rows}) && ({taps}columns == {columns}){row}) {{\n    {function}({arguments});\n}}"
+            for (rows, columns), function in zip(self.cut_sizes(), functions, strict=True)
+        ]
+        single = f"pixels = 1;\n{otherwise}"
+        return " else ".join([*cases, f"{{\n{textwrap.indent(single, '    ')}\n}}"]) if cases else single
+
+
+def cut_shape(shape: Mapping[str, int], size: tuple[int, int]) -> dict[str, int]:
+    """The shape with windows of so many rows and columns of taps."""
+    return {**shape, "kernel_height": size[0], "kernel_width": size[1]}
+
+
+def _sizes_of(shape: Mapping[str, int], axis: str, pad: str) -> list[int]:
+    """How many taps of a window may lie inside the image along this axis, but for none."""
+    dilation, found = shape[f"dilation_{axis}"], set()
+    for place in range(shape[f"out_{axis}"]):
+        start = place * shape[f"stride_{axis}"] - shape[pad]
+        taps = range(start, start + shape[f"kernel_{axis}"] * dilation, dilation)
+        found.add(sum(0 <= tap < shape[f"in_{axis}"] for tap in taps))
+    return sorted(found - {0})
 
 
 def name_of(shape: Mapping[str, int]) -> str:

@@ -134,6 +134,20 @@ def test_means_of_2_and_4_values_whose_scale_stays_are_shifted_sums():
     )
 
 
+def test_windows_that_edges_cut_have_their_taps_in_the_text_where_that_is_short():
+    def functions(kind, kernel, pads, **fields):
+        cases = [pool(case, seed, kind, 1, 8, (9, 9), kernel, 1, 1, (pads, pads), **fields) for seed in range(6)]
+        return {entry.call.function for entry in accepted(cases)}
+
+    assert any(name.endswith("_2x2_2x3_3x2") for name in functions(MaxPooling, (3, 3), 1))
+    assert any("_2x2_halves_2x3_3x2" in name for name in functions(AvgPooling, (3, 3), 1, scale=0.1))
+    assert any(
+        name.endswith("_2x2_counted_2x3_counted_3x2_counted")
+        for name in functions(AvgPooling, (3, 3), 1, scale=0.1, count_include_pad=True)
+    )
+    assert not any("_4x" in name for name in functions(MaxPooling, (5, 5), 2))
+
+
 def test_few_channels_have_their_windows_in_the_text():
     found = accepted(narrow_pools())
     names = [entry.call.function for entry in found]

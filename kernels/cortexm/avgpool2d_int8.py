@@ -136,7 +136,7 @@ static void {name}(
             x = 0;
             while (x < shape->out_width) {{
                 int32_t pixels = x == layer->first_x ? {pixels} : 1;
-                if ((is_inside != 0) && (x == layer->first_x) && (pixels >= {least})) {{
+                if ((is_inside != 0) && (x == layer->first_x){enough}) {{
                     inside = y > layer->first_y ? inside + step : aidge_cortexm_window_at(&of_inside, input, y, x);
                     {row}(inside, output, &of_inside, pixels);
                 }} else {{

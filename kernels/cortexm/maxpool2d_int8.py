@@ -128,7 +128,7 @@ static void {name}(
             x = 0;
             while (x < shape->out_width) {{
                 int32_t pixels = x == layer->first_x ? {pixels} : 1;
-                if ((is_inside != 0) && (x == layer->first_x) && (pixels >= {least})) {{
+                if ((is_inside != 0) && (x == layer->first_x){enough}) {{
                     {row}(aidge_cortexm_first_of_window(input, shape, y, x), output, pixels);
                 }} else {{
 {others}

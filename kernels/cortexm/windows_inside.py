@@ -72,15 +72,18 @@ class WindowsInside(PoolNode):
 
     def run_in_c(self) -> dict[str, str]:
         """What the C text of a layer says of rows: how many windows from the first column inside the image on a text computes,
-        and the fewest of them."""
+        and when these are enough."""
         shape = self.shape().fields
         short = " - ((y + 1 >= layer->end_y) ? 1 : 0)" if reads_beyond(shape) else ""  # where the image may end
-        return {"pixels": f"layer->end_x - x{short}", "least": str(least_pixels(shape))}
+        return {
+            "pixels": f"layer->end_x - x{short}",
+            "enough": f" && (pixels >= {least_pixels(shape)})" if is_narrow(shape) else "",
+        }
 
     def by_size_in_c(self, functions: Sequence[str], arguments: str, taps: str, otherwise: str) -> str:
         """C: windows that the image's edges cut, by a function for each of `cut_sizes`, or one by one; `taps` says how many there
         are: its rows and columns. Of few channels single windows have no function."""
-        row = f" && (x == layer->first_x) && (pixels >= {self.run_in_c()['least']})" if is_narrow(self.shape().fields) else ""
+        row = f" && (x == layer->first_x){self.run_in_c()['enough']}" if is_narrow(self.shape().fields) else ""
         cases = [
             f"if (({taps}rows == {rows}) && ({taps}columns == {columns}){row}) {{\n    {function}({arguments});\n}}"
             for (rows, columns), function in zip(self.cut_sizes(), functions, strict=True)

@@ -314,8 +314,10 @@ def _compared(cases: Sequence[Case], data: bytes) -> list[str]:
 
 
 def _different(got: numpy.ndarray, expected: numpy.ndarray) -> int:
-    """Elements that differ; float32 ones by more than 1e-5 of the largest."""
+    """Elements that differ; float32 ones by more than 1e-5 of the largest, or where one of both is no number."""
     if expected.dtype != numpy.float32:
         return int((got != expected).sum())
-    error = numpy.abs(got.astype(numpy.float64) - expected)
-    return int((~(error <= 1e-5 * max(1e-30, numpy.abs(expected).max()))).sum())
+    same = (got == expected) | (numpy.isnan(got) & numpy.isnan(expected))
+    largest = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=1e-30)
+    error = numpy.abs(got[~same].astype(numpy.float64) - expected[~same])
+    return int((~(error <= 1e-5 * largest)).sum())

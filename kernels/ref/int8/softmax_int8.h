@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "kit/exponential.h"
 #include "kit/quotient.h"
 #include "shared/softmax_shape.h"
 
@@ -6,10 +7,11 @@
  * Softmax, int8: with T[k] = exponentials[k] at k = (largest value of the row) - x and S the sum of T over the row,
  * output = saturate(rint_half_even((T << shift) / (S * factor)) + zero point).
  *
- * exponentials: [256]; quotient: {shift, factor}; the generator has chosen them so that uint64 holds every term twice.
+ * exponentials: [256], or if they are_factored [40] as in kit/exponential.h; quotient: {shift, factor}; the generator has chosen them so that uint64 holds every term twice.
  */
-static void aidge_ref_softmax_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials, const uint64_t *quotient,
-                                   const int32_t *zero_point, const aidge_ref_softmax_shape *shape)
+AIDGE_KIT_INLINE void aidge_ref_softmax_int8_of(const int8_t *input, int8_t *output, const uint32_t *exponentials,
+                                                const uint64_t *quotient, const int32_t *zero_point,
+                                                const aidge_ref_softmax_shape *shape, int32_t are_factored)
 {
     const int32_t inner = shape->inner;
     const int32_t size = shape->length * inner;
@@ -24,11 +26,14 @@ static void aidge_ref_softmax_int8(const int8_t *input, int8_t *output, const ui
                 largest = input[i] > largest ? input[i] : largest;
             }
             for (i = row; i < size; i += inner) {
-                divisor += exponentials[largest - input[i]];
+                const uint32_t k = (uint32_t)(largest - input[i]);
+                divisor += are_factored != 0 ? aidge_kit_exponential(exponentials, k) : exponentials[k];
             }
             by = aidge_kit_divisor_of(aidge_kit_multiply(divisor, quotient[1]));
             for (i = row; i < size; i += inner) {
-                const uint64_t dividend = aidge_kit_shift_left(exponentials[largest - input[i]], shift);
+                const uint32_t k = (uint32_t)(largest - input[i]);
+                const uint32_t exponential = are_factored != 0 ? aidge_kit_exponential(exponentials, k) : exponentials[k];
+                const uint64_t dividend = aidge_kit_shift_left(exponential, shift);
                 const int32_t value = (int32_t)aidge_kit_rounded_quotient(dividend, &by) + *zero_point;
                 output[i] = (int8_t)(value > 127 ? 127 : value);
             }
@@ -36,4 +41,18 @@ static void aidge_ref_softmax_int8(const int8_t *input, int8_t *output, const ui
         input += size;
         output += size;
     }
+}
+
+static void aidge_ref_softmax_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials, const uint64_t *quotient,
+                                   const int32_t *zero_point, const aidge_ref_softmax_shape *shape)
+{
+    aidge_ref_softmax_int8_of(input, output, exponentials, quotient, zero_point, shape, 0);
+}
+
+/* The same with exponentials of two factors. */
+AIDGE_KIT_NOINLINE void aidge_ref_softmax_factored_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials,
+                                                        const uint64_t *quotient, const int32_t *zero_point,
+                                                        const aidge_ref_softmax_shape *shape)
+{
+    aidge_ref_softmax_int8_of(input, output, exponentials, quotient, zero_point, shape, 1);
 }

@@ -7,7 +7,8 @@
  * Softmax, int8: with T[k] = exponentials[k] at k = (largest value of the row) - x and S the sum of T over the row,
  * output = saturate(rint_half_even((T << shift) / (S * factor)) + zero point).
  *
- * exponentials: [256], or if they are_factored [40] as in kit/exponential.h; quotient: {shift, factor}; the generator has chosen them so that uint64 holds every term twice.
+ * exponentials: [256], or if they are_factored [40] as in kit/exponential.h; quotient: {shift, factor}; the generator has chosen
+ * them so that uint64 holds every term twice.
  */
 AIDGE_KIT_INLINE void aidge_ref_softmax_int8_of(const int8_t *input, int8_t *output, const uint32_t *exponentials,
                                                 const uint64_t *quotient, const int32_t *zero_point,

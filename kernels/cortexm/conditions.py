@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS
 from aidge_build.kernel_kit.linear_int8 import FIXED_FORM
 
+Choice = TypeVar("Choice")
 GROUP = 4  # output channels that are computed together
 FEATURES = frozenset({"dsp"})
 
@@ -19,7 +21,7 @@ def has_fpu(view: NodeView) -> bool:
     return "fpu" in view.features
 
 
-def in_text(most: Mapping[str, int], view: NodeView) -> int:
+def in_text(most: Mapping[str, Choice], view: NodeView) -> Choice:
     """How much of a loop stands in the text at the build's --optimize. Chips without an FPU have little flash: "compact" is what
     is balanced there."""
     is_compact = view.objective == "balanced" and not has_fpu(view) and "compact" in most

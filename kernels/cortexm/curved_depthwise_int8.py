@@ -18,7 +18,7 @@ from .curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec
 from .curves import table_of
 from .depthwise import texts
 from .depthwise_int8 import NEAR, DepthwiseInt8
-from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, group, struct
+from .depthwise_layout import CURVED_HEAD_WORDS, Depthwise, Weights, group, struct
 from .depthwise_levels import Form
 from .limits import Limits
 from .packing import as_words, group_starts
@@ -28,7 +28,7 @@ from .packing import as_words, group_starts
 class CurvedDepthwiseInt8(DepthwiseInt8):
     """The layer alone is one of DepthwiseInt8. The words of a function are flash enough: weights are bytes, but for speed."""
 
-    narrow = {"speed": False, "balanced": True, "compact": True, "size": True}
+    order = {"speed": Weights.halfwords, "balanced": Weights.pairs, "compact": Weights.pairs, "size": Weights.plain}
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -37,7 +37,7 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
     def call(self) -> Call:
         found, geometry = curved_layer(self.view), self.layer(layer_alone(self.view))
         are_bytes = DType.int8.holds(found.rows)
-        geometry = replace(geometry, is_narrow=geometry.is_narrow and are_bytes, head_words=CURVED_HEAD_WORDS)
+        geometry = replace(geometry, weights=geometry.weights if are_bytes else Weights.halfwords, head_words=CURVED_HEAD_WORDS)
         words = _groups(found, geometry)
         form = Form(
             0,
@@ -47,7 +47,7 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
             together=in_text(self.together, self.view),
             has_fpu=True,
             is_near=False,
-            is_narrow=geometry.is_narrow,
+            weights=geometry.weights,
             curve=found.curve,
             distance=len(words) + found.curve.middle,
         )

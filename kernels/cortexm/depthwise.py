@@ -14,7 +14,7 @@ from . import dense
 from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
-from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, places
+from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, Weights, places
 from .depthwise_levels import CurvedLevels, FixedLevels, FloatForm, Form, NearForm, integer_form, near_factor
 from .depthwise_sums import REGISTERS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
@@ -37,7 +37,7 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "real_bias": 7,
     "curve": 15,
 }
-_TAPS, _TAPS_OF_CURVED = 7, 17  # where it waits which weights come next, if they are bytes
+_TAPS, _TAPS_OF_CURVED = 7, 17  # where it waits which weights come next, if they are plain
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
 
@@ -106,7 +106,7 @@ static void {name}(
 
 def _waiting(form: Form) -> Waiting:
     waiting = {name: place for name, place in WAITING.items() if form.curve or name not in ("real_bias", "curve")}
-    if form.is_narrow:
+    if form.weights is Weights.plain:
         waiting["taps"] = _TAPS_OF_CURVED if form.curve else _TAPS
     if form.has_fpu:
         return Waiting(waiting)
@@ -133,7 +133,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     code.constant("r5", 16 * layer.step_words)
     code("add r5, r5, r10")
     code.put("group_end", "r5")
-    if layer.is_narrow:
+    if layer.weights is Weights.plain:
         code.put("taps", "r5")
     if not rows.is_single:
         code.constant("r4", plane.out_size[1] * plane.in_channels)
@@ -207,7 +207,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         layer.row_words,
         layer.pairs,
         layer.step_words,
-        (NARROW_SCALE if form.in_float else 1) if layer.is_narrow else 0,
+        (NARROW_SCALE if form.in_float else 1) if layer.are_bytes else 0,
         layer.head_words,
         int(layer.is_doubled),
         form.distance,

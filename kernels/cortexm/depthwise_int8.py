@@ -21,6 +21,7 @@ from .depthwise_layout import (
     LARGEST_OFFSET,
     NARROW_SCALE,
     Depthwise,
+    Weights,
     depthwise_of,
     pack,
     struct,
@@ -29,10 +30,10 @@ from .depthwise_levels import Form
 from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 
+FEWEST_CHANNELS = 16  # whose weights are more than the text that unpacks them
 MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
 MOST_WEIGHT_WORDS = 500
 MOST_NARROW_WORDS = 64  # of weights, which are unpacked without a loop
-FEWEST_NARROW_CHANNELS = 16  # whose weights are more than the text that unpacks them
 
 
 def unfit(view: NodeView) -> str:
@@ -61,13 +62,14 @@ NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
     together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text
-    narrow = {"speed": False, "balanced": False, "compact": True, "size": True}  # weights are bytes in flash
+    order = {"speed": Weights.halfwords, "balanced": Weights.halfwords, "compact": Weights.pairs, "size": Weights.plain}
 
     @classmethod
     def layer(cls, view: NodeView) -> Depthwise:
         """The geometry; with weights as bytes where they may be."""
         plane = plane_of_view(view, is_upright=True)
-        layer = depthwise_of(plane, bool(in_text(cls.narrow, view)) and plane.in_channels >= FEWEST_NARROW_CHANNELS)
+        order = in_text(cls.order, view)
+        layer = depthwise_of(plane, order if plane.in_channels >= FEWEST_CHANNELS else Weights.halfwords)
         return layer if layer.weight_words <= MOST_NARROW_WORDS else depthwise_of(plane)
 
     @classmethod
@@ -86,11 +88,11 @@ class DepthwiseInt8(LinearNode):
         is_proved, proved = integers.is_proved, int(integers.is_proved.sum())
         has_others = proved < len(linear.rows) or linear.is_any
         in_float, has_fixed = fpu and not is_fixed, is_fixed and has_others
-        is_doubled = has_fixed and not layer.is_narrow and int(numpy.abs(linear.rows).max(initial=0)) < 1 << 14
+        is_doubled = has_fixed and not layer.are_bytes and int(numpy.abs(linear.rows).max(initial=0)) < 1 << 14
         scales = channel_scales(linear, integers, in_float, is_doubled)
         layer = replace(
             layer,
-            is_narrow=layer.is_narrow and _are_bytes(linear.rows, scales, is_proved | in_float),
+            weights=layer.weights if _are_bytes(linear.rows, scales, is_proved | in_float) else Weights.halfwords,
             head_words=FIXED_HEAD_WORDS if has_fixed else layer.head_words,
             is_doubled=is_doubled,
         )
@@ -111,7 +113,7 @@ class DepthwiseInt8(LinearNode):
                 together=in_text(self.together, self.view),
                 has_fpu=fpu,
                 is_near=is_near,
-                is_narrow=layer.is_narrow,
+                weights=layer.weights,
                 is_fixed=is_fixed,
                 is_doubled=layer.is_doubled,
                 has_ends=integers.has_ends,

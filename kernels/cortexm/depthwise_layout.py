@@ -7,6 +7,7 @@ and bias of the integer requantization are one exact constant.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 import numpy
@@ -26,6 +27,15 @@ NARROW_SCALE = 256  # of weights that stand in the stream as bytes, where sums c
 LARGEST_OFFSET = 4095  # of a load
 
 
+class Weights(enum.Enum):
+    """How they stand in the stream: as the sums read them; as bytes, two words of halfwords in one; as the model's bytes, behind
+    the heads of all 4 channels of a group."""
+
+    halfwords = enum.auto()
+    pairs = enum.auto()
+    plain = enum.auto()
+
+
 @dataclass(frozen=True)
 class Depthwise:
     """The geometry of one layer; sizes of the buffer in words."""
@@ -33,7 +43,7 @@ class Depthwise:
     plane: Plane
     pairs: int  # words of one channel in a row
     band: int  # output rows at once
-    is_narrow: bool = False  # weights stand in the stream as bytes, behind the heads of all 4 channels of a group
+    weights: Weights = Weights.halfwords
     head_words: int = HEAD_WORDS  # of a channel in the stream, before its weights
     is_doubled: bool = False  # weights of channels with fixed-point factors are twice as large
 
@@ -54,7 +64,7 @@ class Depthwise:
     @property
     def scratch_bytes(self) -> int:
         """Behind the rows the weights of a channel, where they are bytes and more than registers hold."""
-        return self.buffer_bytes + 4 * self.weight_words * (self.is_narrow and not self.in_registers)
+        return self.buffer_bytes + 4 * self.weight_words * (self.are_bytes and not self.in_registers)
 
     @property
     def is_one_band(self) -> bool:
@@ -108,14 +118,25 @@ class Depthwise:
         return self.plane.kernel[0] * self.plane.kernel[1]
 
     @property
+    def are_bytes(self) -> bool:
+        """Whether weights stand in the stream as bytes, which become halfwords for each channel."""
+        return self.weights is not Weights.halfwords
+
+    @property
+    def stream_words(self) -> int:
+        """Words of a channel's weights behind its head."""
+        counts = {Weights.halfwords: self.weight_words, Weights.pairs: (self.weight_words + 1) // 2, Weights.plain: 0}
+        return counts[self.weights]
+
+    @property
     def step_words(self) -> int:
-        """From what the stream holds of one channel, but for weights that are bytes, to that of the next."""
-        return self.head_words + (0 if self.is_narrow else self.weight_words)
+        """From the head of a channel to that of the next."""
+        return self.head_words + self.stream_words
 
     @property
     def group_words(self) -> int:
         """What the stream holds of 4 channels."""
-        return 4 * self.step_words + (self.taps if self.is_narrow else 0)
+        return 4 * self.step_words + (self.taps if self.weights is Weights.plain else 0)
 
     @property
     def in_registers(self) -> bool:
@@ -133,11 +154,11 @@ class Depthwise:
         return max(1, min(of_words, (LARGEST_OFFSET // self.plane.in_channels + 1) // 2))
 
 
-def depthwise_of(plane: Plane, is_narrow: bool = False) -> Depthwise:
+def depthwise_of(plane: Plane, weights: Weights = Weights.halfwords) -> Depthwise:
     """The layer with bands as large as the scratch allows."""
     positions = max(plane.extent(1, plane.out_size[1]), plane.pads[1] + plane.in_size[1])
     pairs = (positions + 1) // 2
-    bands = [Depthwise(plane, pairs, band, is_narrow) for band in range(1, plane.made_for[0] + 1)]
+    bands = [Depthwise(plane, pairs, band, weights) for band in range(1, plane.made_for[0] + 1)]
     return max((layer for layer in bands if layer.scratch_bytes <= SCRATCH_BYTES), key=lambda layer: layer.band, default=bands[0])
 
 
@@ -186,7 +207,7 @@ def places(layer: Depthwise) -> list[int]:
 
 
 def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -> numpy.ndarray:
-    """The stream: head, then per group of 4 channels of each bias, multiplier, weights; or behind them all weights, as bytes.
+    """The stream: head, then per group of 4 channels of each bias, multiplier, weights; plain ones stand behind them all.
 
     The multiplier is a proved integer, 0 of a proved shift alone, or with the highest bit set a float: with an FPU divided by the
     weights' scale as long as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and
@@ -210,17 +231,29 @@ def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -
             if fixed is not None and layer.head_words == FIXED_HEAD_WORDS:
                 head += [int(fixed.constants[channel]), int(fixed.shifts[channel])]
             heads.append(head)
-        scaled = 1 if layer.is_narrow else scales[first : first + 4, None]
+        scaled = 1 if layer.are_bytes else scales[first : first + 4, None]
         words += group(layer, heads, scaled * linear.rows[first : first + 4])
     return as_words(words)
 
 
 def group(layer: Depthwise, heads: list[list[int]], rows: numpy.ndarray) -> list[int]:
     """4 channels in the stream, from their heads and weights [channel, tap]."""
-    if layer.is_narrow:
+    if layer.weights is Weights.plain:
         return [number for head in heads for number in head] + rows.astype(numpy.int8).ravel().view("<i4").tolist()
     words: list[int] = []
     for head, taps in zip(heads, rows):
         pairs = [pair for row in taps.reshape(layer.plane.kernel).tolist() for pair in row_pairs(layer, row)]
-        words += [*head, *(low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs)]
+        words += [
+            *head,
+            *(_in_pairs(pairs) if layer.are_bytes else (low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs)),
+        ]
     return words
+
+
+def _in_pairs(pairs: list[tuple[int, int]]) -> list[int]:
+    """Two words of halfwords in one: bytes 0 and 2, 1 and 3, as SXTB16 unpacks them."""
+    both = [*pairs, (0, 0)][: len(pairs) + len(pairs) % 2]
+    return [
+        first & 0xFF | (second & 0xFF) << 8 | (third & 0xFF) << 16 | (fourth & 0xFF) << 24
+        for (first, third), (second, fourth) in zip(both[::2], both[1::2])
+    ]

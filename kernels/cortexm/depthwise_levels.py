@@ -11,6 +11,7 @@ from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 from . import dense_levels
 from .assembly import Routine
 from .curves import Curve
+from .depthwise_layout import Weights
 from .limits import Limits
 
 
@@ -25,7 +26,7 @@ class Form:
     together: int
     has_fpu: bool
     is_near: bool
-    is_narrow: bool = False  # weights stand in the stream as bytes
+    weights: Weights = Weights.halfwords
     is_fixed: bool = False  # what is not proved has a fixed-point factor that rounds twice, and goes not through floats
     is_doubled: bool = False  # its sums are twice as large
     has_ends: bool = False  # what is proved must be limited by more than saturation, too
@@ -55,7 +56,7 @@ class Form:
         kind += "_ends" * self.has_ends
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_twice{'_doubled' * self.is_doubled}" if self.is_fixed and self.has_floats else ""
-        weights = "_bytes" * self.is_narrow
+        weights = {Weights.halfwords: "", Weights.pairs: "_pairs", Weights.plain: "_bytes"}[self.weights]
         if self.curve:
             return f"{self.curve.variant}_at{self.distance}{weights}_u{self.together}"
         return f"_s{self.shift}{self.limits.variant}{kind}{core}{weights}_u{self.together}"

@@ -19,6 +19,8 @@ UNITS = (2, 4, 8, 16)  # pairs of taps in a chunk, each twice as many as the one
 MOST_BLOCK_TAPS = 512  # whose columns are in memory at once
 HALF = 1 << 15
 OUTLIER_COST = 12  # instructions of a weight that is multiplied by itself
+OUTLIER_BYTES = 2  # of it in flash, in the shorter of two lists
+MOST_APART = {"speed": 1.0, "balanced": 0.06, "size": 0.03}  # of the bytes of all weights
 BYTE_COST = {"speed": 0.0, "balanced": 1.0, "size": 4.0}  # instructions that a byte of code must save
 
 
@@ -88,7 +90,22 @@ def too_large(rows: numpy.ndarray, units: int) -> numpy.ndarray:
 
 def layout(rows: numpy.ndarray, objective: str, is_any: bool = False) -> Layout:
     """The cheapest layout of weights [outputs, features]; instructions, and the text that it needs, which `objective` weighs.
-    `is_any`: the one that suits most weights, which has short chunks alone."""
+    Where too many weights were kept apart, the outputs that have most of them are single ones, which keep none. `is_any`: the
+    layout that suits most weights, which has short chunks alone."""
+    found = _cheapest(rows, objective, is_any, numpy.zeros(len(rows), bool))
+    apart = OUTLIER_BYTES * found.outliers.sum(axis=1)
+    falling = numpy.argsort(-apart, kind="stable")
+    left = apart.sum() - apart[falling].cumsum()  # without the first of them, the first two, ...
+    most = MOST_APART[objective] * rows.size
+    if is_any or apart.sum() <= most:
+        return found
+    is_single = numpy.zeros(len(rows), bool)
+    is_single[falling[: 1 + int((left > most).sum())]] = True
+    return _cheapest(rows, objective, is_any, is_single)
+
+
+def _cheapest(rows: numpy.ndarray, objective: str, is_any: bool, is_single: numpy.ndarray) -> Layout:
+    """That in which the outputs that must be single are."""
     candidates = []
     for last in range(1 if is_any else len(UNITS)):
         blocks, taps = blocks_of(rows.shape[1], UNITS[last])
@@ -100,7 +117,7 @@ def layout(rows: numpy.ndarray, objective: str, is_any: bool = False) -> Layout:
         for others in range(last + 1):
             for chosen in combinations(UNITS[:last], others):
                 units = (*chosen, UNITS[last])
-                order, groups = _groups(numpy.stack([costs[each] for each in units]))
+                order, groups = _groups(numpy.stack([costs[each] for each in units]), is_single)
                 candidates.append((_cost(order, groups, units, costs, taps * blocks, objective), order, groups, units, outliers))
     _, order, groups, units, outliers = min(candidates, key=lambda entry: entry[0])
     blocks, taps = blocks_of(rows.shape[1], units[-1])
@@ -111,10 +128,10 @@ def layout(rows: numpy.ndarray, objective: str, is_any: bool = False) -> Layout:
     return Layout(order, tuple(units[at] for at in used), tuple(groups[at] for at in used), apart, blocks, taps)
 
 
-def _groups(costs: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, ...]]:
+def _groups(costs: numpy.ndarray, is_single: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, ...]]:
     """Order of the outputs and groups for each length of chunks, from costs [lengths, outputs]: what is left of a length goes to
     the one before, what is left of all stays single."""
-    wanted = costs.argmin(axis=0)
+    wanted = numpy.where(is_single, -1, costs.argmin(axis=0))
     order, groups = [], []
     left = numpy.zeros(0, numpy.int64)
     for place in reversed(range(len(costs))):
@@ -123,7 +140,8 @@ def _groups(costs: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, ...]]:
         left, taken = members[:rest], members[rest:]
         groups.insert(0, len(taken) // TOGETHER)
         order.insert(0, numpy.sort(taken))
-    return numpy.concatenate([*order, numpy.sort(left)]), tuple(groups)
+    singles = numpy.concatenate([left, numpy.flatnonzero(is_single)])
+    return numpy.concatenate([*order, numpy.sort(singles)]), tuple(groups)
 
 
 def _members(order: numpy.ndarray, groups: tuple[int, ...], units: tuple[int, ...]) -> list[tuple[int, numpy.ndarray]]:

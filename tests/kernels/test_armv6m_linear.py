@@ -194,6 +194,17 @@ def test_the_cases_reach_every_form():
     assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
 
 
+def test_outputs_are_single_where_their_weights_apart_would_take_more_than_a_few_hundredths_of_flash():
+    random = Randomness(1300)
+    tensors = [random.data(1, 200), constant("w", random.int8(48, 200), per_tensor(0.01, 0)), random.bias(48)]
+    made = test_cortexm_linear.case(FC(), tensors, [random.int8(1, 200)], quantization=random.quantization(4.0))
+    calls = {objective: taken(made, objective).call for objective in ("speed", "balanced")}
+    apart = {objective: 2 * call.work["outliers"] / (48 * 200) for objective, call in calls.items()}
+    assert apart["speed"] > 0.3 and 0.04 < apart["balanced"] <= 0.06
+    assert [call.work["singles"] for call in calls.values()][0] == 0 < calls["balanced"].work["singles"]
+    assert run([taken(made, "balanced")], board="host") == []
+
+
 @needs_compiler
 def test_layers_equal_the_meaning_on_the_emulated_core():
     assert len(sample()) > 110

@@ -83,8 +83,8 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
  * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. Of each channel `head` words stand before its
  * weights, and the next one's `step` words further (no more than `head`: all weights stand in order behind those of 4 channels):
- * bias and multiplier; 3 where a function follows, factor and bias of the floats (aidge_cortexm_curved); 4 where what is not proved has a fixed-point factor, whose constant and shift follow. Weights and
- * bias of such channels are `doubled`, or not. */
+ * bias and multiplier; 3 where a function follows, factor and bias of the floats (aidge_cortexm_curved); 4 where what is not proved
+ * has a fixed-point factor, whose constant and shift follow. Weights and bias of such channels are `doubled`, or not. */
 typedef struct {
     int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
     int32_t row_words, pairs, step, scale, head, doubled;

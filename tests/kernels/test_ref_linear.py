@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 import pytest
 from dynamic_cases import dynamic_layers
-from harness import case, differing, far, run
+from harness import Case, case, differing, far, run
 from random_tensors import Randomness, halfword_weights
 
 from aidge_build.errors import AidgeError
@@ -88,6 +89,14 @@ def test_int8_convolutions_equal_the_meaning_on_edge_shapes():
 def test_int8_convolutions_equal_the_meaning_on_random_shapes():
     cases = [int8_case(seed, *edge) for seed, edge in enumerate(map(random_edge, range(1000, 1090))) if edge]
     assert len(cases) > 60
+    assert differing(cases, run(cases)) == []
+
+
+def test_one_bias_for_all_pixels_takes_less_flash_and_equals_the_meaning():
+    made = [int8_case(seed, *edge) for seed, edge in enumerate([*EDGES, *filter(None, map(random_edge, range(1100, 1130)))])]
+    cases = [Case(replace(entry.view, objective="size"), entry.values) for entry in made]
+    biases = [[entry.call.arguments[3].values.size for entry in entries] for entries in (made, cases)]
+    assert {usual / one for usual, one in zip(*biases)} == {1, 2}
     assert differing(cases, run(cases)) == []
 
 

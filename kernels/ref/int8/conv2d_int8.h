@@ -6,9 +6,10 @@
  *
  * weights: for each group, for each block of 4 output channels [kernel_height][kernel_width][channels][4]; the last
  *   (out_channels / groups) % 4 channels of a group follow one by one as [kernel_height][kernel_width][channels].
- * bias: [2][out_channels], as it is, and less (input zero point) * (sum of the weights) for pixels that see every tap;
+ * bias: [out_channels] as it is; as many less (input zero point) * (sum of the weights) for pixels that see every tap, or none;
  * multipliers: [out_channels], or one for all if multiplier_step is 0;
- * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
+ * levels: {input zero point, lowest - zero point, highest - zero point, zero point (all three of the output), where the second
+ *   biases begin, or 0}.
  * output_gap: values that are left as they are behind the channels of each pixel.
  * Ranges: the generator has proved that no accumulator leaves int32.
  */

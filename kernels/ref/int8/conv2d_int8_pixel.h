@@ -40,16 +40,16 @@ AIDGE_KIT_INLINE int32_t aidge_ref_piece1_int8(const aidge_ref_piece_int8 *piece
     return sum;
 }
 
-/* Where the parameters of a piece lie; the bias of a complete one holds the zero point's part. */
+/* Where the parameters of a piece lie; the bias of a complete one holds the zero point's part, if there is such a bias. */
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_next(aidge_ref_piece_int8 *piece, const int8_t *weights, const int32_t *bias,
                                                  const float *multipliers, int32_t multiplier_step, const int32_t *levels,
                                                  const aidge_kit_window2d *shape, int32_t wide)
 {
     aidge_ref_piece_next(piece, shape);
     piece->weights = weights + ((piece->first_output * piece->taps) << wide);
-    piece->bias = bias + piece->first_output + (piece->complete != 0 ? shape->out_channels : 0);
+    piece->bias = bias + piece->first_output + (piece->complete != 0 ? levels[4] : 0);
     piece->numbers = multipliers + piece->first_output * multiplier_step;
-    piece->zero_point = piece->complete != 0 ? 0 : levels[0];
+    piece->zero_point = (piece->complete != 0) && (levels[4] != 0) ? 0 : levels[0];
 }
 
 /* The output channels of a piece. */

@@ -9,7 +9,7 @@ typedef struct {
     int32_t channels, rows, columns;
     int32_t row_step, column_step; /* in the input */
     int32_t weight_row_step;
-    int complete; /* whether no tap is outside: the bias then holds the zero point's part */
+    int complete; /* whether no tap is outside, and the bias holds the zero point's part */
 } aidge_ref_depthwise_patch_int8;
 
 /* sums[j] += sum over the taps of (x[j] - zero_point) * w[j] for 4 channels j; zero_point is a literal 0 where it can be. */
@@ -113,9 +113,10 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_wide(const int8_t *source
  * Depthwise convolution: output channel c sees input channel c only; int8, channels last.
  *
  * weights: [kernel_height][kernel_width][channels];
- * bias: [2][channels], as it is, and less (input zero point) * (sum of the weights) for pixels that see every tap;
+ * bias: [channels] as it is; as many less (input zero point) * (sum of the weights) for pixels that see every tap, or none;
  * multipliers: [channels], or one for all if multiplier_step is 0;
- * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
+ * levels: {input zero point, lowest - zero point, highest - zero point, zero point (all three of the output), where the second
+ *   biases begin, or 0}.
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
 AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t *output, const int8_t *weights,
@@ -143,7 +144,8 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t
                                        + (left + first_x * shape->dilation_width) * channels;
                 patch.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
                 patch.columns = patch.columns > 0 ? patch.columns : 0;
-                patch.complete = (patch.rows == shape->kernel_height) && (patch.columns == shape->kernel_width);
+                patch.complete =
+                    (patch.rows == shape->kernel_height) && (patch.columns == shape->kernel_width) && (levels[4] != 0);
                 {
                     const int8_t *const taps = weights + (((first_y * shape->kernel_width + first_x) * channels) << wide);
                     const int32_t *const biases = bias + (patch.complete ? channels : 0);

@@ -45,12 +45,15 @@ class LinearInt8(KernelNode):
         """The leading arguments of the kernels. `rows` [outputs, taps] is for the proof, `packed` for the kernel.
 
         The zero point's part, -zero point * sum of the weights, is added to the bias beforehand; a kernel that leaves
-        out taps (`padded`) needs the bias as it is, too, and gets both.
+        out taps (`padded`) needs the bias as it is, too, and gets both, and where the second begins. Where flash is scarce
+        that one is left out (0): the zero point is then taken from each input.
         """
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], rows)
-        biases = numpy.stack([numbers.plain_bias, numbers.bias]) if padded else numbers.bias
+        is_one = padded and self.view.objective == "size"
+        biases = numbers.plain_bias if is_one else numpy.stack([numbers.plain_bias, numbers.bias]) if padded else numbers.bias
+        begin = 0 if is_one else len(rows)
         levels = [numbers.low - numbers.zero_point, numbers.high - numbers.zero_point, numbers.zero_point]
-        levels = numpy.array([numbers.input_zero_point, *levels] if padded else levels, numpy.int32)
+        levels = numpy.array([numbers.input_zero_point, *levels, begin] if padded else levels, numpy.int32)
         return (
             Input(0),
             Output(0),

@@ -58,7 +58,8 @@ def _group_of_channels(view: NodeView) -> str:
 def _group_or_few(view: NodeView) -> str:
     (output,) = (view.layer.whole if view.layer else view).outputs
     is_pixel = output.elements == output.dims[1]
-    return _group_of_channels(view) if is_pixel or not has_fpu(view) else ""
+    takes_few = has_fpu(view) and view.objective != "size" and not is_pixel  # a text of its own costs some hundred bytes
+    return "" if takes_few else _group_of_channels(view)
 
 
 def _no_quads(view: NodeView) -> str:
@@ -69,7 +70,7 @@ def _no_quads(view: NodeView) -> str:
 CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
-ANY_CHANNELS = Predicate("at least 4 output channels, or with an FPU several pixels", _group_or_few)
+ANY_CHANNELS = Predicate("at least 4 output channels, or with an FPU several pixels, but not --optimize size", _group_or_few)
 QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
 
 

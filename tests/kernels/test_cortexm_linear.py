@@ -222,7 +222,7 @@ def few_cases():
         wide = case(plain.view.operator, inputs, plain.values[:1], quantization=plain.view.outputs[0].quantization)
         limited = [limited_case(seed, *LIMITED[seed % len(LIMITED)], *edge) for seed in (index, index + 3)]
         for number, entry in enumerate([plain, wide, *limited]):
-            yield built_for(entry, ("balanced", "size", "speed")[(index + number) % 3])
+            yield built_for(entry, ("balanced", "speed")[(index + number) % 2])
 
 
 def narrow_cases():
@@ -298,6 +298,7 @@ def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
 
 def test_few_output_channels_are_taken_with_an_fpu_and_where_there_are_more_pixels_than_one():
     entries = list(few_cases())
+    assert accepted([built_for(entry, "size") for entry in entries[:-4]]) == []
     assert all(entry.call.function.count(f"_few{entry.view.outputs[0].dims[1]}") for entry in entries[:-4])
     assert accepted(without_fpu(entries[:-4])) == []
     assert accepted([int8_case(0, 1, 8, (1, 1), 3, (1, 1), 1, 1, (0, 0), 1)]) == []
@@ -326,7 +327,7 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
     "objective, flags", [("balanced", ("-O0",)), ("speed", ("-O3",)), ("size", ("-Os",)), ("balanced", ("-O2", "-flto"))]
 )
 def test_the_result_does_not_depend_on_compiler_options(objective, flags):
-    cases = accepted([built_for(int8_case(2, *edge), objective) for edge in EDGES])
+    cases = accepted([built_for(int8_case(2, *edge), objective) for edge in (*EDGES, *FEW)])
     assert run(cases, *flags, board=BOARD) == []
 
 

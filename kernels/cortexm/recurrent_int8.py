@@ -51,9 +51,10 @@ class Recurrent(KernelNode):
         keep = f"{bounded}({HEAD}, {state}, {{state}}, hidden);"
         if not self.is_bounded:
             keep = f"aidge_cortexm_recurrent_state({HEAD}, {state}, {{state}}, hidden, {bits});"
+        kind = f"{'bounded_' * self.is_bounded}{'short_' * self._is_short}{bits}"
         driver = Driver(
             prefix="aidge_cortexm",
-            form=f"int8_{self.inputs[0].dims[2]}_{data}_{self.operator.hidden}_{'bounded_' * self.is_bounded}{bits}",
+            form=f"int8_{self.inputs[0].dims[2]}_{data}_{self.operator.hidden}_{kind}",
             element="int8_t" if self.are_bytes else "float",
             stream="int32_t",
             take=self._take(),
@@ -96,7 +97,11 @@ class Recurrent(KernelNode):
     def _sums(self, section: Section) -> Sums:
         data = self.inputs[0].dims[2] if section.weights is not None else 0
         state = self.operator.hidden if section.recurrence is not None else 0
-        return Sums(data, self.are_bytes and data > 0, state, self.is_bounded and state > 0)
+        return Sums(data, self.are_bytes and data > 0, state, self.is_bounded and state > 0, self._is_short)
+
+    @property
+    def _is_short(self) -> bool:
+        return self.view.objective == "size"
 
     def _take(self) -> str:
         return f"aidge_cortexm_recurrent_data({HEAD}, {INTEGERS}, {PLACE}, shape->inputs, {self._data_bits});"

@@ -21,7 +21,8 @@ ROWS = 4
 FLIPPED = 0x80
 MOST_BYTES = 232  # columns whose sum of (256 w + 255) (x - zero point), and 128 times that of 4095 data, are below 2^31
 _LONGEST = 32  # columns in the text
-_MOST_QUADS = 8  # loads of 4 columns in the text, where data are bytes
+_MOST_QUADS = {False: 8, True: 2}  # loads of 4 columns in the text, where data are bytes; of short texts
+_PRICE = {False: 0.05, True: 1.0}  # of an instruction in the text, in instructions of a group; of short texts
 _SAVED_BYTES = 36 + 56  # r4-r11, lr, s16-s29
 _WEIGHTS, _DATA = ("r9", "r10", "r11"), ("r0", "r1", "r12", "lr")  # of columns of 32-bit numbers
 PARAMETERS = (
@@ -30,16 +31,16 @@ PARAMETERS = (
 )
 
 
-def _cost(columns: int, block: int) -> float:
-    """Instructions for the columns of a group in blocks, and a twentieth of those in the text."""
+def _cost(columns: int, block: int, is_short: bool) -> float:
+    """Instructions for the columns of a group in blocks, and the price of those in the text."""
     whole, rest = divmod(columns, block)
     one, last = (-(-part // 3) + -(-part // 4) + 5 * part for part in (block, rest))
-    return whole * (one + 3 * (whole > 1)) + last + 0.05 * (one + last)
+    return whole * (one + 3 * (whole > 1)) + last + _PRICE[is_short] * (one + last)
 
 
-def _block(columns: int) -> int:
+def _block(columns: int, is_short: bool) -> int:
     """How many columns stand in the text as one turn of the loop."""
-    return min(range(1, min(columns, _LONGEST) + 1), key=lambda block: _cost(columns, block))
+    return min(range(1, min(columns, _LONGEST) + 1), key=lambda block: _cost(columns, block, is_short))
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,12 @@ class Sums:
     are_bytes: bool
     state: int
     is_bounded: bool  # the unit of the state is part of its factors
+    is_short: bool = False  # few columns in the text
 
     @property
     def name(self) -> str:
         data = f"_{self.data}_{'bytes' if self.are_bytes else 'reals'}" if self.data else ""
-        return f"aidge_cortexm_row_sums{data}{self._state}"
+        return f"aidge_cortexm_row_sums{data}{self._state}{'_short' * self.is_short}"
 
     @property
     def _state(self) -> str:
@@ -68,7 +70,7 @@ class Sums:
         if self.data:
             (self._bytes if self.are_bytes else self._real_data)(code)
         if self.state:
-            _wide(code, self.state, "s17", "s22, s23", "s28", 3)
+            _wide(code, self.state, "s17", "s22, s23", "s28", 3, self.is_short)
             if not self.data:
                 code("vldmia r2!, {{s4-s7}}", "biases")
             _add(code, "" if self.is_bounded else "s24")
@@ -96,12 +98,12 @@ class Sums:
         code("vldm r5, {{s20-s25}}")
         for place, base, count in ((27, "r0", self.data), (28, "r4", self.state)):
             if count and not (place == 27 and self.are_bytes):
-                code(f"add {base}, {base}, #{4 * (count - count % _block(count))}")
+                code(f"add {base}, {base}, #{4 * (count - count % _block(count, self.is_short))}")
                 code(f"vmov s{place}, {base}")
         code.constant("r8", 0x80808080)
 
     def _real_data(self, code: Routine) -> None:
-        _wide(code, self.data, "s16", "s20, s21", "s27", 2)
+        _wide(code, self.data, "s16", "s20, s21", "s27", 2, self.is_short)
         code("vldmia r2!, {{s4-s7}}", "biases")
         _add(code, "s25")
 
@@ -110,7 +112,7 @@ class Sums:
         code("vmov r3, s16")
         for first in range(0, self.data, MOST_BYTES):
             pairs = -(-min(self.data - first, MOST_BYTES) // 2)
-            _pair_sums(code, pairs, "" if first else "s20, s21", 10 + first // MOST_BYTES)
+            _pair_sums(code, pairs, "" if first else "s20, s21", 10 + first // MOST_BYTES, self.is_short)
             code("sub r5, r5, r4")
             code("sub r7, r7, r6")
             if not first:
@@ -120,10 +122,10 @@ class Sums:
                 code(f"vfma.f32 s{4 + row}, s{row}, s{8 + row}")
 
 
-def _pair_sums(code: Routine, count: int, start: str, label: int) -> None:
+def _pair_sums(code: Routine, count: int, start: str, label: int, is_short: bool) -> None:
     """The four sums of as many pairs of columns."""
     quads, rest = divmod(count, 2)
-    block = _quads(quads)
+    block = _quads(quads, is_short)
     is_loop = quads >= 2 * block > 0
     if is_loop:
         _start(code, start)
@@ -153,9 +155,9 @@ def _pairs(code: Routine, count: int, has_begun: bool = True) -> None:
         code(f"smlad r{low}, {value}, {word}, {'lr' if first else f'r{low}'}")
 
 
-def _quads(count: int) -> int:
+def _quads(count: int, is_short: bool) -> int:
     """How many of as many loads of 2 pairs stand in the text as one turn of the loop: the fewest turns."""
-    return max((block for block in range(1, min(count, _MOST_QUADS) + 1) if count % block <= 1), default=0)
+    return max((block for block in range(1, min(count, _MOST_QUADS[is_short]) + 1) if count % block <= 1), default=0)
 
 
 def _start(code: Routine, pair: str) -> None:
@@ -175,9 +177,9 @@ def _to_real(code: Routine) -> None:
         code(f"vcvt.f32.s32 s{row}, s{row}")
 
 
-def _wide(code: Routine, count: int, base: str, start: str, end: str, label: int) -> None:
+def _wide(code: Routine, count: int, base: str, start: str, end: str, label: int, is_short: bool) -> None:
     """The four sums of `count` columns of 32-bit numbers."""
-    block = _block(count)
+    block = _block(count, is_short)
     code(f"vmov r3, {base}")
     _start(code, start)
     if count >= 2 * block:

@@ -44,6 +44,14 @@ def pools():
     )
 
 
+def calibrated_pool(seed, kind, channels, spatial, kernel, stride, dilation, pad, of_data, of_result):
+    """A pool of two images whose results are not limited; `of_data`, `of_result`: scale and zero point."""
+    random, rank = Randomness(seed), len(spatial)
+    operator = kind(window=Window(kernel, (stride,) * rank, (dilation,) * rank, (pad,) * rank, (pad,) * rank))
+    data = Tensor("x", (2, channels, *spatial), DType.int8, quantization=per_tensor(*of_data))
+    return case(operator, [data], [random.int8(*data.dims)], quantization=per_tensor(*of_result))
+
+
 def means_of_halves():
     """Of 2 and 4 values whose scale stays: zero points that stay, saturate below, and above."""
     shapes = (
@@ -54,15 +62,11 @@ def means_of_halves():
         ((9, 6), (2, 1), 1),
         ((5, 5), (4, 1), 1),
     )
-    found = []
-    for seed, (spatial, kernel, stride) in enumerate(shapes):
-        for zero_points in ((-128, -128), (3, 3), (-128, 117), (90, -20)):
-            random, rank = Randomness(1000 + seed), len(spatial)
-            operator = AvgPooling(window=Window(kernel, (stride,) * rank, (1,) * rank, (0,) * rank, (0,) * rank))
-            of_data, of_result = (per_tensor(0.0131, zero_point) for zero_point in zero_points)
-            data = Tensor("x", (2, random.choice(4, 7, 16), *spatial), DType.int8, quantization=of_data)
-            found.append(case(operator, [data], [random.int8(*data.dims)], quantization=of_result))
-    return found
+    zero_points = ((-128, -128), (3, 3), (-50, 40), (90, -20))
+    return [
+        calibrated_pool(seed, AvgPooling, (4, 7, 16)[seed % 3], *shape, 1, 0, *((0.0131, zero_point) for zero_point in pair))
+        for seed, (shape, pair) in enumerate(product(shapes, zero_points), 1000)
+    ]
 
 
 def narrow_pools():
@@ -71,22 +75,20 @@ def narrow_pools():
         *(((6, width), (2, 2), 2, 1) for width in (2, 3, 8, 13)),
         ((7, 16), (3, 3), 3, 1),
         ((9, 17), (2, 3), 4, 1),
-        ((5, 9), (2, 2), 1, 1),
+        ((5, 10), (2, 2), 1, 1),
         ((4, 3), (3, 2), 1, 1),
         ((9, 11), (2, 2), 2, 2),
         ((40,), (2,), 2, 1),
     )
-    kinds = ((AvgPooling, None), (AvgPooling, 0.0131), (MaxPooling, None))
-    found = [
-        pool(case, seed, kinds[(seed + channels) % 3][0], 2, channels, *shape, scale=kinds[(seed + channels) % 3][1])
-        for channels in (1, 2, 3)
-        for seed, shape in enumerate(shapes, 2000)
-    ]
-    padded = [
-        pool(case, 2100 + seed, kind, 2, channels, (7, 8), (3, 3), stride, 1, (1, 1), scale=0.1 if seed % 2 else None)
-        for seed, (kind, channels, stride) in enumerate(product((AvgPooling, MaxPooling), (1, 3), (1, 2)))
-    ]
-    return [*found, *padded]
+    kinds = ((AvgPooling, 0.0131), (AvgPooling, 0.02), (MaxPooling, 0.02))
+    found = []
+    for (seed, shape), channels in product(enumerate(shapes), (1, 2, 3)):
+        kind, scale = kinds[(seed + channels) % 3]
+        found.append(calibrated_pool(2000 + seed, kind, channels, *shape, 0, (0.02, 5), (scale, 5)))
+    for seed, (kind, channels, stride) in enumerate(product((AvgPooling, MaxPooling), (1, 3), (1, 2))):
+        scale = kinds[seed % 2][1] if kind is AvgPooling else 0.02
+        found.append(calibrated_pool(2100 + seed, kind, channels, (7, 8), (3, 3), stride, 1, 1, (0.02, 5), (scale, 5)))
+    return found
 
 
 def candidates():

@@ -12,6 +12,7 @@ import cortexm_harness
 import helium_harness
 import pytest
 import test_armv7m_linear as armv7m_layers
+import test_cortexm_elementwise as cortexm_elements
 import test_cortexm_float as cortexm_floats
 import test_cortexm_linear as cortexm_layers
 import test_helium_convolution as helium_convolutions
@@ -109,6 +110,13 @@ def test_cortexm_layers_may_overwrite_what_they_say(flags):
     cases = cortexm_cases()
     assert len(cases) >= 40 and sum(bool(demands(entry).in_place) for entry in cases) >= 8
     assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
+
+
+@needs_emulator
+def test_cortexm_pools_may_overwrite_what_they_say():
+    cases = sharing([*cortexm_elements.narrow_pools(), *cortexm_elements.means_of_halves()])[::2]
+    assert len(cases) >= 15
+    assert cortexm_harness.run(cases, board=BOARD, lead=promised_lead) == []
 
 
 @needs_emulator

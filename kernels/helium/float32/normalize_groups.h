@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "../steps.h"
+#include "kit/cells.h"
 #include "normalize.h"
 
 /* Batches of groups of values that have one mean and one deviation, in `runs` runs of `length` with a scale and a bias each. */
@@ -14,8 +16,9 @@ AIDGE_KIT_INLINE float aidge_helium_mean_of(const float *x, int32_t count)
     float32x4_t sums = vdupq_n_f32(0.0f), others = sums;
     for (; left >= 8; left -= 8) {
         sums = vaddq_f32(sums, vldrwq_f32(x));
-        others = vaddq_f32(others, vldrwq_f32(x + 4));
-        x += 8;
+        x = aidge_helium_next_of_4(x);
+        others = vaddq_f32(others, vldrwq_f32(x));
+        x = aidge_helium_next_of_4(x);
     }
     for (; left > 0; left -= 4) {
         sums = vaddq_f32(sums, vldrwq_z_f32(x, vctp32q((uint32_t)left)));
@@ -39,10 +42,12 @@ AIDGE_KIT_INLINE float aidge_helium_inverse_deviation(const float *x, float mean
 #if AIDGE_HELIUM_ASSEMBLY
     float32x4_t sums = vdupq_n_f32(0.0f), others = sums;
     for (; left >= 8; left -= 8) {
-        const float32x4_t first = vsubq_n_f32(vldrwq_f32(x), mean), second = vsubq_n_f32(vldrwq_f32(x + 4), mean);
-        sums = vfmaq_f32(sums, first, first);
-        others = vfmaq_f32(others, second, second);
-        x += 8;
+        float32x4_t value = vsubq_n_f32(vldrwq_f32(x), mean);
+        sums = vfmaq_f32(sums, value, value);
+        x = aidge_helium_next_of_4(x);
+        value = vsubq_n_f32(vldrwq_f32(x), mean);
+        others = vfmaq_f32(others, value, value);
+        x = aidge_helium_next_of_4(x);
     }
     for (; left > 0; left -= 4) {
         const mve_pred16_t there = vctp32q((uint32_t)left);
@@ -66,11 +71,12 @@ AIDGE_KIT_INLINE void aidge_helium_move_float32(const float *x, float *y, float 
 #if AIDGE_HELIUM_ASSEMBLY
     const float32x4_t factors = vdupq_n_f32(factor);
     for (; left >= 8; left -= 8) {
-        const float32x4_t first = vsubq_n_f32(vldrwq_f32(x), mean), second = vsubq_n_f32(vldrwq_f32(x + 4), mean);
-        vstrwq_f32(y, vfmasq_n_f32(first, factors, shift));
-        vstrwq_f32(y + 4, vfmasq_n_f32(second, factors, shift));
-        x += 8;
-        y += 8;
+        vstrwq_f32(y, vfmasq_n_f32(vsubq_n_f32(vldrwq_f32(x), mean), factors, shift));
+        x = aidge_helium_next_of_4(x);
+        y = aidge_kit_again(y + 4);
+        vstrwq_f32(y, vfmasq_n_f32(vsubq_n_f32(vldrwq_f32(x), mean), factors, shift));
+        x = aidge_helium_next_of_4(x);
+        y = aidge_kit_again(y + 4);
     }
     for (; left > 0; left -= 4) {
         const mve_pred16_t there = vctp32q((uint32_t)left);

@@ -9,7 +9,7 @@ from aidge_build.cascade.alike import alike
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.kernels import Band, BandKernels, sizes_of
 from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.contract.call import Call
+from aidge_build.contract.call import Call, Literal, Struct
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError
@@ -53,15 +53,27 @@ def calls_of(kernels: BandKernels, node: Node, cascade: Cascade, seen: NodeView)
             code="CASCADE",
             hint="its demands() must say bands=False",
         )
+    distinct: list[Call] = []  # some kernels ask for less than all that a band's shape says
+    place_of = [_place(call, distinct) for call in calls]
+    number_of = {band: place_of[number] for band, number in number_of.items()}
     read = next(step.reads for step in cascade.steps if step.node == node.name)
     largest = max(bands, key=lambda band: band[1] - band[0])
     return LayerCalls(
         kernel,
-        tuple(calls),
+        tuple(distinct),
         number_of,
         number_of[largest],
         frozenset(position for position, given in enumerate(read) if given is not None),
     )
+
+
+def _place(call: Call, distinct: list[Call]) -> int:
+    """Where the one of the same numbers is among calls that are alike; it is added to them where there is none."""
+    numbers = [[each for each in known.arguments if isinstance(each, Literal | Struct)] for known in (*distinct, call)]
+    place = numbers.index(numbers[-1])
+    if place == len(distinct):
+        distinct.append(call)
+    return place
 
 
 def _view(kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, int], seen: NodeView) -> NodeView:

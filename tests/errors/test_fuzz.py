@@ -95,14 +95,17 @@ def test_a_trial_whose_outputs_say_nothing_is_counted_as_that(tmp_path, monkeypa
 
 
 def sum_of_levels(halves: float) -> tuple[GraphView, dict, dict]:
-    """y = 1 * a + b in stored values, with a scale of y that is 1 / `halves` of theirs; its inputs and what numpy gives."""
+    """y = 1 * a + b in stored values, with a scale of y that is 1 / `halves` of theirs, and z = -y; the inputs of both and what
+    numpy gives."""
     helper = onnx.helper
-    names = {"a": 1.0, "b": 1.0, "y": 1.0 / halves}
-    nodes = [helper.make_node("DequantizeLinear", [name, f"s{name}", "z"], [f"{name}_real"]) for name in "ab"]
-    nodes.append(helper.make_node("Add", ["a_real", "b_real"], ["sum"]))
-    nodes.append(helper.make_node("QuantizeLinear", ["sum", "sy", "z"], ["y"]))
+    names = {"a": 1.0, "b": 1.0, "y": 1.0 / halves, "z": 1.0 / halves}
+    nodes = [helper.make_node("DequantizeLinear", [name, f"s{name}", "none"], [f"{name}_real"]) for name in "aby"]
+    nodes.insert(2, helper.make_node("Add", ["a_real", "b_real"], ["sum"]))
+    nodes.insert(3, helper.make_node("QuantizeLinear", ["sum", "sy", "none"], ["y"]))
+    nodes.append(helper.make_node("Neg", ["y_real"], ["less"]))
+    nodes.append(helper.make_node("QuantizeLinear", ["less", "sz", "none"], ["z"]))
     constants = [onnx.numpy_helper.from_array(numpy.float32(scale), f"s{name}") for name, scale in names.items()]
-    constants.append(onnx.numpy_helper.from_array(numpy.int8(0), "z"))
+    constants.append(onnx.numpy_helper.from_array(numpy.int8(0), "none"))
     ports = [helper.make_tensor_value_info(name, onnx.TensorProto.INT8, [1, 4]) for name in names]
     graph = helper.make_graph(nodes, "g", ports[:2], ports[2:], constants)
     file = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
@@ -117,6 +120,14 @@ def test_an_adapted_graph_may_differ_in_the_middle_of_two_levels_alone():
     assert meaning.difference(view, inputs, {"y": numpy.int8([[1, 1, 3, 15]])}) == ""
     for wrong in ([-1, 1, 4, 16], [0, 0, 4, 16], [0, 1, 5, 16]):
         assert "another meaning" in meaning.difference(view, inputs, {"y": numpy.int8([wrong])})
+
+
+def test_what_follows_from_a_tensor_that_was_adapted_away_may_come_from_either_level_of_a_middle():
+    view, inputs, _ = sum_of_levels(halves=0.5)
+    for right in ([0, -1, -4, -16], [-1, -1, -3, -15]):
+        assert meaning.difference(view, inputs, {"z": numpy.int8([right])}) == ""
+    for wrong in ([1, -1, -4, -16], [0, -2, -4, -16], [0, -1, -4, 16]):
+        assert "'z' of" in meaning.difference(view, inputs, {"z": numpy.int8([wrong])})
 
 
 def test_floats_of_an_adapted_graph_are_near_those_of_the_file():

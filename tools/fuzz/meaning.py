@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy
 
@@ -16,40 +16,56 @@ from aidge_build.reference.evaluate import evaluate
 NOISE, BY_INTEGERS = 1e-4, {"Resize": 1.0, "Softmax": 1.0}
 
 
+Span = tuple[numpy.ndarray, numpy.ndarray]
+
+
 def difference(view: GraphView, inputs: Mapping[str, numpy.ndarray], adapted: Mapping[str, numpy.ndarray]) -> str:
     """What is wrong with the `adapted` values of tensors, "" if nothing is.
 
     Nodes of `view` (as imported) are computed in their order from the adapted values, so that a difference is seen where it
     arises and is not handed on. Integers are equal but in the middle of two levels; floats are within 1e-4 of the largest.
+    Where such a middle lies in a tensor that the adapted graph has no more, what follows may come from either level.
     """
     values: dict[str, numpy.ndarray] = {name: tensor.data for name, tensor in view.tensors.items() if tensor.is_constant}
     values |= inputs
+    spans: dict[str, Span] = {}  # of tensors that the adapted graph lacks: the lowest and highest that they may be
     makers = {name: node.type for node in view.nodes for name in node.outputs}
     for node in view.nodes:
         seen = NodeView.of(view, node)
-        given = [values.get(name) for name in node.inputs]
-        for name, ours in zip(node.outputs, evaluate(seen.operator, given, seen.inputs, seen.outputs)):
-            theirs = adapted.get(name, ours)
-            if (theirs.dtype, theirs.shape) != (ours.dtype, ours.shape):
-                theirs = ours
-            if ours.dtype.kind == "f":
-                largest = numpy.abs(ours[numpy.isfinite(ours)]).max(initial=0)
-                same = numpy.allclose(theirs, ours, rtol=0, atol=1e-4 * largest + 1e-6, equal_nan=True)
+        given = [[values.get(name) for name in node.inputs]]
+        if any(name in spans for name in node.inputs):
+            given += [[spans[name][end] if name in spans else values.get(name) for name in node.inputs] for end in (0, 1)]
+        if node.type == "QuantizeLinear":
+            levels = BY_INTEGERS.get(makers.get(node.inputs[0], ""), NOISE)
+            given += [_moved(each, by) for each in given for by in (-levels, levels)]
+        results = [evaluate(seen.operator, each, seen.inputs, seen.outputs) for each in given]
+        for name, ours, *others in zip(node.outputs, *results):
+            span = ours, ours
+            for other in others:
+                span = numpy.minimum(span[0], other), numpy.maximum(span[1], other)
+            theirs = adapted.get(name)
+            if theirs is None or (theirs.dtype, theirs.shape) != (ours.dtype, ours.shape):
+                values[name] = ours
+                if (span[0] < span[1]).any():
+                    spans[name] = span
+            elif _is_within(theirs, span):
+                values[name] = theirs
             else:
-                same = numpy.array_equal(theirs, ours)
-            if not same and node.type == "QuantizeLinear":
-                same = _within(BY_INTEGERS.get(makers.get(node.inputs[0], ""), NOISE), seen, given, theirs)
-            if not same:
                 return f"'{name}' of {node.where()} is adapted to another meaning"
-            values[name] = theirs
     return ""
 
 
-def _within(levels: float, seen: NodeView, given: list, theirs: numpy.ndarray) -> bool:
-    """Whether numbers that are nearer to those quantized than so many levels give what `theirs` holds."""
+def _moved(given: Sequence, levels: float) -> list:
+    """The inputs of QuantizeLinear, its numbers moved by so many levels."""
     data, scale, *rest = given
-    step = levels * float(scale.min())
-    (lowest,), (highest,) = (
-        evaluate(seen.operator, [data + by, scale, *rest], seen.inputs, seen.outputs) for by in (-step, step)
-    )
-    return bool(((lowest <= theirs) & (theirs <= highest)).all())
+    return [data + levels * float(scale.min()), scale, *rest]
+
+
+def _is_within(theirs: numpy.ndarray, span: Span) -> bool:
+    """Whether all values lie between, floats with noise; infinities and numbers that are none are the same."""
+    if theirs.dtype.kind != "f":
+        return bool(((span[0] <= theirs) & (theirs <= span[1])).all())
+    finite = numpy.isfinite(span[0]) & numpy.isfinite(span[1])
+    noise = 1e-4 * numpy.abs(span[1][finite]).max(initial=0) + 1e-6
+    inside = (span[0][finite] - noise <= theirs[finite]) & (theirs[finite] <= span[1][finite] + noise)
+    return bool(inside.all()) and numpy.array_equal(theirs[~finite], span[0][~finite], equal_nan=True)

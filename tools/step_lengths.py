@@ -37,6 +37,8 @@ from aidge_build.program import Layer, Program
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import random_vectors
 
+GROUP = 4
+GROUPED = {"cortexm": ("conv2d_lines_int8", "conv2d_planes_int8", "pointwise_int8")}  # kernels that compute 4 channels at once
 FIELDS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow")
 MANY_SHAPES, SOME_SHAPES, POOLED_BELOW = 8, 3, 12
 MARGINS = (1.06, 1.35, 2.0)  # where many shapes were measured, some, and hardly any; what is linked is proved
@@ -122,20 +124,30 @@ def fitted(rows: list[Row]) -> numpy.ndarray:
     return found.x
 
 
+def _fewer_than(row: Row) -> int:
+    """4 for layers of fewer channels of a library that computes 4 at once, else 0."""
+    _, written, _, places, _ = row["measures"]
+    return GROUP if row["kernel"] in GROUPED.get(row["library"], ()) and written < GROUP * places else 0
+
+
 def tables(rows: list[Row]) -> dict[str, str]:
     """The text of lengths.toml of each library."""
-    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str, int], list[Row]] = defaultdict(list)
     for row in rows:
         if row["has_fpu"] or row["type"] != "float32":  # `stepping` says what floats take without an FPU
-            groups[row["library"], row["kernel"], row["op"], row["type"]].append(row)
+            groups[row["library"], row["kernel"], row["op"], row["type"], _fewer_than(row)].append(row)
     texts: dict[str, list[str]] = {}
-    for (library, kernel, op, type_name), own in sorted(groups.items()):
+    for (library, kernel, op, type_name, fewer_than), own in sorted(groups.items()):
         if len({json.dumps(row["dims"]) for row in own}) < POOLED_BELOW:
             own = [
-                row for key, some in groups.items() if (key[0], key[1], key[3]) == (library, kernel, type_name) for row in some
+                row
+                for key, some in groups.items()
+                if (key[0], key[1], *key[3:]) == (library, kernel, type_name, fewer_than)
+                for row in some
             ]
         text = texts.setdefault(library, _head(library))
         text += ["", "[[length]]", f'kernel = "{kernel}"', f'op = "{op}"', f'type = "{type_name}"']
+        text += [f"fewer_than = {fewer_than}"] * (fewer_than > 0)
         for name, number in zip(FIELDS, fitted(own)):
             rounded = math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
             text += [f"{name} = {rounded}"] if rounded else []

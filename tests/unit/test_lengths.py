@@ -50,6 +50,8 @@ def test_the_entry_that_says_most_exactly_what_it_is_for_counts(seen):
     )
     assert [length_of(entries[:count], "conv", seen) for count in range(1, 8)] == [1, 2, 3, 4, 5, 5, 5]
     assert length_of(entries, "unmeasured", seen) == 2
+    few = [Length(kernel="conv", op="Conv2D", type="float32", fewer_than=count, fixed=8) for count in (4, 5)]
+    assert [length_of((*entries, one), "conv", seen) for one in few] == [5, 8]  # the layer has 4 channels
     assert length_of((), "conv", seen) == UNKNOWN.of(seen)
 
 

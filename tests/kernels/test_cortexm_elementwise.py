@@ -157,6 +157,7 @@ def test_few_channels_have_their_windows_in_the_text():
     assert {entry.kernel.name for entry in found} == {"avgpool2d_int8", "maxpool2d_int8"}
     assert all(sum(f"_c{channels}" in name for name in names) > 4 for channels in (1, 2, 3))
     assert any("narrow" in name for name in names)
+    assert accepted([built_for(entry, "size") for entry in found]) == []
 
 
 def test_maxima_of_windows_inside_the_image_are_unrolled_where_nothing_limits_them():

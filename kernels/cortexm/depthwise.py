@@ -207,7 +207,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         layer.row_words,
         layer.pairs,
         layer.step_words,
-        (NARROW_SCALE if form.in_float else 1) if layer.are_bytes else 0,
+        (NARROW_SCALE if form.in_float or not form.has_floats else 1) if layer.are_bytes else 0,
         layer.head_words,
         int(layer.is_doubled),
         form.distance,

@@ -103,6 +103,16 @@ def averages(case):
         yield under_double(case(operator, [data], [random.int8(*dims) // 16], quantization=data.quantization))
 
 
+def test_functions_that_are_called_alike_are_alike_under_both_contracts():
+    """Where all channels are proved, both contracts have the same text: in one program it is defined once."""
+    plain = [entry for entry in accepted(test_cortexm_linear.narrow_cases()) if "depthwise_int8" in entry.call.function]
+    functions: dict[str, set] = {}
+    for entry in (*plain, *accepted([under_double(entry) for entry in plain])):
+        functions.setdefault(entry.call.function, set()).add(entry.call.texts)
+    assert len(plain) < len(functions) < 2 * len(plain)  # some are the same, some are not
+    assert [function for function, texts in functions.items() if len(texts) > 1] == []
+
+
 def test_layers_of_one_sign_need_nothing_but_the_proved_form():
     """No level lies below the zero point, so that a line goes through all steps; with levels on both sides none does."""
     entry = int8_case(1, 1, 8, (6, 6), 8, (3, 3), 1, 1, (1, 1), 1)

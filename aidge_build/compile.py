@@ -13,7 +13,7 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.by_cost import with_quicker
 from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.adaptation.giving_way import with_room
-from aidge_build.adaptation.slow_layers import slow_layers, wide_layers
+from aidge_build.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
 from aidge_build.adaptation.slower import slower_notices
 from aidge_build.adaptation.undefined import undefined_notices
 from aidge_build.cascade.calls import calls_of
@@ -97,6 +97,7 @@ def _said_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ...]
         *slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
         *slow_layers(assignment, request.target.features, names),
         *wide_layers(assignment, names),
+        *layers_with_float_weights(assignment),
         *undefined_notices(assignment),
     )
 

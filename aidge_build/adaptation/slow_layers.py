@@ -62,6 +62,27 @@ def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, 
     )
 
 
+def layers_with_float_weights(assignment: Assignment) -> tuple[str, ...]:
+    """One line that names the layers whose data come from bytes while their weights are float32, or nothing: the data are turned
+    into floats and back, and a layer is slower than in a model that nobody quantized."""
+    from_bytes = {name for node in assignment.view.nodes if node.type == "DequantizeLinear" for name in node.outputs}
+    names = []
+    for node in assignment.view.nodes:
+        seen = assignment.node_view(node)
+        weights = seen.inputs[1] if len(seen.inputs) > 1 else None
+        is_float = weights is not None and weights.is_constant and weights.dtype is DType.float32
+        if is_float and seen.multiply_accumulates and node.inputs[0] in from_bytes:
+            names.append(node.name)
+    if not names:
+        return ()
+    layers = "1 layer has" if len(names) == 1 else f"{len(names)} layers have"
+    return (
+        f"{layers} float32 weights behind quantized data, which become floats for them: {_named(names)}; int8 weights, or "
+        "QuantizeLinear and DequantizeLinear behind float ones, make layers of bytes (tf2onnx folds BatchNormalization into "
+        "quantized weights; a .tflite file keeps these)",
+    )
+
+
 def _computes_in_float(seen: NodeView) -> bool:
     return not isinstance(seen.operator, DynamicLayer) and any(
         tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs[:2], *seen.outputs)

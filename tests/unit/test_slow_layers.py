@@ -68,6 +68,17 @@ def int16_lines(made: bytes, board: str) -> list[str]:
     return [line for line in program_of(made, "net.onnx", load_board(board)).notices if "layer has int16 weights" in line]
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_float_weights_behind_quantized_data_are_named(is_named):
+    constants = {"s": F(0.1), "z": numpy.int8(0), "w": numpy.random.default_rng(1).normal(0, 1, (4, 3, 2, 2)).astype(F)}
+    steps = "" if is_named else "q = QuantizeLinear(w, s, z) v = DequantizeLinear(q, s, z) "
+    nodes = f"{steps}r = DequantizeLinear(x, s, z) a = Conv(r, {'w' if is_named else 'v'}) y = QuantizeLinear(a, s, z)"
+    made = model(nodes, inputs="int8[1,3,5,5] x", outputs="int8[1,4,4,4] y", constants=constants)
+    lines = [line for line in program_of(made, "net.onnx", load_board("mps2-an386")).notices if "float32 weights" in line]
+    assert len(lines) == is_named and all("1 layer has float32 weights behind quantized data" in line for line in lines)
+    assert all("Conv_1;" in line for line in lines)
+
+
 def test_a_fast_layer_of_bytes_is_not_named():
     constants = {"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((4, 3, 2, 2), numpy.int8)}
     nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv(r, v) y = QuantizeLinear(a, s, z)"

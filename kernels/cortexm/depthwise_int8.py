@@ -27,10 +27,10 @@ from .depthwise_layout import (
     struct,
 )
 from .depthwise_levels import Form
-from .depthwise_pairs import FEWEST_CHANNELS, are_pairs
 from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 
+FEWEST_CHANNELS = 16  # whose weights are more than the text that unpacks them
 MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
 MOST_WEIGHT_WORDS = 500
 MOST_NARROW_WORDS = 64  # of weights, which are unpacked without a loop
@@ -68,7 +68,7 @@ class DepthwiseInt8(LinearNode):
     def layer(cls, view: NodeView) -> Depthwise:
         """The geometry; with weights as bytes where they may be."""
         plane = plane_of_view(view, is_upright=True)
-        order = Weights.pairs if are_pairs(view) else in_text(cls.order, view)
+        order = in_text(cls.order, view)
         layer = depthwise_of(plane, order if plane.in_channels >= FEWEST_CHANNELS else Weights.halfwords)
         return layer if layer.weight_words <= MOST_NARROW_WORDS else depthwise_of(plane)
 

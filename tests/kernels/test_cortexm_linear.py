@@ -99,7 +99,6 @@ MANY_PIXELS = [
     (1, 4, (23, 24), 9, (3, 3), 1, 1, (1, 1), 1),
     (1, 4, (2, 300), 4, (1, 3), 1, 1, (0, 0), 1),
 ]
-MUCH = [(4, 10_000_000)]  # weights and pixels of a layer beside another, which nobody computes
 # Depthwise layers whose weights are bytes in flash where that is asked for: in registers and not, an odd number of words.
 NARROW = [
     (1, 16, (6, 7), 16, (3, 3), 1, 1, (1, 1), 16),
@@ -229,12 +228,6 @@ def narrow_cases():
     return [built_for(int8_case(seed, *edge), "size") for seed, edge in enumerate(NARROW)]
 
 
-def pair_cases():
-    """Depthwise layers with so much beside them that unpacking weights takes nothing."""
-    made = [int8_case(seed, *edge) for seed, edge in enumerate(NARROW) if math.prod(edge[4]) < 12]
-    return [Case(in_graph(entry.view, MUCH), entry.values) for entry in made]
-
-
 # zero point of the output, the largest weight, whether every scale is a power of two, limits of the values
 LIMITED = [
     (0, 127, False, (0.0, math.inf)),
@@ -284,7 +277,7 @@ def candidates():
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
-    return [*edges, *others, *special, *pair_cases()]
+    return [*edges, *others, *special]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -360,16 +353,6 @@ def test_halfwords_go_to_the_layers_of_most_pixels_and_are_a_sixteenth_of_all_we
     view = int8_case(1, 1, 12, (23, 23), 8, (1, 1), 1, 1, (0, 0), 1).view
     entry = built_for(Case(in_graph(view, others), ()), "balanced")
     assert ("_wide_" in entry.call.function) is expected
-
-
-@pytest.mark.parametrize(
-    "channels, others, expected",
-    [(16, [], False), (16, MUCH, True), (12, MUCH, False), (16, [(4, 60_000)], False), (16, [(4, 61_000)], True)],
-)
-def test_weights_are_pairs_of_bytes_where_unpacking_them_is_less_than_a_thousandth(channels, others, expected):
-    """7 instructions for each of 16 channels, of this layer and of the one beside it."""
-    view = int8_case(1, 1, channels, (5, 5), channels, (3, 3), 1, 1, (1, 1), channels).view
-    assert ("_pairs" in built_for(Case(in_graph(view, others), ()), "balanced").call.function) is expected
 
 
 @pytest.mark.parametrize(

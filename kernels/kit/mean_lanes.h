@@ -9,7 +9,7 @@ AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_two_lanes(const int8_t *first, int32_t 
 }
 
 /* The level of values column_step apart, every fourth added up by itself, (0 + 2) + (1 + 3), then those left over. */
-static int32_t aidge_kit_mean_lanes(const int8_t *first, const aidge_kit_values *values, int32_t count,
+AIDGE_KIT_NOINLINE int32_t aidge_kit_mean_lanes(const int8_t *first, const aidge_kit_values *values, int32_t count,
                                    const int32_t *numbers)
 {
     const int32_t step = values->column_step;

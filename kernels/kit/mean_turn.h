@@ -2,7 +2,7 @@
 #include "mean.h"
 
 /* The level of values added up row by row, each to the sum. */
-static int32_t aidge_kit_mean_turn(const int8_t *first, const aidge_kit_values *values, int32_t count,
+AIDGE_KIT_NOINLINE int32_t aidge_kit_mean_turn(const int8_t *first, const aidge_kit_values *values, int32_t count,
                                    const int32_t *numbers)
 {
     aidge_kit_sum sum = 0;

@@ -177,6 +177,22 @@ def test_helium_gives_the_same(flags):
     assert helium_harness.run(cases(40, helium_harness.case), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
+def test_helium_takes_float32_outputs_of_at_most_8_rows():
+    """The C keeps a place and a factor of each on the stack."""
+
+    def taken(ratio: int, rows: int, columns: int) -> bool:
+        size = (4 * ratio, 8) if rows > columns else (8, 4 * ratio)
+        result = (1, 4, *(4 if length == 4 * ratio else length for length in size))
+        scales = tuple(new / old for new, old in zip(result, (1, 4, *size)))
+        data = Tensor("x", (1, 4, *size), DType.float32, format=channels_last(4))
+        operator = Resize(result, scales, "linear", antialias=True)
+        assert operator.taps(2, size[0])[1].shape[1] == rows and operator.taps(3, size[1])[1].shape[1] == columns
+        values = numpy.zeros(data.dims, numpy.float32)
+        return bool(accepted([helium_harness.case(operator, [data], [values], format=channels_last(4))]))
+
+    assert [taken(3, 6, 1), taken(5, 10, 1), taken(5, 1, 10)] == [True, False, True]
+
+
 def test_the_meaning_is_the_real_number_rounded():
     for entry in cases(120 if STRESS else 60):
         (data,), (output,) = entry.view.inputs, entry.view.outputs

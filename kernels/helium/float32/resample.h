@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "../helium.h"
 
-#define AIDGE_HELIUM_MOST_TAPS 16
+#define AIDGE_HELIUM_MOST_ROWS 8 /* of which an output sees elements */
 
 /* Images, planes, rows and columns of the output, how many elements of the input each sees along these axes; channels. */
 typedef struct {
@@ -104,8 +104,8 @@ static void aidge_helium_resample_float32(const float *input, float *output, con
     for (above = 0; above < dims[0] * dims[1] * dims[2]; above++) {
         const int32_t first = above / dims[2] / dims[1] * taps[0];
         const int32_t begin[2] = {planes + above / dims[2] % dims[1] * taps[1], rows + above % dims[2] * taps[2]};
-        int32_t places[AIDGE_HELIUM_MOST_TAPS];
-        float factors[AIDGE_HELIUM_MOST_TAPS];
+        int32_t places[AIDGE_HELIUM_MOST_ROWS];
+        float factors[AIDGE_HELIUM_MOST_ROWS];
         int32_t count = 0, plane, row;
         for (plane = begin[0]; plane < begin[0] + taps[1]; plane++) {
             for (row = begin[1]; row < begin[1] + taps[2]; row++) {

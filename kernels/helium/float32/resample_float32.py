@@ -16,7 +16,7 @@ from aidge_build.kernel_kit.moves import weighted
 
 from ..conditions import MVE
 
-MOST_TAPS, MOST_AXES = 16, 5
+MOST_TAPS, MOST_ROWS, MOST_AXES = 16, 8, 5  # of one output: elements, rows that they lie in
 FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
 
 
@@ -34,8 +34,11 @@ def _other_sums(view: NodeView) -> str:
     taps = _taps(view)
     if any((indices < 0).any() for indices, _ in taps):
         return "places outside get a value of their own"
-    count = math.prod(factors.shape[1] for _, factors in taps)
-    return "" if count <= MOST_TAPS else f"{count} elements for each output, at most {MOST_TAPS}"
+    rows = math.prod(factors.shape[1] for _, factors in taps[:-1])
+    count = rows * taps[-1][1].shape[1]
+    if count <= MOST_TAPS and rows <= MOST_ROWS:
+        return ""
+    return f"{count} elements of {rows} rows for each output, at most {MOST_TAPS} of {MOST_ROWS}"
 
 
 @kernel(
@@ -44,7 +47,7 @@ def _other_sums(view: NodeView) -> str:
         inputs=(FLOAT,),
         outputs=(FLOAT,),
         features=MVE,
-        predicates=(REAL, Predicate(f"weighted sums of at most {MOST_TAPS} pixels", _other_sums)),
+        predicates=(REAL, Predicate(f"weighted sums of at most {MOST_TAPS} pixels of {MOST_ROWS} rows", _other_sums)),
     ),
 )
 class ResampleFloat32(KernelNode):

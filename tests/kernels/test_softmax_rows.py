@@ -12,7 +12,7 @@ import cortexm_harness
 import helium_harness
 import numpy
 import pytest
-from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, accepted, built_for
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, accepted
 from helium_harness import needs_emulator
 from random_tensors import Randomness
 
@@ -59,7 +59,10 @@ def short_rows(case):
 def rows_and_pixels(case):
     """For libraries that take rows of neighbours, of 4 values or more: along the last axis in memory; every other for size."""
     short = [entry for entry in short_rows(case) if entry.view.inputs[0].format.order[-1] == entry.view.operator.axis]
-    return [built_for(entry, ("balanced", "size")[index % 2]) for index, entry in enumerate(accepted([*rows(case), *short]))]
+    return [
+        type(entry)(dataclasses.replace(entry.view, objective=("balanced", "size")[index % 2]), entry.values)
+        for index, entry in enumerate(accepted([*rows(case), *short]))
+    ]
 
 
 def candidates():

@@ -3,8 +3,9 @@
 
 Bounded from machine code: the kernel, what it calls, and the call with the arguments that lie on the stack. A case of each
 kernel and form of its name; AIDGE_STRESS=1 (`./sconsw stress`) takes every function that the candidates of the other tests
-make, and for `ref` every function that an ONNX node case makes. Where `ref` takes the candidates of the other libraries, a
-frame is at most 256 B; with what it calls, and arithmetic without an FPU, it may be more.
+make, where a few take more with what they call, and for `ref` every function that an ONNX node case makes. Where `ref` takes
+the candidates of the other libraries, a frame is at most 256 B; with what it calls, and arithmetic without an FPU, it may be
+more.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ TURNS = ("__kernel_rem_pio2f",)
 PROGRAMS_TOGETHER = 60
 # Of `ref` with all that it calls: a convolution, its piece, the scaling of a sum and 64-bit arithmetic without an FPU.
 MOST_BYTES_WITH_CALLS = 424
+# Of forms that only AIDGE_STRESS=1 compiles, with all that they call; each frame of them is at most MOST_BYTES. The deepest is a
+# depthwise layer of a Cortex-M3 that scales a sum exactly.
+MOST_BYTES_OF_RARE_FORMS = 328
+CASES_TOGETHER = 250  # more than the memories of the boards hold otherwise
 FEATURES = {
     "mps2-an386": frozenset({"dsp", "fpu"}),
     "mps3-an547": frozenset({"dsp", "fpu", "mve"}),
@@ -131,12 +136,17 @@ def test_no_kernel_takes_more_stack_than_256_bytes(library, board):
     assert {entry.kernel.name for entry in cases} == {kernel.name for kernel in helium_harness.library(library).kernels}, (
         "a kernel has no case: a test of the library gives its cases in a function `candidates`"
     )
+    most = MOST_BYTES_OF_RARE_FORMS if STRESS else MOST_BYTES
     for flags in OPTIONS:
-        found = bounds(cases, board, *flags)
+        found = [
+            bound
+            for first in range(0, len(cases), CASES_TOGETHER)
+            for bound in bounds(cases[first : first + CASES_TOGETHER], board, *flags)
+        ]
         assert [
             f"{' '.join(flags)} {entry.call.function}: {bound}"
             for entry, bound in zip(cases, found, strict=True)
-            if bound.bytes is None or not 0 <= bound.bytes <= MOST_BYTES
+            if bound.bytes is None or not 0 <= bound.bytes <= most or max(bound.held_bytes) > MOST_BYTES
         ] == []
         assert max(bound.bytes for bound in found) > 100  # a saved set of all registers is seen
 

@@ -5,19 +5,29 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
+from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView, Predicate
+from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import GROUP, has_fpu, in_text, linear_spec, wants_short
 from .fc import routine
-from .packing import pack, quads
+from .packing import Stream, pack, quads
 
 LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 200
 LEAST_SAVED_BYTES = 64
 
 
-@kernel("FC", linear_spec(form=ROW_MAJOR))
+def _twice_as_large(view: NodeView) -> str:
+    if view.objective != "size" or view.inputs[1].dtype is not DType.int8 or _stream(LinearNode(view)).is_packed:
+        return ""
+    return "sums that leave no room for two weights in a halfword: as int16 they take twice the flash (--optimize size)"
+
+
+PACKED = Predicate("under --optimize size two weights in a halfword", _twice_as_large)
+
+
+@kernel("FC", linear_spec(PACKED, form=ROW_MAJOR))
 class FcInt8(LinearNode):
     unroll = {"speed": 40, "balanced": 16, "compact": 8, "size": 2}  # steps in the text, of 56 B
 
@@ -49,11 +59,8 @@ def fc_demands(view: NodeView, rows: int) -> Demands:
 def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
-    order = [tap if tap < features else -1 for tap in quads(features)]
-    blocks = _blocks(outputs, features)
-    linear = node.linear(node.inputs[1].data.reshape(outputs, features))
-    stream = pack(linear, order, has_fpu(node.view), is_even=blocks > 1, is_row=True, is_short=wants_short(node.view))
-    function, text = routine(stream, features, unroll, blocks)
+    stream = _stream(node)
+    function, text = routine(stream, features, unroll, _blocks(outputs, features))
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     return Call(
         function,
@@ -63,3 +70,10 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
         texts=(text,),
         facts=stream.facts(pixels=1),
     )
+
+
+def _stream(node: LinearNode) -> Stream:
+    outputs, features = node.inputs[1].dims[:2]
+    order = [tap if tap < features else -1 for tap in quads(features)]
+    linear, is_even = node.linear(node.inputs[1].data.reshape(outputs, features)), _blocks(outputs, features) > 1
+    return pack(linear, order, has_fpu(node.view), is_even=is_even, is_row=True, is_short=wants_short(node.view))

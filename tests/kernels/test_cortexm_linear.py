@@ -289,6 +289,12 @@ def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
     assert not any("_halves" in entry.call.function for entry in fc_cases(shapes))
 
 
+def test_rows_whose_weights_would_be_halfwords_are_not_taken_under_size():
+    wide = ["_wide_" in built_for(entry, "balanced").call.function for entry in fc_cases()]
+    taken = [bool(accepted([built_for(entry, "size")])) for entry in fc_cases()]
+    assert any(wide) and taken == [not each for each in wide]
+
+
 def test_few_output_channels_are_taken_with_an_fpu_and_where_there_are_more_pixels_than_one():
     entries = list(few_cases())
     assert accepted([built_for(entry, "size") for entry in entries[:-4]]) == []

@@ -251,7 +251,7 @@ def test_rows_that_come_and_go_may_lie_in_several_memories(sides, size, tmp_path
     """Neither memory has room for the arena alone."""
     (tmp_path / "net.onnx").write_bytes(upscaler(20, 20))
     board, vectors = small_board(tmp_path / "board", 8192, TWO.format(size=size)), random_inputs(tmp_path / "io.npz")
-    words = (*board, "--io", "arena", *(word for side in sides for word in (f"--{side}", "rows")))
+    words = (*board, "--io", "arena", "--optimize", "size", *(word for side in sides for word in (f"--{side}", "rows")))
     kept = ("--layers", "--keep", tmp_path / "kept", "--json")
     found = aidge_build("verify", tmp_path / "net.onnx", *words, "--io-data", vectors, *kept)
     assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout

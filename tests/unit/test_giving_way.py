@@ -31,7 +31,7 @@ def layers(*widths: int) -> bytes:
     random, constants = numpy.random.default_rng(3), {"s": F(0.1), "z": numpy.int8(0)}
     nodes, names = "", [*(f"x{index}" for index in range(len(widths) - 1)), "y"]
     for index, (wide, narrow) in enumerate(zip(widths, widths[1:])):
-        constants[f"w{index}"] = random.integers(-99, 99, (wide, narrow)).astype(numpy.int8)
+        constants[f"w{index}"] = random.integers(-4, 5, (wide, narrow)).astype(numpy.int8)
         nodes += f"r{index} = DequantizeLinear({names[index]}, s, z) v{index} = DequantizeLinear(w{index}, s, z) "
         nodes += f"a{index} = MatMul(r{index}, v{index}) {names[index + 1]} = QuantizeLinear(a{index}, s, z) "
     return model(nodes, inputs=f"int8[1,{widths[0]}] x0", outputs=f"int8[1,{widths[-1]}] y", constants=constants)

@@ -53,12 +53,10 @@ def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, 
         refusing = [name for name, reason in choice.rejected if reason.startswith(_WIDE) and name.split()[0] in preferred]
         if refusing and seen.inputs[0].dtype is DType.int8:
             names.append(node.name)
-    if not names:
-        return ()
-    layers = "1 layer has" if len(names) == 1 else f"{len(names)} layers have"
-    return (
-        f"{layers} int16 weights, which the faster kernels for this core do not take: {_named(names)}; they come from biases "
-        "that are no multiples of input scale * weight scale, and from weights with a zero point",
+    return _line(
+        names,
+        "int16 weights, which the faster kernels for this core do not take",
+        "they come from biases that are no multiples of input scale * weight scale, and from weights with a zero point",
     )
 
 
@@ -73,14 +71,18 @@ def layers_with_float_weights(assignment: Assignment) -> tuple[str, ...]:
         is_float = weights is not None and weights.is_constant and weights.dtype is DType.float32
         if is_float and seen.multiply_accumulates and node.inputs[0] in from_bytes:
             names.append(node.name)
-    if not names:
-        return ()
-    layers = "1 layer has" if len(names) == 1 else f"{len(names)} layers have"
-    return (
-        f"{layers} float32 weights behind quantized data, which become floats for them: {_named(names)}; int8 weights, or "
-        "QuantizeLinear and DequantizeLinear behind float ones, make layers of bytes (tf2onnx folds BatchNormalization into "
-        "quantized weights; a .tflite file keeps these)",
+    return _line(
+        names,
+        "float32 weights behind quantized data, which become floats for them",
+        "int8 weights, or QuantizeLinear and DequantizeLinear behind float ones, make layers of bytes (tf2onnx folds "
+        "BatchNormalization into quantized weights; a .tflite file keeps these)",
     )
+
+
+def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:
+    """What these layers have, in one line; nothing where there are none."""
+    layers = "1 layer has" if len(names) == 1 else f"{len(names)} layers have"
+    return (f"{layers} {what}: {_named(names)}; {remark}",) if names else ()
 
 
 def _computes_in_float(seen: NodeView) -> bool:

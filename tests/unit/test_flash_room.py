@@ -10,6 +10,7 @@ import pytest
 from aidge_build.boards import Region
 from aidge_build.emit.flash import require_flash
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from tests.command import aidge_build
 from tests.emitted import chain, float_sum
 from tests.programs import ROOT
@@ -59,6 +60,14 @@ def test_of_a_float_model_the_hint_is_int8():
     assert refusal(dataclasses.replace(float_sum(), flash=flash(8))).hint.startswith(
         "int8 instead of float32 needs a quarter; else `--optimize size`"
     )
+
+
+def test_floats_that_are_no_constants_need_no_flash_and_are_no_reason_to_quantize():
+    program = chain(flash=flash(29))
+    tensor = next(tensor for tensor in program.view.tensors.values() if not tensor.is_constant)
+    tensors = {**program.view.tensors, "port": tensor.with_(name="port", dtype=DType.float32, quantization=None)}
+    program = dataclasses.replace(program, view=dataclasses.replace(program.view, tensors=tensors))
+    assert "int8" not in refusal(program).hint
 
 
 @pytest.mark.parametrize("room, exit_code", [(WEIGHTS_BYTES - 1, 2), (WEIGHTS_BYTES, 0)])

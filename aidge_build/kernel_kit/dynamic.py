@@ -83,3 +83,9 @@ def bias_of(inputs: Sequence[Tensor | None]) -> numpy.ndarray:
     bias = inputs[BIAS] if len(inputs) > BIAS else None
     factors = inputs[FACTORS]
     return numpy.zeros_like(factors.data) if bias is None else bias.data
+
+
+def is_above_0(view: NodeView) -> bool:
+    """Whether the layer before clamps the data so that none is negative."""
+    producer = view.graph.producer(view.node.inputs[0]) if view.graph else None
+    return producer is not None and getattr(producer.operator, "minimum", -1) >= 0

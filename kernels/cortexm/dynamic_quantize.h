@@ -2,27 +2,22 @@
 #include "quantize.h"
 
 #if !AIDGE_CORTEXM_FPU
-/* The C version of aidge_cortexm_range. */
-AIDGE_CORTEXM_C void aidge_cortexm_range_portable(const float *input, uint32_t *lowest, int32_t *highest, int32_t count)
+/* The C version of the generated functions: it promises nothing of the levels. */
+AIDGE_CORTEXM_C int32_t aidge_cortexm_measure_portable(const float *input, float *scale, uint8_t *zero_point, int32_t count)
 {
-    for (; count > 0; count--) {
-        uint32_t bits;
-        (void)memcpy(&bits, input++, sizeof bits);
-        *lowest = bits > *lowest ? bits : *lowest;
-        *highest = (int32_t)bits > *highest ? (int32_t)bits : *highest;
+    float low = 0.0f;
+    float high = 0.0f;
+    float step, zero;
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        low = input[i] < low ? input[i] : low;
+        high = input[i] > high ? input[i] : high;
     }
-}
-#endif
-
-/* Scale and zero point of float32 numbers from their own range including 0, whose ends are patterns of floats. */
-static void aidge_cortexm_scale_of_range(uint32_t lowest, int32_t highest, float *scale, uint8_t *zero_point)
-{
-    float low, high, step, zero;
-    (void)memcpy(&low, &lowest, sizeof low);
-    (void)memcpy(&high, &highest, sizeof high);
     step = (high - low) / 255.0f;
     step = step > 0.0f ? step : 1.0f;
     zero = rintf(-low / step);
     *scale = step;
     *zero_point = (uint8_t)(zero > 255.0f ? 255.0f : zero);
+    return 0;
 }
+#endif

@@ -42,48 +42,6 @@ def routine(kind: str) -> tuple[str, str]:
     return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
 
 
-def range_text() -> str:
-    """The function that widens a range by numbers: as integers, those of one sign have the same order."""
-    code = Routine({"input": "r0", "count": "r3", "lowest": "r12", "highest": "lr"})
-    code("push {{r1, r2, r4-r11, lr}}")
-    code("ldr {lowest}, [r1]")
-    code("ldr {highest}, [r2]")
-    code("subs {count}, {count}, #8")
-    code("blt 2f")
-    code.label(1, "8 numbers")
-    code("ldm {input}!, {{r4-r11}}")
-    for value in range(4, 12):
-        _widen(code, f"r{value}")
-    code("subs {count}, {count}, #8")
-    code("bge 1b")
-    code.label(2)
-    code("adds {count}, {count}, #8")
-    code("beq 4f")
-    code.label(3, "the numbers that are left")
-    code("ldr r4, [{input}], #4")
-    _widen(code, "r4")
-    code("subs {count}, {count}, #1")
-    code("bne 3b")
-    code.label(4)
-    code("pop {{r1, r2}}")
-    code("str {lowest}, [r1]")
-    code("str {highest}, [r2]")
-    code("pop {{r4-r11, pc}}")
-    return code.function(
-        "aidge_cortexm_range",
-        "const float *input, uint32_t *lowest, int32_t *highest, int32_t count",
-        "The largest of these and of `count` numbers, as integers without and with a sign.",
-        "aidge_cortexm_range_portable(input, lowest, highest, count);",
-    )
-
-
-def _widen(code: Routine, value: str) -> None:
-    for end, condition in (("lowest", "hi"), ("highest", "gt")):
-        code(f"cmp {value}, {{{end}}}")
-        code(f"it {condition}")
-        code(f"mov{condition} {{{end}}}, {value}")
-
-
 def _values(code: Routine, count: int, kind: str) -> None:
     code(f"vldmia {{input}}!, {{{{s0-s{count - 1}}}}}" if count > 1 else "vldmia {input}!, {{s0}}")
     for operation in ("vdiv.f32 s{0}, s{0}, s15", "vcvtr.s32.f32 s{0}, s{0}"):

@@ -10,9 +10,11 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
+from aidge_build.kernel_kit.dynamic import is_above_0
 
 from .conditions import FEATURES
-from .quantize import range_text, routine
+from .dynamic_quantize import levels, measure
+from .quantize import routine
 
 
 def _many_scales(view: NodeView) -> str:
@@ -69,15 +71,17 @@ class QuantizeFloat32Int16(Quantize):
 )
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
-        name, text = routine("uint8")
-        driver = f"""/* The range, then the values. */
-static void {name}_dynamic(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
+        is_above = is_above_0(self.view)
+        (limited, limited_text), (found, found_text), (bytes_, bytes_text) = routine("uint8"), measure(is_above), levels(is_above)
+        name = "aidge_cortexm_dynamic_quantize" + "_above_0" * is_above
+        driver = f"""/* The range, then the levels. */
+static void {name}(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {{
-    uint32_t lowest = 0x80000000u;
-    int32_t highest = 0;
-    aidge_cortexm_range(input, &lowest, &highest, count);
-    aidge_cortexm_scale_of_range(lowest, highest, scale, zero_point);
-    {name}(input, output, scale, zero_point[0], count);
+    if ({found}(input, scale, zero_point, count) != 0) {{
+        {bytes_}(input, output, scale, zero_point, count);
+    }} else {{
+        {limited}(input, output, scale, zero_point[0], count);
+    }}
 }}"""
         arguments = (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements))
-        return Call(f"{name}_dynamic", ("dynamic_quantize.h",), arguments, texts=(range_text(), text, driver))
+        return Call(name, ("dynamic_quantize.h",), arguments, texts=(limited_text, found_text, bytes_text, driver))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 from random_tensors import Randomness
@@ -11,7 +12,10 @@ from random_tensors import Randomness
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.activation import Clip
 from aidge_build.operators.dynamic import DynamicConv, DynamicFC
+from aidge_build.operators.quantize import DynamicQuantizeLinear
 from aidge_build.operators.window import Window
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
@@ -70,3 +74,53 @@ def dynamic_layers(case):
     yield from (convolution(case, seed, edge, seed >= len(EDGES)) for seed, edge in enumerate(EDGES * 2))
     rows = [((1, 16), 8), ((3, 7), 10), ((2, 5, 6), 4)]
     yield from (fully_connected(case, seed, *shape, seed >= len(rows)) for seed, shape in enumerate(rows * 2))
+
+
+def measured(case, values):
+    values = numpy.asarray(values, numpy.float32)
+    return case(DynamicQuantizeLinear(), [Tensor("x", values.shape, DType.float32)], [values])
+
+
+def behind_a_clamp(entry):
+    """The same behind a layer that hands out nothing below 0."""
+    clamp = Node("clamp", Clip(minimum=0.0), ("w",), ("x",))
+    return replace(entry, view=replace(entry.view, graph=GraphView("clamped", (clamp, entry.view.node), {}, ("w",), ("y0",))))
+
+
+def tops_near_short_scales():
+    """Highest numbers above 0 whose scales end, as float32, in 16 bits close to 0."""
+    for end in (1, -1, 5, -5, 7, 0):
+        scale = numpy.array([(0x3C49 << 16) + end], numpy.int32).view(numpy.float32)
+        yield 0.0, numpy.float32(scale[0] * numpy.float32(255))
+
+
+def halves(lowest, highest):
+    """Numbers as near to the middles between levels as float32 has them, and their neighbours; the range is that of the ends."""
+    step = numpy.float32(numpy.float32(highest) - numpy.float32(lowest)) / numpy.float32(255)
+    middles = ((numpy.arange(-255, 256) + 0.5) * numpy.float64(step)).astype(numpy.float32)
+    near = [middles]
+    for towards in (-numpy.inf, numpy.inf):
+        near += [numpy.nextafter(middles, numpy.float32(towards))]
+    found = numpy.concatenate(near)
+    return numpy.array([lowest, highest, *found[(found >= lowest) & (found <= highest)]], numpy.float32)
+
+
+def measured_cases(case):
+    """Ranges with and without 0, constants, scales at which products underflow or overflow, and middles of levels."""
+    random = numpy.random.default_rng(7)
+    plain = [
+        [0.0],
+        [-0.0, 0.0],
+        [3.0],
+        [-2.5],
+        [1.0, 2.0, 3.0],
+        [-1.0, -7.5],
+        random.normal(0, 1, (2, 3, 7)),
+        random.normal(5, 0.1, 33),
+    ]
+    scaled = [random.normal(0, 1, 9) * scale for scale in (1e-44, 1e-37, 1e-30, 1e-17, 1e17, 1e30)]
+    ends = [(0.0, 255.0), (-1.0, 1.0), *zip(random.uniform(-5, 0, 12), random.uniform(0, 9, 12))]
+    ends += tops_near_short_scales()
+    above = [numpy.abs(random.normal(0, 3, (2, 5, 7))), *(halves(0.0, top) for _, top in ends)]
+    found = [measured(case, values) for values in (*plain, *scaled, *(halves(*pair) for pair in ends))]
+    return [*found, *(behind_a_clamp(measured(case, values)) for values in above)]

@@ -9,7 +9,7 @@ import shutil
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
-from dynamic_cases import dynamic_layers
+from dynamic_cases import dynamic_layers, measured_cases
 from random_tensors import Randomness
 from staircase_cases import staircases
 
@@ -20,6 +20,7 @@ from aidge_build.operators.quantize import QuantizeLinear
 
 def candidates():
     yield from dynamic_layers(case)
+    yield from measured_cases(case)
     yield from accepted(list(staircases(case)))
     for seed, count in enumerate((1, 4, 31)):
         random = Randomness(seed)
@@ -31,6 +32,11 @@ def candidates():
 def test_most_functions_by_their_steps_are_taken():
     names = [entry.call.function for entry in accepted(list(staircases(case)))]
     assert len(names) >= 6 and all("_staircase_" in name for name in names)
+
+
+def test_numbers_behind_a_clamp_have_no_lowest_to_look_for():
+    names = [entry.call.function for entry in measured_cases(case)]
+    assert {"aidge_cortexm_dynamic_quantize", "aidge_cortexm_dynamic_quantize_above_0"} == set(names)
 
 
 def test_depthwise_windows_inside_the_image_have_their_taps_in_the_text():

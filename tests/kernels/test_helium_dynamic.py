@@ -3,19 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy
 import pytest
-from dynamic_cases import convolution, dynamic_layers, fully_connected
+from dynamic_cases import convolution, dynamic_layers, fully_connected, measured_cases
 from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, random_window, run
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.activation import Clip
-from aidge_build.operators.quantize import DynamicQuantizeLinear
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
 EDGES = [
@@ -68,56 +61,6 @@ def is_taken(entry):
     return any(not kernel.spec.rejection(entry.view, FEATURES, "onnx") for kernel in kernels)
 
 
-def measured(values):
-    values = numpy.asarray(values, numpy.float32)
-    return case(DynamicQuantizeLinear(), [Tensor("x", values.shape, DType.float32)], [values])
-
-
-def behind_a_clamp(entry):
-    """The same behind a layer that hands out nothing below 0."""
-    clamp = Node("clamp", Clip(minimum=0.0), ("w",), ("x",))
-    return replace(entry, view=replace(entry.view, graph=GraphView("clamped", (clamp, entry.view.node), {}, ("w",), ("y0",))))
-
-
-def tops_near_short_scales():
-    """Highest numbers above 0 whose scales end, as float32, in 16 bits close to 0."""
-    for end in (1, -1, 5, -5, 7, 0):
-        scale = numpy.array([(0x3C49 << 16) + end], numpy.int32).view(numpy.float32)
-        yield 0.0, numpy.float32(scale[0] * numpy.float32(255))
-
-
-def halves(lowest, highest):
-    """Numbers as near to the middles between levels as float32 has them, and their neighbours; the range is that of the ends."""
-    step = numpy.float32(numpy.float32(highest) - numpy.float32(lowest)) / numpy.float32(255)
-    middles = ((numpy.arange(-255, 256) + 0.5) * numpy.float64(step)).astype(numpy.float32)
-    near = [middles]
-    for towards in (-numpy.inf, numpy.inf):
-        near += [numpy.nextafter(middles, numpy.float32(towards))]
-    found = numpy.concatenate(near)
-    return numpy.array([lowest, highest, *found[(found >= lowest) & (found <= highest)]], numpy.float32)
-
-
-def measured_cases():
-    """Ranges with and without 0, constants, scales at which products underflow or overflow, and middles of levels."""
-    random = numpy.random.default_rng(7)
-    plain = [
-        [0.0],
-        [-0.0, 0.0],
-        [3.0],
-        [-2.5],
-        [1.0, 2.0, 3.0],
-        [-1.0, -7.5],
-        random.normal(0, 1, (2, 3, 7)),
-        random.normal(5, 0.1, 33),
-    ]
-    scaled = [random.normal(0, 1, 9) * scale for scale in (1e-37, 1e-30, 1e-17, 1e17, 1e30)]
-    ends = [(0.0, 255.0), (-1.0, 1.0), *zip(random.uniform(-5, 0, 12), random.uniform(0, 9, 12))]
-    ends += tops_near_short_scales()
-    above = [numpy.abs(random.normal(0, 3, (2, 5, 7))), *(halves(0.0, top) for _, top in ends)]
-    found = [measured(values) for values in (*plain, *scaled, *(halves(*pair) for pair in ends))]
-    return [*found, *(behind_a_clamp(measured(values)) for values in above)]
-
-
 def random_layer(seed):
     """A convolution of one group, of some, or depthwise; or rows."""
     random = Randomness(seed)
@@ -149,7 +92,7 @@ def candidates():
     own += [convolution(case, seed, edge, place == 1) for seed in (2, 3, 5) for place, edge in enumerate(ONE_VECTOR)]
     own += [fully_connected(case, seed, *shape, seed % 2 == 1) for seed, shape in enumerate(ROWS)]
     own += [random_layer(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
-    own += measured_cases()
+    own += measured_cases(case)
     return [*own, *filter(is_taken, dynamic_layers(case))]
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.dynamic import is_above_0
 
 from ..assembly import Assembler, c_function, function
 from ..conditions import MVE
@@ -29,7 +30,7 @@ from ..conditions import MVE
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
         parameters = "const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count"
-        is_above = _is_above_0(self.view)
+        is_above = is_above_0(self.view)
         body = [
             "aidge_helium_measured found;",
             "float range[2];",
@@ -55,12 +56,6 @@ class DynamicQuantize(KernelNode):
 
 _RANGES = ("range", "highest")
 _LEVELS = ("levels", "levels_above_0")
-
-
-def _is_above_0(view: NodeView) -> bool:
-    """Whether the layer before clamps the data so that none is negative."""
-    producer = view.graph.producer(view.node.inputs[0]) if view.graph else None
-    return producer is not None and getattr(producer.operator, "minimum", -1) >= 0
 
 
 LARGE = 0x4B400000  # the bits of 1.5 * 2^23: a float to which that is added is rounded to an integer, in its low 16 bits

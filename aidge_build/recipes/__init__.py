@@ -24,6 +24,7 @@ from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.name_curves import name_curves
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
+from aidge_build.recipes.quantize_once import quantize_once
 from aidge_build.recipes.read_stored import read_stored
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
@@ -40,6 +41,7 @@ from aidge_build.recipes.under_contract import under_contract
 RECIPES: tuple[Recipe, ...] = (
     remove_identities,
     compare_stored,
+    quantize_once,
     fuse_dynamic,
     fold_quantize,
     clip_stored,

@@ -16,6 +16,7 @@ from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
+from aidge_build.recipes.quantize_once import quantize_once
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.square_powers import square_powers
 from tests.models import graph, same_meaning, types
@@ -453,3 +454,39 @@ def test_a_power_between_quantized_tensors_stays():
         constants={"s": numpy.float32(0.1), "z": numpy.int8(3), "e": numpy.float32(2)},
     )
     assert "Mul" not in types(simplify(view))
+
+
+def quantized_twice(second, outputs="float[4] y"):
+    """A tensor that two products read as bytes; `second` is what the second DynamicQuantizeLinear (to d, e, f) is of."""
+    return graph(
+        f"""r = Reshape(x, two) v = {second}
+        a, b, c = DynamicQuantizeLinear(r) d, e, f = DynamicQuantizeLinear(v)
+        i = MatMulInteger(a, w, c) j = MatMulInteger(d, w, f) k = Add(i, j) l = Cast<to=1>(k) m = Mul(l, b) n = Mul(m, e)
+        y = Reshape(n, four)""",
+        inputs="float[4] x",
+        outputs=outputs,
+        constants={
+            "two": numpy.array([2, 2]),
+            "other": numpy.array([-1, 2]),
+            "four": numpy.array([4]),
+            "w": RANDOM.integers(-9, 9, (2, 2)).astype(numpy.int8),
+        },
+    )
+
+
+@pytest.mark.parametrize("second", ["Identity(r)", "Reshape(x, other)"])
+def test_what_two_layers_read_is_quantized_once(second):
+    before = remove_identities(quantized_twice(second))
+    after = quantize_once(before)
+    assert types(after).count("DynamicQuantizeLinear") == 1
+    assert same_meaning(before, after)
+
+
+def test_tensors_and_views_that_differ_are_quantized_each():
+    assert types(quantize_once(quantized_twice("Neg(r)"))).count("DynamicQuantizeLinear") == 2
+    assert types(quantize_once(quantized_twice("Transpose(r)"))).count("DynamicQuantizeLinear") == 2
+
+
+def test_bytes_that_the_graph_hands_out_are_quantized_under_their_own_name():
+    view = remove_identities(quantized_twice("Identity(r)", "float[4] y, uint8[2,2] d"))
+    assert types(quantize_once(view)).count("DynamicQuantizeLinear") == 2

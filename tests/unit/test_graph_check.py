@@ -140,6 +140,10 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         w=floats(4, 3, 3, 2), k=numpy.float32([-5, -4, 0.5, 1]).reshape(1, 4, 1, 1),
         low=numpy.float32(-1.5), high=numpy.float32(2.5),
     ),
+    "name_levels": lambda: sample(
+        "d = DequantizeLinear(x, sx, zx) a = Conv<pads=[1,1,2,2], strides=[1,2]>(d, w, c) y = QuantizeLinear(a, sx, zx)",
+        "int8[1,3,6,6] x", "int8[1,4,?,?] y", w=int8(4, 3, 3, 2) * numpy.float32(0.01), c=floats(4), sx=QDQ["sx"], zx=QDQ["zx"],
+    ),
     "quantize_islands": lambda: sample(CONVOLUTION, "int8[1,3,6,6] x", "int8[1,4,?,?] y", **QDQ),
     "signed_tensors": lambda: sample(
         CONVOLUTION, "uint8[1,3,6,6] x", "uint8[1,4,?,?] y", **{**QDQ, **UNSIGNED, "w": QDQ["w"].view(numpy.uint8)}

@@ -1,46 +1,42 @@
 # SPDX-License-Identifier: MIT
-"""float32 fully connected layer, 8 outputs at a time."""
+"""float32 fully connected layer, up to 8 outputs at a time."""
 
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ROW_MAJOR, NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR
 
 from .assembly import Routine
-from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec
+from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec, span
 
 PARAMETERS = "const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, const float *limits"
-OUTPUTS = 8
+OUTPUTS = 8  # at a time, where a layer has as many
 
 
-def _few(view: NodeView) -> str:
-    count = view.inputs[1].dims[0]
-    return "" if count >= OUTPUTS else f"{count} outputs, wants at least {OUTPUTS}"
-
-
-@kernel("FC", float_spec(Predicate("at least 8 outputs", _few), form=ROW_MAJOR))
+@kernel("FC", float_spec(form=ROW_MAJOR))
 class FcFloat32(LinearFloat32):
     assembly = "needed"
 
     def call(self) -> Call:
-        stream = self.stream(self.inputs[1].data, OUTPUTS)
         outputs, features = self.inputs[1].dims
+        together = min(outputs, OUTPUTS)
+        stream = self.stream(self.inputs[1].data, together)
         numbers = (self.inputs[0].dims[0], features, outputs, stream.values.size)
-        row, text = row_text(self.clamp)
+        row, text = row_text(self.clamp, together)
         name = row.replace("row_of_", "", 1)
         return Call(
             name,
             ("fc_float32.h",),
             (Input(0), Output(0), stream, self.limits(), *map(Literal, numbers)),
-            texts=(text, _layer(name, row)),
-            facts=computed("1 row x 8 outputs"),
+            texts=(text, _layer(name, row, together)),
+            facts=computed(f"1 row x {together} outputs"),
         )
 
 
-def _layer(name: str, row: str) -> str:
+def _layer(name: str, row: str, together: int) -> str:
     """The C function around the assembly."""
-    return f"""/* A fully connected layer of float32: 8 outputs at a time. */
+    return f"""/* A fully connected layer of float32: {together} outputs at a time. */
 static void {name}(
     const float *input, float *output, const int32_t *stream, const float *limits, int32_t rows, int32_t features,
     int32_t outputs, int32_t stream_words)
@@ -53,27 +49,28 @@ static void {name}(
 }}"""
 
 
-def row_text(limits: Limits) -> tuple[str, str]:
-    """Name and text of one row, 8 outputs at a time."""
-    name = f"aidge_cortexm_row_of_fc_float32{limits.suffix}"
+def row_text(limits: Limits, together: int = OUTPUTS) -> tuple[str, str]:
+    """Name and text of one row, so many outputs at a time: 8 at most."""
+    name = f"aidge_cortexm_row_of_fc_float32{'' if together == OUTPUTS else f'_{together}'}{limits.suffix}"
+    sums = range(24, 24 + together)
     code = Routine({})
     code("push {{r4-r11, lr}}")
     code("vpush {{s16-s31}}")
     code(f"ldr r12, [sp, #{SAVED_BYTES}]", "end")
     code(f"ldr r11, [sp, #{SAVED_BYTES + 4}]", "limits")
-    code.label(1, "a group of 8 outputs")
+    code.label(1, f"a group of {together} outputs")
     code("ldr r10, [r2], #4", "4 * first output")
-    code("vldmia r2!, {{s24-s31}}", "biases")
+    code(f"vldmia r2!, {span(sums[0], together)}", "biases")
     code("mov r4, r0")
     code("subs r5, r3, #4")
     code("blo 4f")
     code.label(3, "4 inputs")
     code("vldmia r4!, {{s0-s3}}")
     for pair in range(2):
-        code("vldmia r2!, {{s4-s19}}", "weights of 2 inputs for 8 outputs")
+        code(f"vldmia r2!, {span(4, 2 * together)}", f"weights of 2 inputs for {together} outputs")
         for value in range(2):
-            for output in range(OUTPUTS):
-                code(f"vfma.f32 s{24 + output}, s{2 * pair + value}, s{4 + 8 * value + output}")
+            for output, register in enumerate(sums):
+                code(f"vfma.f32 s{register}, s{2 * pair + value}, s{4 + together * value + output}")
     code("subs r5, r5, #4")
     code("bhs 3b")
     code.label(4)
@@ -81,16 +78,16 @@ def row_text(limits: Limits) -> tuple[str, str]:
     code("beq 6f")
     code.label(5, "the inputs left over")
     code("vldmia r4!, {{s0}}")
-    code("vldmia r2!, {{s4-s11}}")
-    for output in range(OUTPUTS):
-        code(f"vfma.f32 s{24 + output}, s0, s{4 + output}")
+    code(f"vldmia r2!, {span(4, together)}")
+    for output, register in enumerate(sums):
+        code(f"vfma.f32 s{register}, s0, s{4 + output}")
     code("subs r5, r5, #1")
     code("bne 5b")
     code.label(6)
     limits.load(code, "r11")
-    limits.apply(code, range(24, 32))
+    limits.apply(code, sums)
     code("add r4, r1, r10")
-    limits.store(code, range(24, 32), "r4", ("r6", "r7"))
+    limits.store(code, sums, "r4", ("r6", "r7"))
     code("cmp r2, r12")
     code("bne 1b")
     code("vpop {{s16-s31}}")
@@ -98,6 +95,6 @@ def row_text(limits: Limits) -> tuple[str, str]:
     return name, code.function(
         name,
         PARAMETERS,
-        "A row of inputs x 8 outputs of float32.",
-        "aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits);",
+        f"A row of inputs x {together} outputs of float32.",
+        f"aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits, {together});",
     )

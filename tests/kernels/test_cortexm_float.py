@@ -76,7 +76,9 @@ def candidates():
             [data, weights, random.bias(outputs, "float32")],
             [random.float32(*data.dims)],
         )
-    for seed, (batch, features, outputs) in enumerate([(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16)]):
+    for seed, (batch, features, outputs) in enumerate(
+        [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (2, 9, 1), (1, 6, 2), (3, 7, 5), (1, 48, 6)]
+    ):
         random = Randomness(seed)
         weights = constant("w", random.float32(outputs, features))
         operator = FC(minimum=random.choice(-math.inf, 0.0), maximum=random.choice(math.inf, 1.0))

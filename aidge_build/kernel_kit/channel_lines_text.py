@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two lines for each channel in Thumb-2: 7 instructions for a value, 4 pixels in a turn, one channel after the other."""
+"""One or two lines for each channel in Thumb-2: 5 or 7 instructions for a value, 4 pixels in a turn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from aidge_build.kernel_kit.routine import Routine
 
 TOGETHER = 4  # pixels in a turn
+COUNTED = {1: "A line", 2: "Two lines"}
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *lines, int32_t channels, int32_t pixels"
 _REGISTERS = {
     "input": "r0",
@@ -25,18 +26,20 @@ _REGISTERS = {
     "y": "r12",
     "thrice": "lr",
 }
+_LINES = (("a", "b"), ("c", "d"))
 _PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the pixels of a turn
 
 
-def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shifts: tuple[int, int]) -> str:
+def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shifts: tuple[int, ...]) -> str:
     """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
     code = make(_REGISTERS)
+    numbers = ", ".join(f"{{{number}}}" for line in _LINES[: len(shifts)] for number in line)
     code("push {{r4-r11, lr}}")
     code("add {left}, {input}, {channels}")
     code("push {{{left}}}", "where the channels end")
     code("add {thrice}, {channels}, {channels}, lsl #1")
     code.label(1, "a channel")
-    code("ldm {lines}!, {{{a}, {b}, {c}, {d}}}")
+    code(f"ldm {{lines}}!, {{{{{numbers}}}}}")
     code("mov {read}, {input}")
     code("mov {written}, {output}")
     code("ldr {left}, [sp, #40]", "pixels")
@@ -66,13 +69,13 @@ def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, 
     code("bne 1b")
     code("add sp, sp, #4")
     code("pop {{r4-r11, pc}}")
-    return code.function(name, PARAMETERS, "Two lines for each channel, channels last.", _portable(shifts))
+    return code.function(name, PARAMETERS, f"{COUNTED[len(shifts)]} for each channel, channels last.", portable(shifts))
 
 
-def _values(code: Routine, shifts: tuple[int, int], places: Mapping[str, str]) -> None:
+def _values(code: Routine, shifts: tuple[int, ...], places: Mapping[str, str]) -> None:
     for register, place in places.items():
         code(f"ldrsb {{{register}}}, [{{read}}{place}]")
-    for (slope, start), shift in zip((("a", "b"), ("c", "d")), shifts):
+    for (slope, start), shift in zip(_LINES, shifts):
         for register in places:
             code(f"mla {{{register}}}, {{{register}}}, {{{slope}}}, {{{start}}}")
         for register in places:
@@ -81,14 +84,18 @@ def _values(code: Routine, shifts: tuple[int, int], places: Mapping[str, str]) -
         code(f"strb {{{register}}}, [{{written}}{place}]")
 
 
-def _portable(shifts: tuple[int, int]) -> str:
-    first, second = shifts
-    return f"""int32_t channel, place, value;
-    for (channel = 0; channel < channels; channel++, lines += 4) {{
-        for (place = channel; place < channels * pixels; place += channels) {{
-            value = (input[place] * lines[0] + lines[1]) >> {first};
+def portable(shifts: tuple[int, ...]) -> str:
+    """The same in C, without functions of a library."""
+    steps = "".join(
+        f"""            value = (value * lines[{2 * line}] + lines[{2 * line + 1}]) >> {shift};
             value = value < -128 ? -128 : value > 127 ? 127 : value;
-            value = (value * lines[2] + lines[3]) >> {second};
-            output[place] = (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
+"""
+        for line, shift in enumerate(shifts)
+    )
+    return f"""int32_t channel, place, value;
+    for (channel = 0; channel < channels; channel++, lines += {2 * len(shifts)}) {{
+        for (place = channel; place < channels * pixels; place += channels) {{
+            value = input[place];
+{steps}            output[place] = (int8_t)value;
         }}
     }}"""

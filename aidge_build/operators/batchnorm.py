@@ -34,7 +34,9 @@ class BatchNormalization(Activated):
     def infer(self, inputs):
         data, *parameters = inputs
         channels = data.dims[1] if data.rank > 1 else 1
-        for name, tensor in zip(("scale", "bias", "mean", "variance"), parameters):
+        names = ("scale", "bias", "mean", "variance")
+        require(len(parameters) == len(names) and None not in parameters, f"wants {', '.join(names)}")
+        for name, tensor in zip(names, parameters):
             require(tensor.dims == (channels,), f"{name} has the dims {list(tensor.dims)}, wants [{channels}]")
         return (TensorType(data.dims, data.dtype),)
 

@@ -23,6 +23,7 @@ from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.name_curves import name_curves
 from aidge_build.recipes.name_levels import name_levels
+from aidge_build.recipes.normalize_stored import normalize_stored
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.quantize_once import quantize_once
@@ -62,6 +63,7 @@ RECIPES: tuple[Recipe, ...] = (
     split_transposed,
     name_levels,
     quantize_islands,
+    normalize_stored,
     average_axes,
     read_stored,
     fuse_activations,

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Two sums or products with constants of each channel in one pass."""
+"""Batch normalization, or two sums or products with constants of each channel in one pass."""
 
 from __future__ import annotations
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.channel_lines import CHANNEL_LINES, CHANNEL_LINES_TYPE, ChannelLinesInt8, channel_lines_spec
+from aidge_build.kernel_kit.channel_lines import (
+    CHANNEL_LINE,
+    CHANNEL_LINES,
+    CHANNEL_LINES_TYPE,
+    ChannelLinesInt8,
+    channel_lines_spec,
+)
 
 from .assembly import Code
 from .conditions import FEATURES
@@ -15,3 +21,8 @@ from .conditions import FEATURES
 class Armv7MChannelLinesInt8(ChannelLinesInt8):
     def call(self) -> Call:
         return self.assembled(Code, "armv7m")
+
+
+@kernel(CHANNEL_LINE, channel_lines_spec(FEATURES))
+class Armv7MChannelLineInt8(Armv7MChannelLinesInt8):
+    pass

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Two sums or products with constants of each channel, as exporters write batch normalization: bit for bit what both give."""
+"""Batch normalization of stored values, with or without a clamp behind it, or as two sums or products with constants of each
+channel: bit for bit what each of them gives."""
 
 from __future__ import annotations
 
@@ -10,15 +11,19 @@ import armv7m_harness
 import cortexm_harness
 import harness
 import helium_harness
+import numpy
 import pytest
 from armv7m_harness import of_this_library
 from helium_harness import needs_emulator, run
 from random_tensors import Randomness
 
 from aidge_build.adaptation.meta_operator import MetaOperator
+from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import Node, graph_view
 from aidge_build.kernel_kit.channel_lines import CHANNEL_LINES_TYPE
+from aidge_build.operators.activation import Clip
+from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Mul, Sub
 
 STRESS = "AIDGE_STRESS" in os.environ
@@ -48,7 +53,32 @@ def chain(make, seed: int, dims: tuple[int, ...], *, axis: int = 1):
     )
 
 
+def normalization(make, seed: int, dims: tuple[int, ...]):
+    """Batch normalization, every other time with a Clip to other levels behind it."""
+    random = Randomness(seed)
+    data = random.data(*dims)
+    ends = ((0.5, 2.0), (-1.0, 1.0), (-0.5, 0.5), (0.2, 3.0))
+    channels = [random.numbers.uniform(low, high, dims[1] if len(dims) > 1 else 1).astype(numpy.float32) for low, high in ends]
+    parameters = [constant(name, values) for name, values in zip(("scale", "bias", "mean", "variance"), channels)]
+    operator, between = BatchNormalization(), random.quantization(0.05)
+    if seed % 2:
+        return make(operator, [data, *parameters], [random.int8(*dims)], quantization=between)
+    clipped = per_tensor(6 / 255, -128)
+    tensors = {"x": data, "made": data.with_(name="made", quantization=between)}
+    tensors |= {"y": data.with_(name="y", quantization=clipped)} | {tensor.name: tensor for tensor in parameters}
+    outer = ["x", *(tensor.name for tensor in parameters)]
+    nodes = [Node("first", operator, tuple(outer), ("made",)), Node("second", Clip(minimum=0.0, maximum=6.0), ("made",), ("y",))]
+    graph = graph_view(CHANNEL_LINES_TYPE, nodes, tensors, outer, ["y"])
+    inputs = [tensors[one] for one in outer]
+    return make(MetaOperator(CHANNEL_LINES_TYPE, graph), inputs, [random.int8(*dims)], quantization=clipped)
+
+
 def chains(make, count: int = 60):
+    normalized = [normalization(make, seed, DIMS[seed % len(DIMS)]) for seed in range(count // 3)]
+    return _sums(make, count) + normalized
+
+
+def _sums(make, count: int):
     return [chain(make, seed, DIMS[seed % len(DIMS)]) for seed in range(count)]
 
 
@@ -86,7 +116,8 @@ WIDE = [(1, 4), (1, 8, 3, 3), (2, 16, 5), (1, 17, 2, 2), (1, 16, 1, 1), (2, 30, 
 
 def wide(make, count: int = 28):
     """With channels that fill the lanes, or are many."""
-    return [chain(make, 300 + seed, WIDE[seed % len(WIDE)]) for seed in range(count)]
+    normalized = [normalization(make, 400 + seed, WIDE[seed % len(WIDE)]) for seed in range(count // 2)]
+    return [chain(make, 300 + seed, WIDE[seed % len(WIDE)]) for seed in range(count)] + normalized
 
 
 @needs_emulator
@@ -118,3 +149,11 @@ def test_constants_along_another_axis_and_bounds_that_no_line_keeps_are_left_to_
         except AssertionError as reason:
             reasons |= {"no line in int32" in str(reason)}
     assert len(along) > 10 and reasons == {True}
+
+
+def test_batch_normalization_with_ordinary_scales_has_its_lines_and_that_of_a_vector_stays_in_float():
+    found = [normalization(harness.case, seed, (1, 8, 3, 3)) for seed in range(20)]
+    assert len(cortexm_harness.accepted(found)) > 15
+    for make in (harness.case, cortexm_harness.case, helium_harness.case):
+        with pytest.raises(AssertionError, match="no data of the dims"):
+            _ = normalization(make, 1, (7,)).kernel

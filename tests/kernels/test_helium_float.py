@@ -134,10 +134,11 @@ def elements():
         for dims in ((1, 1), (2, 5, 3, 7), (1, 16)):
             random = Randomness(seed)
             yield case(operator, [random.real(*dims)], [4 * random.float32(*dims)])
-    for seed, dims in enumerate([(1, 5, 3, 3), (2, 16, 4), (3, 7), (1, 1, 1, 9), (2, 3, 5, 2)]):
-        random, (low, high) = Randomness(seed), CLAMPS[seed]
-        numbers = [constant(name, random.float32(dims[1])) for name in ("scale", "bias", "mean")]
-        variance = constant("variance", random.float32(dims[1]) ** 2 + 1)
+    for seed, dims in enumerate([(1, 5, 3, 3), (2, 16, 4), (3, 7), (1, 1, 1, 9), (2, 3, 5, 2), (6,)]):
+        random, (low, high) = Randomness(seed), CLAMPS[seed % len(CLAMPS)]
+        channels = dims[1] if len(dims) > 1 else 1
+        numbers = [constant(name, random.float32(channels)) for name in ("scale", "bias", "mean")]
+        variance = constant("variance", random.float32(channels) ** 2 + 1)
         operator = BatchNormalization(minimum=low, maximum=high)
         for form in (row_major, channels_last) if len(dims) > 2 else (row_major,):
             data = random.real(*dims).with_(format=form(len(dims)))

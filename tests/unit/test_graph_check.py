@@ -145,6 +145,11 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "int8[1,3,6,6] x", "int8[1,4,?,?] y", w=int8(4, 3, 3, 2) * numpy.float32(0.01), c=floats(4), sx=QDQ["sx"], zx=QDQ["zx"],
     ),
     "quantize_islands": lambda: sample(CONVOLUTION, "int8[1,3,6,6] x", "int8[1,4,?,?] y", **QDQ),
+    "normalize_stored": lambda: sample(
+        "d = DequantizeLinear(x, sx, zx) a = BatchNormalization<epsilon=0.5>(d, v, v, v, v) y = QuantizeLinear(a, sx, zx)",
+        "int8[1,4,6,6] x", "int8[1,4,6,6] y", v=numpy.abs(floats(4)) + numpy.float32(0.5),
+        sx=QDQ["sx"], zx=QDQ["zx"],
+    ),
     "signed_tensors": lambda: sample(
         CONVOLUTION, "uint8[1,3,6,6] x", "uint8[1,4,?,?] y", **{**QDQ, **UNSIGNED, "w": QDQ["w"].view(numpy.uint8)}
     ),

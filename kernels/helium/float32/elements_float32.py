@@ -105,7 +105,7 @@ class BatchNormFloat32(ElementWise):
         scale, bias, mean, variance = (tensor.data.astype(numpy.float64) for tensor in self.inputs[1:])
         numbers = numpy.concatenate([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias])
         (output,) = self.outputs
-        channels, inner = output.dims[1], output.layout.strides[1]
+        channels, inner = (output.dims[1], output.layout.strides[1]) if output.rank > 1 else (1, output.elements)
         text = Scaled(inner == 1, is_limited(self.operator))
         return Call(
             text.name,

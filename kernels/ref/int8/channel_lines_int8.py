@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two sums or products with constants of each channel in one pass."""
+"""Batch normalization, or two sums or products with constants of each channel in one pass."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Literal
 from aidge_build.contract.node import kernel
 from aidge_build.kernel_kit.channel_lines import (
+    CHANNEL_LINE,
     CHANNEL_LINES,
     CHANNEL_LINES_TYPE,
     NOTE,
@@ -19,6 +20,12 @@ from aidge_build.kernel_kit.channel_lines import (
 @kernel(CHANNEL_LINES_TYPE, channel_lines_spec(), CHANNEL_LINES)
 class RefChannelLinesInt8(ChannelLinesInt8):
     def call(self) -> Call:
-        shifts = Constant("shifts", numpy.array([line.shift for line in self.lines()], numpy.int32))
+        shifts = Constant("shifts", numpy.array(self.shifts, numpy.int32))
         sizes = Literal(self.channels), Literal(self.pixels)
-        return Call("aidge_ref_channel_lines_int8", ("int8/channel_lines_int8.h",), (*self.pointers(), shifts, *sizes), note=NOTE)
+        name = "aidge_ref_channel_lines_int8" if len(self.shifts) > 1 else "aidge_ref_channel_line_int8"
+        return Call(name, ("int8/channel_lines_int8.h",), (*self.pointers(), shifts, *sizes), note=NOTE)
+
+
+@kernel(CHANNEL_LINE, channel_lines_spec())
+class RefChannelLineInt8(RefChannelLinesInt8):
+    pass

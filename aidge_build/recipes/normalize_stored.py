@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""BatchNormalization between DequantizeLinear and QuantizeLinear reads and writes the stored values."""
+
+from __future__ import annotations
+
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView
+from aidge_build.operators.batchnorm import BatchNormalization
+from aidge_build.recipes.quantize_constants import linear_quantization
+from aidge_build.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def normalize_stored(view: GraphView) -> GraphView:
+    """1. Its numbers for each channel are constants, which stay floats. 2. Data and result have one scale each. 3. The result
+    goes to one QuantizeLinear alone. 4. The contract is `onnx`: there an operator means what these three nodes do.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        before, after = view.producer(node.inputs[0]) if node.inputs else None, view.only_consumer(node.outputs[0])
+        if not isinstance(node.operator, BatchNormalization) or before is None or after is None:
+            continue
+        if before.type != "DequantizeLinear" or after.type != "QuantizeLinear":
+            continue
+        source, result = view.tensor(before.inputs[0]), view.tensor(after.outputs[0])
+        parameters = [view.tensor(name) for name in node.inputs[1:]]
+        if not (_is_stored(source) and _is_stored(result) and all(tensor.is_constant for tensor in parameters)):
+            continue
+        if source.quantization == linear_quantization(view, before) and result.quantization == linear_quantization(view, after):
+            rewrite.replace_node(node, node.with_(inputs=(source.name, *node.inputs[1:]), outputs=after.outputs))
+            rewrite.remove_node(after)
+    return rewrite.finish()
+
+
+def _is_stored(tensor: Tensor) -> bool:
+    known = tensor.quantization
+    return known is not None and known.per_tensor and known.rounding == Quantization.rounding

@@ -1,102 +1,108 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "helium.h"
-#include "mve.h"
-#include "kit/softmax.h"
-
-/* The levels of a row, one by one. exponentials: at the largest value of the row. */
-AIDGE_KIT_NOINLINE void aidge_helium_softmax_row(const int8_t *x, int8_t *y, const uint32_t *exponentials, int32_t length,
-                                                 int32_t zero_point, const aidge_kit_row_quotient *by)
-{
-    for (; length > 0; length--) {
-        const uint32_t level =
-            by->shift > 31 ? 0u : aidge_kit_row_level(exponentials[-*x], by, by->factor, by->half, by->shift);
-        const int32_t stored = (int32_t)level + zero_point;
-        *y++ = (int8_t)(stored > 127 ? 127 : stored);
-        x++;
-    }
-}
+#include "softmax_exactly.h"
 
 #if AIDGE_HELIUM_ASSEMBLY
-/* What makes levels of four exponentials. */
-typedef struct {
-    uint32x4_t factor;
-    int32x4_t down;
-    uint32_t half;
-    int32_t zero_point;
-} aidge_helium_softmax_levels;
-
-/* Four levels; `above`: in each lane the least that a quotient lies above where the band around a middle begins. */
-AIDGE_KIT_INLINE int32x4_t aidge_helium_softmax_four(uint32x4_t terms, const aidge_helium_softmax_levels *by, uint32x4_t *above)
+/* The largest value of a row, at least `largest`. */
+AIDGE_KIT_INLINE int32_t aidge_helium_softmax_largest(const int8_t *x, int32_t length, int32_t largest)
 {
-    const uint32x4_t rounded = vaddq_n_u32(vmulhq_u32(terms, by->factor), by->half);
-    const uint32x4_t seen = vandq_u32(vaddq_n_u32(rounded, AIDGE_KIT_SOFTMAX_BAND), vdupq_n_u32(2u * by->half - 1u));
-    *above = vminq_u32(*above, seen);
-    return vminq_s32(vaddq_n_s32((int32x4_t)vshlq_u32(rounded, by->down), by->zero_point), vdupq_n_s32(127));
+    __asm__ volatile("wlstp.8 lr, %[length], 2f\n"
+                     "1:\n\t"
+                     "vldrb.u8 q0, [%[x]], #16\n\t"
+                     "vmaxv.s8 %[largest], q0\n\t"
+                     "letp lr, 1b\n"
+                     "2:"
+                     : [x] "+&l"(x), [largest] "+&r"(largest)
+                     : [length] "r"(length)
+                     : "lr", "d0", "d1", "memory");
+    return largest;
+}
+
+/* The sum of a row's exponentials, rounded twice at most; those of 0 stand at `exponentials`. */
+AIDGE_KIT_INLINE float aidge_helium_softmax_sum(const int8_t *x, int32_t length, const uint32_t *exponentials)
+{
+    float low, high;
+    __asm__ volatile("mov r12, #0\n\t"
+                     "movs r3, #0\n\t"
+                     "wlstp.32 lr, %[length], 2f\n"
+                     "1:\n\t"
+                     "vldrb.s32 q0, [%[x]], #4\n\t"
+                     "vldrw.u32 q1, [%[exponentials], q0, uxtw #2]\n\t"
+                     "vaddlva.u32 r12, r3, q1\n\t"
+                     "letp lr, 1b\n"
+                     "2:\n\t"
+                     "vmov %[low], r12\n\t"
+                     "vmov %[high], r3\n\t"
+                     "vcvt.f32.u32 %[low], %[low]\n\t"
+                     "vcvt.f32.u32 %[high], %[high]"
+                     : [x] "+&l"(x), [low] "=&t"(low), [high] "=&t"(high)
+                     : [length] "r"(length), [exponentials] "r"(exponentials)
+                     : "r3", "r12", "lr", "cc", "d0", "d1", "d2", "d3", "memory");
+    return low + high * 4294967296.0f;
+}
+
+/* The levels of a row; returns how far a quotient lies from its level at most, with all that it may err. */
+AIDGE_KIT_INLINE float aidge_helium_softmax_levels(const int8_t *x, int8_t *y, const uint32_t *exponentials,
+                                                   float factor, const int32_t *numbers)
+{
+    __asm__ volatile("ldr r12, [%[numbers], #8]\n\t"
+                     "vdup.32 q3, r12\n\t"
+                     "ldr r12, [%[numbers], #12]\n\t"
+                     "vdup.32 q4, r12\n\t"
+                     "ldr r12, [%[numbers], #16]\n\t"
+                     "vdup.32 q5, r12\n\t"
+                     "vmov r12, %[factor]\n\t"
+                     "ldr lr, [%[numbers], #20]\n\t"
+                     "vmov.i32 q6, #0\n\t"
+                     "wlstp.32 lr, lr, 2f\n"
+                     "1:\n\t"
+                     "vldrb.s32 q0, [%[x]], #4\n\t"
+                     "vldrw.u32 q1, [%[exponentials], q0, uxtw #2]\n\t"
+                     "vcvt.f32.u32 q1, q1\n\t"
+                     "vmul.f32 q1, q1, r12\n\t"
+                     "vadd.f32 q0, q1, q5\n\t"
+                     "vsub.f32 q2, q0, q5\n\t"
+                     "vabd.f32 q2, q2, q1\n\t"
+                     "vfma.f32 q2, q1, q3\n\t"
+                     "vmaxnm.f32 q6, q6, q2\n\t"
+                     "vmin.s32 q0, q0, q4\n\t"
+                     "vstrb.32 q0, [%[y]], #4\n\t"
+                     "letp lr, 1b\n"
+                     "2:\n\t"
+                     "mov r12, #0\n\t"
+                     "vmaxnmv.f32 r12, q6\n\t"
+                     "vmov %[factor], r12"
+                     : [x] "+&l"(x), [y] "+&l"(y), [factor] "+t"(factor)
+                     : [exponentials] "r"(exponentials), [numbers] "r"(numbers)
+                     : "r12", "lr", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12", "d13", "memory");
+    return factor;
 }
 #endif
 
 /*
- * Softmax of rows of neighbouring int8 values: with T[k] = exponentials[k] at k = (largest value of the row) - x and S the sum of
- * T over the row, output = saturate(rint_half_even((T << shift) / (S * factor)) + zero point).
+ * Softmax of rows of neighbouring int8 values in float32; a row of which a quotient lies so near the middle between two levels that
+ * float32 does not decide is computed once more in whole numbers.
  *
- * exponentials: [256]; quotient: {shift, factor}; zero_point: one number. Four values at a time, none of which may lie beside the
- * middle between two levels; else the row is computed again, one by one.
+ * exponentials: [256], that of the largest value of a row last; numbers: softmax_exactly.h says them. Output scales of at least
+ * 2^-10. Output and input share no bytes.
  */
-static void aidge_helium_softmax_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials, const uint64_t *quotient,
-                                      const int32_t *zero_point, int32_t rows, int32_t length)
+static void aidge_helium_softmax_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials, const int32_t *numbers,
+                                      int32_t rows)
 {
-    for (; rows > 0; rows--) {
-        aidge_kit_row_quotient by;
-        uint64_t sum = 0;
-        uint32_t nearest = 0;
-        int32_t largest = -128;
-        int32_t i;
+    const int32_t length = numbers[AIDGE_HELIUM_SOFTMAX_LENGTH];
 #if AIDGE_HELIUM_ASSEMBLY
-        const int32_t whole = length & ~3;
-        const mve_pred16_t rest = vctp32q((uint32_t)(length - whole)); /* lanes behind the last whole vector */
-        int8_t top = -128;
-        for (i = 0; i + 16 <= length; i += 16) {
-            top = vmaxvq_s8(top, vldrbq_s8(input + i));
-        }
-        top = vmaxvq_p_s8(top, vldrbq_z_s8(input + i, vctp8q((uint32_t)(length - i))), vctp8q((uint32_t)(length - i)));
-        largest = top;
-        for (i = 0; i < whole; i += 4) {
-            const int32x4_t below = vsubq_s32(vdupq_n_s32(largest), vldrbq_s32(input + i));
-            sum = vaddlvaq_u32(sum, vldrwq_gather_shifted_offset_u32(exponentials, (uint32x4_t)below));
-        }
-        if (whole < length) {
-            const int32x4_t below = vsubq_s32(vdupq_n_s32(largest), vldrbq_z_s32(input + whole, rest));
-            sum = vaddlvaq_p_u32(sum, vldrwq_gather_shifted_offset_z_u32(exponentials, (uint32x4_t)below, rest), rest);
-        }
-        by = aidge_kit_row_quotient_of(aidge_kit_multiply(sum, quotient[1]), (int32_t)quotient[0]);
-        if (by.shift <= 31) {
-            const aidge_helium_softmax_levels levels = {vdupq_n_u32(by.factor), vdupq_n_s32(-by.shift), by.half, *zero_point};
-            uint32x4_t above = vdupq_n_u32(0xFFFFFFFFu);
-            for (i = 0; i < whole; i += 4) {
-                const int32x4_t below = vsubq_s32(vdupq_n_s32(largest), vldrbq_s32(input + i));
-                const uint32x4_t terms = vldrwq_gather_shifted_offset_u32(exponentials, (uint32x4_t)below);
-                vstrbq_s32(output + i, aidge_helium_softmax_four(terms, &levels, &above));
-            }
-            if (whole < length) {
-                const int32x4_t below = vsubq_s32(vdupq_n_s32(largest), vldrbq_z_s32(input + whole, rest));
-                const uint32x4_t terms = vldrwq_gather_shifted_offset_z_u32(exponentials, (uint32x4_t)below, rest);
-                vstrbq_p_s32(output + whole, aidge_helium_softmax_four(terms, &levels, &above), rest);
-            }
-            nearest = vminvq_u32(0xFFFFFFFFu, above);
-        }
-#else
-        for (i = 0; i < length; i++) {
-            largest = input[i] > largest ? input[i] : largest;
-        }
-        for (i = 0; i < length; i++) {
-            sum += exponentials[largest - input[i]];
-        }
-        by = aidge_kit_row_quotient_of(aidge_kit_multiply(sum, quotient[1]), (int32_t)quotient[0]);
-#endif
-        if (nearest < 2u * AIDGE_KIT_SOFTMAX_BAND) {
-            aidge_helium_softmax_row(input, output, exponentials + largest, length, *zero_point, &by);
+    for (; rows > 0; rows--) {
+        const uint32_t *const of_0 =
+            exponentials + AIDGE_HELIUM_SOFTMAX_LAST - aidge_helium_softmax_largest(input, length, -128);
+        float factor;
+        (void)memcpy(&factor, numbers + AIDGE_HELIUM_SOFTMAX_SCALE, sizeof factor);
+        factor /= aidge_helium_softmax_sum(input, length, of_0);
+        if (aidge_helium_softmax_levels(input, output, of_0, factor, numbers) >= AIDGE_HELIUM_SOFTMAX_DECIDED) {
+            aidge_helium_softmax_exactly(input, output, exponentials, numbers, 1, 1, length);
         }
         input += length;
         output += length;
     }
+#else
+    aidge_helium_softmax_exactly(input, output, exponentials, numbers, rows, 1, length);
+#endif
 }

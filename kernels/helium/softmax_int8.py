@@ -1,17 +1,49 @@
 # SPDX-License-Identifier: MIT
-"""int8 softmax of long rows, four values at a time."""
+"""int8 softmax of rows of neighbours, four values at a time: in float32, and where that does not decide in whole numbers."""
 
 from __future__ import annotations
 
-from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ROW_MAJOR
-from aidge_build.kernel_kit.softmax import SoftmaxRows, softmax_spec
+import dataclasses
+
+from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, NodeView, Predicate
+from aidge_build.kernel_kit.softmax import softmax_spec
 
 from .conditions import MVE
+from .softmax_numbers import softmax_constants
 
-SHORTEST = 16  # lanes of rows take fewer instructions for those below
+SHORTEST = 12  # of many rows: lanes of rows take fewer instructions for those below
+MANY = 4  # rows fill the lanes
 
 
-@kernel("Softmax", softmax_spec(MVE, ROW_MAJOR, SHORTEST))
-class SoftmaxInt8(SoftmaxRows):
-    function, source, block = "aidge_helium_softmax_int8", "softmax_int8.h", "4 values"
+def _short(view: NodeView) -> str:
+    length = view.operator.row_length(view.inputs[0].dims)
+    rows = view.outputs[0].elements // length
+    return f"{rows} rows of {length} values" if rows >= MANY and length < SHORTEST else ""
+
+
+SPEC = softmax_spec(MVE, ROW_MAJOR, 1)
+
+
+@kernel(
+    "Softmax",
+    dataclasses.replace(
+        SPEC, predicates=(*SPEC.predicates, Predicate(f"rows of at least {SHORTEST} values, or fewer than {MANY}", _short))
+    ),
+)
+class SoftmaxInt8(KernelNode):
+    def call(self) -> Call:
+        length = self.operator.row_length(self.inputs[0].dims)
+        return Call(
+            "aidge_helium_softmax_int8",
+            ("softmax_int8.h",),
+            (
+                Input(0),
+                Output(0),
+                *softmax_constants(self.view, additions=0),
+                Literal(self.outputs[0].elements // length),
+            ),
+            "float32, beside the middle of two levels whole numbers",
+            facts=computed("4 values"),
+        )

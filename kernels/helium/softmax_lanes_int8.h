@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "kit/quotient.h"
 #include "mve.h"
+#include "softmax_exactly.h"
 
 /* `outer` blocks of `inner` rows; elements of a row lie `inner` apart, rows of a block 1, or where inner is 1 `length`. */
 typedef struct {
     int32_t outer, length, inner;
 } aidge_helium_softmax_shape;
 
-/* The levels of rows as arithmetic/softmax.py has them, one by one; between two elements of a row lies `step`, of two rows `next`. */
-AIDGE_KIT_NOINLINE void aidge_helium_softmax_exactly(const int8_t *input, int8_t *output, const uint32_t *exponentials,
-                                                     const uint64_t *quotient, const int32_t *numbers, int32_t rows,
-                                                     const int32_t *steps)
-{
-    const int32_t end = steps[0] * steps[2];
-    for (; rows > 0; rows--) {
-        int32_t largest = -128;
-        uint64_t divisor = 0;
-        aidge_kit_divisor by;
-        int32_t i;
-        AIDGE_KIT_ROLLED
-        for (i = 0; i < end; i += steps[0]) {
-            largest = input[i] > largest ? input[i] : largest;
-        }
-        for (i = 0; i < end; i += steps[0]) {
-            divisor += exponentials[largest - input[i]];
-        }
-        by = aidge_kit_divisor_of(aidge_kit_multiply(divisor, quotient[1]));
-        for (i = 0; i < end; i += steps[0]) {
-            const uint64_t dividend = aidge_kit_shift_left(exponentials[largest - input[i]], (int32_t)quotient[0]);
-            const int32_t value = (int32_t)aidge_kit_rounded_quotient(dividend, &by) + numbers[0];
-            output[i] = (int8_t)(value > 127 ? 127 : value);
-        }
-        input += steps[1];
-        output += steps[1];
-    }
-}
-
 #if AIDGE_HELIUM_ASSEMBLY
-#define AIDGE_HELIUM_SOFTMAX_DECIDED 0.49999f /* from a level, with all that a quotient may err */
-
 /* Four elements, or those that the mask names. */
 AIDGE_KIT_INLINE int32x4_t aidge_helium_softmax_load(const int8_t *from, uint32x4_t places, mve_pred16_t mask, int32_t is_whole)
 {
@@ -55,22 +24,23 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
 {
     const int32_t step = steps[0], length = steps[2];
     const int8_t *from = input;
-    int32x4_t largest = vdupq_n_s32(-128);
+    int32x4_t largest = vdupq_n_s32(-128), first;
     float32x4_t sums = vdupq_n_f32(0.0f), farthest = sums, factors = sums;
     float scale, unit;
     int32_t i;
-    (void)memcpy(&scale, numbers + 1, sizeof scale);
-    (void)memcpy(&unit, numbers + 2, sizeof unit);
+    (void)memcpy(&scale, numbers + AIDGE_HELIUM_SOFTMAX_SCALE, sizeof scale);
+    (void)memcpy(&unit, numbers + AIDGE_HELIUM_SOFTMAX_UNIT, sizeof unit);
     AIDGE_KIT_ROLLED
     for (i = length; i > 0; i--) {
         largest = vmaxq_s32(largest, aidge_helium_softmax_load(from, places, mask, is_whole));
         from += step;
     }
     from = input;
+    first = vsubq_n_s32(largest, AIDGE_HELIUM_SOFTMAX_LAST);
     AIDGE_KIT_ROLLED
     for (i = length; i > 0; i--) {
-        const int32x4_t below = vsubq_s32(largest, aidge_helium_softmax_load(from, places, mask, is_whole));
-        const uint32x4_t terms = vldrwq_gather_shifted_offset_u32(exponentials, vreinterpretq_u32_s32(below));
+        const int32x4_t above = vsubq_s32(aidge_helium_softmax_load(from, places, mask, is_whole), first);
+        const uint32x4_t terms = vldrwq_gather_shifted_offset_u32(exponentials, vreinterpretq_u32_s32(above));
         sums = vaddq_f32(sums, vcvtq_f32_u32(terms));
         from += step;
     }
@@ -81,13 +51,13 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
     from = input;
     AIDGE_KIT_ROLLED
     for (i = length; i > 0; i--) {
-        const int32x4_t below = vsubq_s32(largest, aidge_helium_softmax_load(from, places, mask, is_whole));
-        const uint32x4_t terms = vldrwq_gather_shifted_offset_u32(exponentials, vreinterpretq_u32_s32(below));
+        const int32x4_t above = vsubq_s32(aidge_helium_softmax_load(from, places, mask, is_whole), first);
+        const uint32x4_t terms = vldrwq_gather_shifted_offset_u32(exponentials, vreinterpretq_u32_s32(above));
         const float32x4_t levels_of = vmulq_f32(vcvtq_f32_u32(terms), factors);
         int32x4_t level = vcvtnq_s32_f32(levels_of);
         const float32x4_t distance = vabdq_f32(levels_of, vcvtq_f32_s32(level));
         farthest = vmaxnmq_f32(farthest, vfmaq_n_f32(distance, levels_of, unit));
-        level = vminq_s32(vaddq_n_s32(level, numbers[0]), vdupq_n_s32(127));
+        level = vminq_s32(vaddq_n_s32(level, numbers[AIDGE_HELIUM_SOFTMAX_ZERO]), vdupq_n_s32(127));
         if (is_whole != 0) {
             vstrbq_scatter_offset_s32(output, places, level);
         } else {
@@ -101,11 +71,11 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
 #endif
 
 /*
- * Softmax, int8, along any axis: rows in the lanes. exponentials: [256]; quotient: {shift, factor}; numbers: {zero point, 2^shift /
- * factor and the largest relative error of a quotient, as bits of floats}. Output and input share no bytes.
+ * Softmax, int8, along any axis: rows in the lanes. exponentials: [256], that of the largest value of a row last; numbers:
+ * softmax_exactly.h says them. Output and input share no bytes.
  */
 static void aidge_helium_softmax_lanes(const int8_t *input, int8_t *output, const uint32_t *exponentials,
-                                       const uint64_t *quotient, const int32_t *numbers, const aidge_helium_softmax_shape *shape)
+                                       const int32_t *numbers, const aidge_helium_softmax_shape *shape)
 {
     const int32_t is_row = (shape->inner == 1) ? 1 : 0;
     const int32_t rows = is_row != 0 ? shape->outer : shape->inner;
@@ -126,11 +96,11 @@ static void aidge_helium_softmax_lanes(const int8_t *input, int8_t *output, cons
                 left >= 4 ? aidge_helium_softmax_rows(from, to, exponentials, numbers, steps, places, mask, 1)
                           : aidge_helium_softmax_rows(from, to, exponentials, numbers, steps, places, mask, 0);
             if (decided == 0) {
-                aidge_helium_softmax_exactly(from, to, exponentials, quotient, numbers, left < 4 ? left : 4, steps);
+                aidge_helium_softmax_exactly(from, to, exponentials, numbers, left < 4 ? left : 4, steps[0], steps[1]);
             }
         }
 #else
-        aidge_helium_softmax_exactly(input, output, exponentials, quotient, numbers, rows, steps);
+        aidge_helium_softmax_exactly(input, output, exponentials, numbers, rows, steps[0], steps[1]);
 #endif
         input += shape->length * shape->inner;
         output += shape->length * shape->inner;

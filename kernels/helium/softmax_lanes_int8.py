@@ -4,22 +4,18 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
-import numpy
-
-from aidge_build.arithmetic.softmax import softmax_table
-from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.call import Call, Input, Output, Struct, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
 from .conditions import MVE
+from .softmax_numbers import softmax_constants
 
 LONGEST = 256  # a row whose sum in float32 still decides nearly all levels
 FEWEST_ROWS = 2  # of four lanes: a single row is not worth the text
-ROUNDINGS = 8  # of float32 besides those of the additions: of terms, both divisions' operands, products
 
 
 def _long(view: NodeView) -> str:
@@ -50,23 +46,17 @@ def _few(view: NodeView) -> str:
 )
 class SoftmaxLanesInt8(KernelNode):
     def call(self) -> Call:
-        (data,), (output,) = self.inputs, self.outputs
-        length = self.operator.row_length(data.dims)
-        table = softmax_table(float(data.quantization.scale), float(output.quantization.scale), length)
-        floats = [float(Fraction(1 << table.shift, table.factor)), (length + ROUNDINGS) * 2.0**-24]
-        numbers = [output.quantization.zero_point, *numpy.array(floats, numpy.float32).view(numpy.int32).tolist()]
+        length = self.operator.row_length(self.inputs[0].dims)
         return Call(
             "aidge_helium_softmax_lanes",
             ("softmax_lanes_int8.h",),
             (
                 Input(0),
                 Output(0),
-                Constant("exponentials", numpy.array(table.exponentials, numpy.uint32)),
-                Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
-                Constant("numbers", numpy.array(numbers, numpy.int32)),
+                *softmax_constants(self.view, additions=length),
                 self._shape(),
             ),
-            "float32, beside the middle of two levels exact integers",
+            "float32, beside the middle of two levels whole numbers",
             facts=computed("4 rows"),
         )
 

@@ -54,6 +54,11 @@ CALLS = {
             "aidge_helium_strided_words((float *)(void *)p, 1, (const float *)(const void *)q, i, j);",
         ),
         "reformat.h": ("aidge_helium_reformat((const int8_t *)q, (int8_t *)p, i, j, *m, *seen);",),
+        "softmax_int8.h": (
+            "i = aidge_helium_softmax_largest((const int8_t *)q, j, i);",
+            "f = aidge_helium_softmax_sum((const int8_t *)q, j, (const uint32_t *)m);",
+            "f = aidge_helium_softmax_levels((const int8_t *)q, (int8_t *)p, (const uint32_t *)m, f, m);",
+        ),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
         "maxpool2d.h": ("aidge_helium_maxpool2d((const int8_t *)q, (int8_t *)p, (int8_t *)m, (const int8_t *)m, s);",),
@@ -68,7 +73,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 13, "helium": 23}
+STATEMENTS = {"cortexm": 13, "helium": 26}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

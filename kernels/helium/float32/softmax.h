@@ -23,38 +23,6 @@ AIDGE_KIT_INLINE float32x4_t aidge_helium_exp_4(float32x4_t x)
     return vdupq_m_n_f32(sum, 0.0f, vcmpltq_n_f32(x, -87.0f));
 }
 
-/* A row of neighbouring values; what is behind the last whole vector is masked. */
-AIDGE_KIT_NOINLINE void aidge_helium_softmax_row_float32(const float *input, float *output, int32_t length)
-{
-    const int32_t whole = length & ~3;
-    const mve_pred16_t rest = vctp32q((uint32_t)(length - whole));
-    float largest = -INFINITY;
-    float32x4_t sums = vdupq_n_f32(0.0f);
-    float sum;
-    int32_t i;
-    for (i = 0; i < whole; i += 4) {
-        largest = vmaxnmvq_f32(largest, vldrwq_f32(input + i));
-    }
-    largest = vmaxnmvq_p_f32(largest, vldrwq_z_f32(input + whole, rest), rest);
-    for (i = 0; i < whole; i += 4) {
-        const float32x4_t part = aidge_helium_exp_4(vsubq_n_f32(vldrwq_f32(input + i), largest));
-        sums = vaddq_f32(sums, part);
-        vstrwq_f32(output + i, part);
-    }
-    if (whole < length) {
-        const float32x4_t part = aidge_helium_exp_4(vsubq_n_f32(vldrwq_z_f32(input + whole, rest), largest));
-        sums = vaddq_m_f32(sums, sums, part, rest);
-        vstrwq_p_f32(output + whole, part, rest);
-    }
-    sum = 1.0f / ((vgetq_lane_f32(sums, 0) + vgetq_lane_f32(sums, 1)) + (vgetq_lane_f32(sums, 2) + vgetq_lane_f32(sums, 3)));
-    for (i = 0; i < whole; i += 4) {
-        vstrwq_f32(output + i, vmulq_n_f32(vldrwq_f32(output + i), sum));
-    }
-    if (whole < length) {
-        vstrwq_p_f32(output + whole, vmulq_n_f32(vldrwq_z_f32(output + whole, rest), sum), rest);
-    }
-}
-
 /* `rows` of at most 4 rows whose elements lie `inner` apart, each in a lane. */
 AIDGE_KIT_NOINLINE void aidge_helium_softmax_lanes_float32(const float *input, float *output, int32_t length, int32_t inner, int32_t rows)
 {
@@ -105,6 +73,15 @@ static void aidge_helium_softmax_lanes_float32(const float *input, float *output
         }
     }
 }
+
+static void aidge_helium_softmax_rows_c(const float *input, float *output, int32_t rows, int32_t length)
+{
+    for (; rows > 0; rows--) {
+        aidge_helium_softmax_lanes_float32(input, output, length, 1, 1);
+        input += length;
+        output += length;
+    }
+}
 #endif
 
 /* output = e^(x - largest of the row) / sum of these over the row: `outer` blocks of `inner` rows of `length`. May work in place. */
@@ -112,14 +89,6 @@ static void aidge_helium_softmax_float32(const float *input, float *output, int3
 {
     int32_t left;
     for (; outer > 0; outer--) {
-#if AIDGE_HELIUM_ASSEMBLY
-        if (inner == 1) {
-            aidge_helium_softmax_row_float32(input, output, length);
-            input += length;
-            output += length;
-            continue;
-        }
-#endif
         for (left = inner; left > 0; left -= 4) {
             const int32_t rows = left < 4 ? left : 4;
             aidge_helium_softmax_lanes_float32(input, output, length, inner, rows);

@@ -24,6 +24,7 @@
  *   sums, whatever that is; the middles of both odd channels stand before the factors, in place of the two words of `form` -2, and
  *   the multipliers are those of sums as they are.
  * Wide: a word per channel, a halfword per tap.
+ * Bytes (fully connected layers): for each 4 taps a word per channel, a byte per tap; all else is as if weights were wide.
  * Of fewer than 4 channels the last one stands for those that lack; of one or two, the weights of the group's other half are left
  *   out.
  * Form 0: multipliers of odd channels are divided by 256 if packed. Where biases have fractions, two words are in front of the
@@ -41,9 +42,9 @@ enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
  * multipliers of form 0; levels leave as words; fixed-point factors round once; centred sums; times how many channels
- * there are, if fewer than 4. */
+ * there are, if fewer than 4; bytes. */
 enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8,
-       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_FEW = 32, AIDGE_CORTEXM_BITS = 128 };
+       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_FEW = 32, AIDGE_CORTEXM_BYTES = 128, AIDGE_CORTEXM_BITS = 256 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)

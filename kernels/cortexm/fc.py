@@ -50,7 +50,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         code.label(3, "a group of 4 outputs")
         code.get("{column}", "base")
         code("ldm {stream}!, {{r4-r7}}", "their biases")
-        _all_steps(code, quads, stream.is_packed, unroll)
+        _all_steps(code, quads, stream, unroll)
         epilogue(code, stream, "a")
         _next_group(code, 3)
     if stream.is_stated:
@@ -62,15 +62,19 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     code.put("pairs", "r5")
     code("bne 1b")
     code.end()
-    function = f"aidge_cortexm_fc_int8{'_halves' if halves else ''}"
-    portable = f"{function}(input, output, stream, scratch, shape, {features}, {stream.numbers});"
+    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {stream.numbers});"
     return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
 
 
 def _tail_words(stream: Stream, features: int) -> int:
     """Behind the weights of each group of a stream whose groups are as long as each other."""
-    weights = features // 2 * (2 if stream.is_packed else 4)
+    weights = features // 2 * _pair_words(stream)
     return (len(stream.words) - HEAD_WORDS) // stream.groups - GROUP - weights
+
+
+def _pair_words(stream: Stream) -> int:
+    """Of the weights of a pair of inputs for 4 outputs."""
+    return 2 if stream.is_packed or stream.are_bytes else 4
 
 
 def _next_group(code: Routine, label: int) -> None:
@@ -81,7 +85,7 @@ def _next_group(code: Routine, label: int) -> None:
 
 def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     """A row: sums of its first half, then of its second one, which the output's place is put away for. Labels 7, 10 and 11."""
-    weights = features // 2 * (4 if stream.is_packed else 8)  # bytes, of a half
+    weights = features * _pair_words(stream)  # bytes, of a half
     code.put(OUTPUT, "{w1}")
     code("movs r2, #0", "no output yet")
     code("mov {w1}, r2")
@@ -102,7 +106,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     code.put(SUMS, "{x0}")
     plus(code, "{stream}", weights)
     code.label(10)
-    _all_steps(code, features // 8, stream.is_packed, unroll)
+    _all_steps(code, features // 8, stream, unroll)
     code("cmp {w1}, #0")
     code("bne 11f")
     code.get("{x0}", SUMS)
@@ -149,29 +153,43 @@ def _unpack(code: Routine, features: int, most: int = 8) -> None:
         code(f"adds r0, r0, #{features % 4}")
 
 
-def _all_steps(code: Routine, quads: int, is_packed: bool, unroll: int) -> None:
+def _all_steps(code: Routine, quads: int, stream: Stream, unroll: int) -> None:
     ahead, body = dense.split_steps(quads, unroll, start=0)
     for _ in range(ahead):
-        _step(code, is_packed)
+        _step(code, stream)
     if not body:
         return
-    code.get("{w0}", "column_end")
+    if not stream.are_bytes:
+        code.get("{w0}", "column_end")
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
     for _ in range(body):
-        _step(code, is_packed)
+        _step(code, stream)
+    if stream.are_bytes:
+        code.get("{w0}", "column_end")
     code("cmp {column}, {w0}")
     code("bne 4b")
 
 
-def _step(code: Routine, is_packed: bool) -> None:
-    """4 inputs, 4 outputs: 16 multiply-accumulates."""
+def _step(code: Routine, stream: Stream) -> None:
+    """4 inputs, 4 outputs: 16 multiply-accumulates. Weights that are bytes need w0, too."""
     code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
-    if not is_packed:
+    if stream.is_packed:
+        _packed_step(code)
+    elif stream.are_bytes:
+        code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
+        for channel, weight in enumerate(WEIGHTS):
+            code(f"sxtb16 {{w0}}, {{{weight}}}")
+            code(f"sxtb16 {{{weight}}}, {{{weight}}}, ror #8")
+            code(f"smlad {{a{channel}}}, {{w0}}, {{x0}}, {{a{channel}}}")
+            code(f"smlad {{a{channel}}}, {{{weight}}}, {{x1}}, {{a{channel}}}")
+    else:
         for tap in ("x0", "x1"):
             code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
             for channel, weight in enumerate(WEIGHTS):
                 code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
-        return
+
+
+def _packed_step(code: Routine) -> None:
     code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
     uses = (("b0", "x0"), ("b1", "x0"), ("b2", "x1"), ("b3", "x1"))
     for index, (weight, tap) in enumerate(uses):

@@ -6,35 +6,6 @@ typedef struct {
 } aidge_cortexm_fc;
 
 #if !AIDGE_CORTEXM_FPU
-/* A fully connected layer: the C version of the generated functions of this name. Scratch: a row of inputs as int16. */
-AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                                           const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
-                                           int32_t form)
-{
-    const int32_t *const end = stream + shape->stream_bytes / 4;
-    uint32_t *const column = (uint32_t *)scratch;
-    const int32_t words = (features + 3) / 4;
-    const int32_t tap = 0;
-    const aidge_cortexm_taps taps = {2 * words, 1, 1, &tap};
-    int32_t row, i;
-    for (row = shape->rows; row > 0; row--) {
-        const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
-        for (i = 0; i < words; i++) {
-            const int32_t left = features - 4 * i;
-            uint32_t word = 0;
-            (void)memcpy(&word, input + 4 * i, (size_t)(left < 4 ? left : 4));
-            column[2 * i] = aidge_cortexm_even_bytes(word);
-            column[2 * i + 1] = aidge_cortexm_odd_bytes(word);
-        }
-        while (group != end) {
-            group = aidge_cortexm_group(column, &taps, group, output, stream, packed, shift, form);
-            output += form < 0 ? 0 : 4;
-        }
-        input += features;
-        output += form < 0 ? shape->outputs : 0;
-    }
-}
-
 /* The sums of 4 outputs and a pair of inputs more; returns what stands behind its weights. */
 AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uint32_t inputs, uint32_t *sums, int32_t packed)
 {
@@ -53,26 +24,43 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uin
     return weights;
 }
 
-/* The same for rows of a multiple of 8 inputs, of which the assembly unpacks one half after the other. Scratch: more than a row of
- * inputs, which is read from there, for the outputs may lie where the inputs lay. */
-AIDGE_CORTEXM_C void aidge_cortexm_fc_int8_halves(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                                                  const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
-                                                  int32_t form)
+/* The same of 4 inputs: bytes of a word. */
+AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_quad(const int32_t *weights, uint32_t inputs, uint32_t *sums, int32_t packed)
+{
+    const uint32_t even = aidge_cortexm_even_bytes(inputs);
+    const uint32_t odd = aidge_cortexm_odd_bytes(inputs);
+    int32_t i;
+    if ((packed & AIDGE_CORTEXM_BYTES) == 0) {
+        return aidge_cortexm_fc_pair(aidge_cortexm_fc_pair(weights, even, sums, packed), odd, sums, packed);
+    }
+    for (i = 0; i < 4; i++) {
+        const uint32_t own = (uint32_t)*weights++;
+        sums[i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(own), even, sums[i]);
+        sums[i] = aidge_cortexm_dot(aidge_cortexm_odd_bytes(own), odd, sums[i]);
+    }
+    return weights;
+}
+
+/* A fully connected layer: the C version of the generated functions of this name. Scratch: a row of inputs, of which the assembly
+ * unpacks a half or all. They are read from there, for the outputs may lie where they lay. */
+AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
+                                           const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
+                                           int32_t form)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
-    int8_t *const inputs = (int8_t *)scratch;
+    uint32_t *const inputs = (uint32_t *)scratch;
+    const int32_t words = (features + 3) / 4;
     int32_t row, i;
     for (row = shape->rows; row > 0; row--) {
         const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
+        inputs[words - 1] = 0;
         (void)memcpy(inputs, input, (size_t)features);
         while (group != end) {
             uint32_t sums[4];
             (void)memcpy(sums, group, sizeof sums);
             group += 4;
-            for (i = 0; i < features; i += 4) {
-                const uint32_t word = aidge_cortexm_load(inputs + i);
-                group = aidge_cortexm_fc_pair(group, aidge_cortexm_even_bytes(word), sums, packed);
-                group = aidge_cortexm_fc_pair(group, aidge_cortexm_odd_bytes(word), sums, packed);
+            for (i = 0; i < words; i++) {
+                group = aidge_cortexm_fc_quad(group, inputs[i], sums, packed);
             }
             group = aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, stream, packed, shift, form);
             output += form < 0 ? 0 : 4;

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
@@ -18,16 +18,7 @@ LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 
 LEAST_SAVED_BYTES = 64
 
 
-def _twice_as_large(view: NodeView) -> str:
-    if view.objective != "size" or view.inputs[1].dtype is not DType.int8 or _stream(LinearNode(view)).is_packed:
-        return ""
-    return "sums that leave no room for two weights in a halfword: as int16 they take twice the flash (--optimize size)"
-
-
-PACKED = Predicate("under --optimize size two weights in a halfword", _twice_as_large)
-
-
-@kernel("FC", linear_spec(PACKED, form=ROW_MAJOR))
+@kernel("FC", linear_spec(form=ROW_MAJOR))
 class FcInt8(LinearNode):
     unroll = {"speed": 40, "balanced": 16, "compact": 8, "size": 2}  # steps in the text, of 56 B
 
@@ -76,4 +67,7 @@ def _stream(node: LinearNode) -> Stream:
     outputs, features = node.inputs[1].dims[:2]
     order = [tap if tap < features else -1 for tap in quads(features)]
     linear, is_even = node.linear(node.inputs[1].data.reshape(outputs, features)), _blocks(outputs, features) > 1
-    return pack(linear, order, has_fpu(node.view), is_even=is_even, is_row=True, is_short=wants_short(node.view))
+    as_bytes = node.view.objective != "speed" and node.inputs[1].dtype is DType.int8
+    return pack(
+        linear, order, has_fpu(node.view), is_even=is_even, is_row=True, is_short=wants_short(node.view), as_bytes=as_bytes
+    )

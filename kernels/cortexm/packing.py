@@ -72,6 +72,7 @@ class Stream:
     is_centred: bool = False  # packed, and where nothing is proved odd sums lack the middle of their range, which is added
     few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
     curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
+    are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
 
     @property
     def group_bytes(self) -> int:
@@ -98,7 +99,8 @@ class Stream:
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_{self.fixed_form}" if self.fixed_form else ""
-        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
+        weights = "packed" if self.is_packed else "bytes" if self.are_bytes else "wide"
+        weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
         if self.curve:
@@ -118,7 +120,7 @@ class Stream:
         if self.curve:
             return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
-        flags += 16 * self.is_centred + 32 * self.few + 128 * self.fraction_bits
+        flags += 16 * self.is_centred + 32 * self.few + 128 * self.are_bytes + 256 * self.fraction_bits
         return f"{flags}, {self.shift}, {self.form_in_c}"
 
     @property
@@ -136,11 +138,15 @@ class Stream:
         return step if self.is_stated else step - channels
 
     @property
+    def _weights(self) -> str:
+        return "two weights per halfword" if self.is_packed else "int8 weights" if self.are_bytes else "int16 weights"
+
+    @property
     def note(self) -> str:
         if self.curve:
-            return f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, {self.curve.note}"
+            return f"{self._weights}, {self.curve.note}"
         return (
-            f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
+            f"{self._weights}, requantization of {self.proved} "
             f"of {self.groups} groups of channels proved in integers, of the others in "
             f"{otherwise(self.has_fpu, self.is_near, self.fixed)}"
         )
@@ -151,7 +157,7 @@ class Stream:
         otherwise = "fixed point" if self.fixed else "one word for each cell" if self.curve else "float"
         return {
             **computed(block, self.proved, self.groups, otherwise=otherwise),
-            "weights": "2 per halfword" if self.is_packed else "int16",
+            "weights": "2 per halfword" if self.is_packed else "int8" if self.are_bytes else "int16",
         }
 
 
@@ -176,9 +182,10 @@ def pack(
     may_pack: bool = True,
     is_row: bool = False,
     is_short: bool = False,
+    as_bytes: bool = False,
 ) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
-    size, flags = len(linear.rows), {"may_pack": may_pack, "is_row": is_row, "is_short": is_short}
+    size, flags = len(linear.rows), {"may_pack": may_pack, "is_row": is_row, "is_short": is_short, "as_bytes": as_bytes}
     few = size if size < GROUP else 0
     if few:
         linear, size = linear.of(numpy.minimum(range(GROUP), few - 1)), GROUP
@@ -197,13 +204,15 @@ def pack_blocks(
     is_row: bool = False,
     is_short: bool = False,
     few: int = 0,
+    as_bytes: bool = False,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
     that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
     too. `may_pack`: whether weights may share a halfword. `is_row`: one pixel at a time; its output waits where words of
     unpacked pairs have a second constant. `is_short`: with an FPU all groups are requantized in float, whose factors take the
-    fewest bytes. `few`: how many channels of the only group there are, if not all."""
+    fewest bytes. `few`: how many channels of the only group there are, if not all. `as_bytes`: weights that share no halfword are
+    bytes, of taps in the order of `quads`."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     clamp, limits, has_ends = linear.clamp, _limits(linear), False
@@ -241,7 +250,10 @@ def pack_blocks(
         for first in within:
             is_proved, channels = proofs[block + first], groups.channels(block + first)
             statement = [first << 1 | int(is_proved)] if stated else []
-            weights = weights_by_tap(rows[channels]) if by_tap else pair_words(rows[channels], groups.is_packed, is_half)
+            if as_bytes and not groups.is_packed:
+                weights = byte_words(rows[channels])
+            else:
+                weights = weights_by_tap(rows[channels]) if by_tap else pair_words(rows[channels], groups.is_packed, is_half)
             factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
             numbers += [*groups.biases(block + first), *weights, *statement, *factors[0]]
             numbers += [0] * (len(factors[1]) - len(factors[0])) * is_even
@@ -270,6 +282,7 @@ def pack_blocks(
         has_ends,
         groups.is_centred,
         few,
+        are_bytes=as_bytes and not groups.is_packed,
     )
 
 
@@ -396,6 +409,12 @@ def pair_words(rows: numpy.ndarray, is_packed: bool, is_half: bool = False) -> l
 
 def weights_by_tap(rows: numpy.ndarray) -> list[int]:
     return ((rows[:2] & 0xFFFF) | ((rows[2:] & 0xFFFF) << 16)).T.ravel().tolist()
+
+
+def byte_words(rows: numpy.ndarray) -> list[int]:
+    """Per 4 taps in the order of `quads` a word of each channel, whose bytes are in the order of the model."""
+    words = rows.reshape(len(rows), -1, 4)[:, :, quads(4)].astype(numpy.int8)
+    return numpy.ascontiguousarray(words).view("<i4")[:, :, 0].T.ravel().tolist()
 
 
 def _pair(low: int, high: int) -> int:

@@ -89,24 +89,21 @@ class Depthwise:
         return plane.in_channels % 4 == 0 and all(written <= unread for written, unread in steps)
 
     @property
-    def wide_stride(self) -> bool:
-        return self.plane.strides[1] == 2
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether (w0, w1), (w1, w2) serve both outputs of a pair, by their halves."""
-        return self.plane.kernel[1] == 3 and not self.wide_stride
+    def is_even(self) -> bool:
+        """Whether every output begins at an even position: with steps of 2 columns, or one output in a row."""
+        return self.plane.strides[1] == 2 or self.plane.out_size[1] == 1
 
     @property
     def steps(self) -> int:
         """Words of activations in a row that meet the weights of one output."""
         width = self.plane.kernel[1]
-        return (width + 1) // 2 if self.wide_stride else width // 2 + 1
+        return (width + 1) // 2 if self.is_even else width // 2 + 1
 
     @property
     def row_weights(self) -> int:
-        """Words of weights in a row of the window."""
-        return 2 if self.overlaps else self.steps * (1 if self.wide_stride else 2)
+        """Words of weights in a row of the window: without steps of 2 each two neighbours make one, of which both outputs of a
+        pair take a half at the ends."""
+        return self.steps if self.is_even else max(1, self.plane.kernel[1] - 1)
 
     @property
     def weight_words(self) -> int:
@@ -187,15 +184,9 @@ def struct(layer: Depthwise, stream_words: int) -> Struct:
 
 def row_pairs(layer: Depthwise, taps: list[int]) -> list[tuple[int, int]]:
     """The words of weights of one row of the window as (low, high), from the taps' values; the index -1 stands for 0."""
-    even = [(2 * word, 2 * word + 1) for word in range(layer.steps)]
-    odd = [(2 * word - 1, 2 * word) for word in range(layer.steps)]
-    if layer.overlaps:
-        order = [(0, 1), (1, 2)]
-    elif layer.wide_stride:
-        order = even
-    else:
-        order = [pair for both in zip(even, odd) for pair in both]
-    return [tuple(taps[index] if 0 <= index < len(taps) else 0 for index in pair) for pair in order]
+    step = 2 if layer.is_even else 1
+    order = [(step * word, step * word + 1) for word in range(layer.row_weights)]
+    return [tuple(taps[index] if index < len(taps) else 0 for index in pair) for pair in order]
 
 
 def places(layer: Depthwise) -> list[int]:

@@ -30,19 +30,11 @@ def sums(code: Routine, layer: Depthwise, two: bool, place: int, keeps_bias: boo
     multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance)
     for row in range(layer.plane.kernel[0]):
         start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
-        weights = row * layer.row_weights
-        if layer.overlaps:
-            words.load(("x0", "x1"), start)
-            multiply("smlad", "sum0", "x0", f"w{weights}")
-            if two:
-                multiply("smlatb", "sum1", "x0", f"w{weights}")
-            multiply("smlabt", "sum0", "x1", f"w{weights + 1}")
-            if two:
-                multiply("smlad", "sum1", "x1", f"w{weights + 1}")
-        elif layer.wide_stride:
-            _strided_row(code, multiply, words, layer, start, weights, two)
+        weights = _Weights(code, layer, row)
+        if layer.is_even:
+            _even_row(multiply, words, weights, layer.steps, start, two)
         else:
-            _dense_row(code, multiply, words, layer, start, weights, two)
+            _row(multiply, words, weights, layer.plane.kernel[1], start, two)
 
 
 class _Multiply:
@@ -81,43 +73,64 @@ class _Words:
             self.code(f"ldr {{{registers[0]}}}, [{{words}}{place}")
 
 
-def _dense_row(
-    code: Routine, multiply: _Multiply, activations: _Words, layer: Depthwise, start: int, weights: int, two: bool
-) -> None:
-    for word in range(layer.steps):
-        if word % 2 == 0:
-            activations.load(("x0", "x1")[: layer.steps - word], start + 4 * word)
-        even, odd = f"w{weights + 2 * word}", f"w{weights + 2 * word + 1}"
-        if not layer.in_registers:
-            even, odd = "w0", "w1"
-            _load_weights(code, 4 * (weights + 2 * word), 2)
-        multiply("smlad", "sum0", f"x{word % 2}", even)
-        if two:
-            multiply("smlad", "sum1", f"x{word % 2}", odd)
+class _Weights:
+    """The words of weights of a row: in registers, or loaded two at a time when the first of them is asked for."""
+
+    def __init__(self, code: Routine, layer: Depthwise, row: int):
+        self.code, self.layer, self.first, self.loaded = code, layer, row * layer.row_weights, -1
+
+    def __call__(self, word: int) -> str:
+        """The register of one; loaded ones stay until the next but one two are loaded."""
+        if self.layer.in_registers:
+            return f"w{self.first + word}"
+        if word // 2 > self.loaded:
+            self.loaded = word // 2
+            self._load(2 * self.loaded)
+        return _loaded(word)
+
+    def _load(self, word: int) -> None:
+        registers = [_loaded(each) for each in range(word, min(word + 2, self.layer.row_weights))]
+        offset = 4 * (self.first + word)
+        if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
+            self.code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{weights}}, #{offset}]")
+            return
+        for index, register in enumerate(registers):
+            self.code(f"ldr {{{register}}}, [{{weights}}, #{offset + 4 * index}]")
 
 
-def _strided_row(
-    code: Routine, multiply: _Multiply, activations: _Words, layer: Depthwise, start: int, weights: int, two: bool
-) -> None:
-    words = layer.steps + int(two)
+def _loaded(word: int) -> str:
+    return ("w0", "w1", "w4", "w5")[word % 4]
+
+
+def _row(multiply: _Multiply, activations: _Words, weights: _Weights, width: int, start: int, two: bool) -> None:
+    """Steps of 1 column: the second output of two begins in the upper half of the first word of activations."""
+    middle, is_odd = divmod(width, 2)
+    words = middle + 1 if two else middle + is_odd
     for word in range(words):
+        value = f"x{word % 2}"
         if word % 2 == 0:
             activations.load(("x0", "x1")[: words - word], start + 4 * word)
-        # the word meets the weights of this step for the first output, and those of the step before for the second
-        current, before = f"w{word % 2}", f"w{(word + 1) % 2}"
-        if layer.in_registers:
-            current, before = f"w{weights + word}", f"w{weights + word - 1}"
-        if word < layer.steps:
-            if not layer.in_registers:
-                code(f"ldr {{{current}}}, [{{weights}}, #{4 * (weights + word)}]")
-            multiply("smlad", "sum0", f"x{word % 2}", current)
+        if two and word == 0:
+            multiply("smlatb", "sum1", value, weights(0))
+        elif two and (is_odd or word < middle):
+            multiply("smlad", "sum1", value, weights(2 * word - 1))
+        elif two:
+            multiply("smlabt", "sum1", value, weights(width - 2))
+        if word < middle or width == 1:
+            multiply("smlad", "sum0", value, weights(2 * word))
+        elif is_odd:
+            multiply("smlabt", "sum0", value, weights(width - 2))
+
+
+def _even_row(multiply: _Multiply, activations: _Words, weights: _Weights, steps: int, start: int, two: bool) -> None:
+    """Steps of 2 columns: a word meets the weights of this step for the first output, and those of the step before for the
+    second."""
+    words = steps + int(two)
+    for word in range(words):
+        value = f"x{word % 2}"
+        if word % 2 == 0:
+            activations.load(("x0", "x1")[: words - word], start + 4 * word)
         if two and word:
-            multiply("smlad", "sum1", f"x{word % 2}", before)
-
-
-def _load_weights(code: Routine, offset: int, count: int) -> None:
-    if offset <= LARGEST_PAIR_OFFSET:
-        code(f"ldrd {{w0}}, {{w1}}, [{{weights}}, #{offset}]")
-    else:
-        for index in range(count):
-            code(f"ldr {{w{index}}}, [{{weights}}, #{offset + 4 * index}]")
+            multiply("smlad", "sum1", value, weights(word - 1))
+        if word < steps:
+            multiply("smlad", "sum0", value, weights(word))

@@ -96,17 +96,13 @@ def _unpack_plain(code: Routine, layer: Depthwise, is_scaled: bool) -> None:
 
 
 def _halves(code: Routine, word: str, low: str, high: str, is_scaled: bool) -> None:
-    """A word of the weights in two registers; one that has none is 0."""
-    if low and high:
+    """A word of the weights in two registers; the upper half is 0 without one."""
+    if high:
         code(f"pkhbt {word}, {low}, {high}, lsl #16")
         if is_scaled:
             code(f"lsl {word}, {word}, #{_SHIFT}")
-    elif high:
-        code(f"lsl {word}, {high}, #{16 + _SHIFT * is_scaled}")
-    elif low:
-        code(f"lsl {word}, {low}, #{_SHIFT}" if is_scaled else f"uxth {word}, {low}")
     else:
-        code(f"mov {word}, #0")
+        code(f"lsl {word}, {low}, #{_SHIFT}" if is_scaled else f"uxth {word}, {low}")
 
 
 def _store(code: Routine, word: str, index: int, count: int) -> None:

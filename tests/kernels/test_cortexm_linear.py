@@ -109,6 +109,8 @@ NARROW = [
     (1, 16, (24,), 16, (10,), 2, 1, (4, 5), 16),
     (1, 16, (12,), 16, (3,), 1, 1, (1, 1), 16),
     (1, 16, (12,), 16, (2,), 2, 1, (0, 1), 16),
+    (1, 16, (13,), 16, (8,), 1, 1, (0, 1), 16),
+    (1, 16, (17,), 16, (17,), 1, 1, (0, 0), 16),
 ]
 
 
@@ -299,6 +301,15 @@ def test_rows_whose_weights_share_no_halfword_are_bytes_but_where_speed_is_asked
             features, outputs = entry.stored.inputs[0].dims[1], entry.stored.outputs[0].dims[1]
             taken = entry.call.constants[0].values.nbytes
             assert taken <= 12 + -(-outputs // 4) * 4 * (4 * -(-features // 4) + 8 + 5)
+
+
+@pytest.mark.parametrize(
+    "spatial, kernel, words",
+    [((6, 7), (3, 3), 6), ((6, 7), (5, 5), 20), ((9,), (4,), 3), ((9,), (1,), 1), ((9,), (9,), 5), ((4, 3), (3, 3), 6)],
+)
+def test_two_neighbouring_weights_of_a_depthwise_layer_make_a_word_or_each_one_where_a_row_has_one_output(spatial, kernel, words):
+    entry = built_for(int8_case(1, 1, 8, spatial, 8, kernel, 1, 1, (0, 0), 8), "speed")
+    assert entry.call.constants[0].values.nbytes == 12 + 8 * (8 + 4 * words)
 
 
 def test_few_output_channels_are_taken_with_an_fpu_and_where_there_are_more_pixels_than_one():

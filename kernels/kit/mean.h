@@ -76,6 +76,12 @@ static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value
     return sum;
 }
 
+AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add_each(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                                  const int32_t *numbers)
+{
+    return aidge_kit_add_values(sum, value, step, count, numbers);
+}
+
 static inline int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t count, const int32_t *numbers)
 {
     int32_t level;
@@ -101,62 +107,56 @@ static inline uint32_t aidge_kit_mantissa(int32_t scale, int32_t *exponent)
     return (bits & 0x7FFFFFu) | 0x800000u;
 }
 
-/* To 24 bits, half to even; below 2^32 - 2^7. */
-AIDGE_KIT_INLINE uint32_t aidge_kit_rounded_u32(uint32_t value)
+/* To 24 bits, half to even; below 2^54. Of a negative number the bits are those of -1 - value, which has one less for a power of
+ * two alone: that needs no rounding. */
+AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_rounded(int64_t value)
 {
-    const int32_t excess = aidge_kit_bits(value) - 24;
-    return excess > 0 ? aidge_kit_shift_half_even(value, excess) << excess : value;
-}
-
-/* The same below 2^54: what goes fits 32 bits. */
-AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_rounded(int64_t value)
-{
-    const uint64_t magnitude = (uint64_t)(value < 0 ? -value : value);
-    const uint32_t high = (uint32_t)(magnitude >> 32);
-    const uint32_t low = (uint32_t)magnitude;
-    const int32_t excess = high != 0u ? aidge_kit_bits(high) + 8 : aidge_kit_bits(low) - 24;
-    uint32_t kept;
-    uint64_t rounded;
-    if (excess <= 0) {
+    const uint32_t sign = value < 0 ? 0xFFFFFFFFu : 0u;
+    const uint32_t high = (uint32_t)((uint64_t)value >> 32) ^ sign;
+    const uint32_t low = (uint32_t)value;
+    const int32_t excess = high != 0u ? aidge_kit_bits(high) + 8 : aidge_kit_bits((low ^ sign) >> 24);
+    uint32_t dropped;
+    if (excess == 0) {
         return value;
     }
-    kept = low >> excess;
-    if (high != 0u) {
-        kept |= high << (32 - excess);
-    }
-    kept += (uint32_t)(((low << (32 - excess)) | (kept & 1u)) > 0x80000000u);
-    rounded = ((uint64_t)(kept >> (32 - excess)) << 32) | (kept << excess);
-    return value < 0 ? -(int64_t)rounded : (int64_t)rounded;
+    dropped = ((uint32_t)1 << excess) - 1u; /* fits 32 bits */
+    return (int64_t)(((uint64_t)value + (dropped >> 1) + ((low >> excess) & 1u)) & ~(uint64_t)dropped);
 }
 
-static inline aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
+AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
 {
     return aidge_kit_rounded(a + b);
 }
 
-AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
-                                          const int32_t *numbers)
+/* sum plus `count` values that lie `step` bytes apart, one after another; in the text of its caller. */
+AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add_each(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                                  const int32_t *numbers)
 {
     int32_t exponent;
     const uint32_t scale = aidge_kit_mantissa(numbers[AIDGE_KIT_MEAN_INPUT_SCALE], &exponent);
     const int32_t zero = AIDGE_KIT_MEAN_INPUT_ZERO(numbers);
     for (; count > 0; count--) {
-        const int32_t centred = *value - zero; /* at most 255 away from 0 */
-        const int64_t term = aidge_kit_rounded_u32((uint32_t)(centred < 0 ? -centred : centred) * scale);
-        sum = aidge_kit_add(sum, centred < 0 ? -term : term);
+        const aidge_kit_sum term = aidge_kit_rounded(aidge_kit_multiply_s64(*value - zero, (int32_t)scale));
+        sum = sum == 0 ? term : aidge_kit_rounded(sum + term);
         value += step;
     }
     return sum;
 }
 
-/* dividend * 2^25 / divisor, towards 0; the lowest bit: whether something is left over. divisor <= dividend < 2 * divisor. */
+AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                          const int32_t *numbers)
+{
+    return aidge_kit_add_each(sum, value, step, count, numbers);
+}
+
+/* dividend * 2^24 / divisor, towards 0; the lowest bit: whether something is left over. divisor <= dividend < 2 * divisor < 2^25. */
 static inline uint32_t aidge_kit_quotient_bits(uint32_t dividend, uint32_t divisor)
 {
     uint32_t quotient = 1;
     int32_t bits;
     dividend -= divisor;
 #if AIDGE_KIT_NARROW
-    for (bits = 25; bits > 0; bits--) {
+    for (bits = 24; bits > 0; bits--) {
         quotient <<= 1;
         dividend <<= 1;
         if (dividend >= divisor) {
@@ -165,10 +165,10 @@ static inline uint32_t aidge_kit_quotient_bits(uint32_t dividend, uint32_t divis
         }
     }
 #else
-    for (bits = 25; bits > 0; bits -= 5) {
-        const uint32_t part = (dividend << 5) / divisor;
-        dividend = (dividend << 5) - part * divisor;
-        quotient = (quotient << 5) | part;
+    for (bits = 24; bits > 0; bits -= 8) {
+        const uint32_t part = (dividend << 8) / divisor;
+        dividend = (dividend << 8) - part * divisor;
+        quotient = (quotient << 8) | part;
     }
 #endif
     return (quotient << 1) | (uint32_t)(dividend != 0u);
@@ -191,38 +191,54 @@ static uint32_t aidge_kit_quotient_of_floats(uint32_t dividend, uint32_t divisor
     if (dividend == divisor) {
         return 0x800000u;
     }
-    return aidge_kit_shift_half_even(aidge_kit_quotient_bits(dividend, divisor), 3); /* 27 bits with that for what is left over */
+    return aidge_kit_shift_half_even(aidge_kit_quotient_bits(dividend, divisor), 2); /* 26 bits with that for what is left over */
+}
+
+/*
+ * dividend * 2^shift / divisor to 24 bits, rounded to an integer, both half to even, or 1024 beyond it; dividend <= 2^24 with its
+ * highest bit among the upper two, 2^23 <= divisor < 2^24.
+ *
+ * The level is the guess or one more: the quotient is compared with the middle M = guess + 1/2, which has few bits, so that what
+ * lies within half a unit of it becomes M itself.
+ */
+AIDGE_KIT_INLINE int32_t aidge_kit_level_of_quotient(uint32_t dividend, uint32_t divisor, int32_t shift)
+{
+    uint32_t guess, twice;
+    int32_t beyond, unit;
+    if (shift < -1) {
+        return 0; /* at most a half */
+    }
+    if (shift > 9) {
+        return 1024; /* beyond every level */
+    }
+    guess = aidge_kit_divide_u32((dividend >> 9) << (shift + 1), (divisor >> 8) + 1u);
+    twice = 2u * guess + 1u;
+    beyond = (int32_t)((dividend << (shift + 1)) - divisor * twice); /* what lies above 32 bits is the same */
+    unit = (int32_t)(divisor >> (25 - aidge_kit_bits(twice)));
+    return (int32_t)(guess + (((beyond > unit) || ((beyond >= -unit) && ((guess & 1u) != 0u))) ? 1u : 0u));
 }
 
 AIDGE_KIT_NOINLINE int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t count, const int32_t *numbers)
 {
     const uint64_t magnitude = (uint64_t)(sum < 0 ? -sum : sum);
-    int32_t exponent, of_scale, of_mean, of_level;
-    int32_t shift = aidge_kit_bits_u64(magnitude) - 24;
+    const uint32_t high = (uint32_t)(magnitude >> 32);
+    int32_t exponent, of_scale;
+    int32_t of_mean = 0;
+    int32_t shift = high != 0u ? aidge_kit_bits(high) + 8 : aidge_kit_bits((uint32_t)magnitude >> 24);
     const uint32_t scale = aidge_kit_mantissa(numbers[AIDGE_KIT_MEAN_SCALE], &of_scale);
-    uint32_t level;
+    uint32_t mean = (uint32_t)aidge_kit_shift_right(magnitude, shift);
+    int32_t level;
     if (sum == 0) {
         return 0;
     }
-    shift = shift > 0 ? shift : 0;
     (void)aidge_kit_mantissa(numbers[AIDGE_KIT_MEAN_INPUT_SCALE], &exponent);
-    level = (uint32_t)aidge_kit_shift_right(magnitude, shift);
-    of_mean = 0;
     if ((count & (count - 1)) == 0) {
         of_mean = 1 - aidge_kit_bits((uint32_t)count);
     } else {
-        level = aidge_kit_quotient_of_floats(level, (uint32_t)count, &of_mean);
+        mean = aidge_kit_quotient_of_floats(mean, (uint32_t)count, &of_mean);
     }
-    shift += exponent + of_mean - of_scale;
-    exponent = level >> 24 != 0u ? 1 : 0; /* rounded up to 2^24 */
-    level = aidge_kit_quotient_of_floats(level >> exponent, scale, &of_level);
-    shift += exponent + of_level;
-    if (shift >= -14) {
-        level = 1024; /* beyond every level */
-    } else {
-        level = shift < -31 ? 0u : aidge_kit_shift_half_even(level, -shift);
-    }
-    return sum < 0 ? -(int32_t)level : (int32_t)level;
+    level = aidge_kit_level_of_quotient(mean, scale, shift + exponent + of_mean - of_scale);
+    return sum < 0 ? -level : level;
 }
 #endif
 

@@ -9,7 +9,8 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_mean_columns(const int8_t *first, const aid
     int32_t column;
     for (column = 0; column < values->columns; column++) {
         const int8_t *top = first + column * values->column_step;
-        sum = aidge_kit_add(sum, aidge_kit_add_values(0, top, values->row_step, values->rows, numbers));
+        const aidge_kit_sum own = aidge_kit_add_each(0, top, values->row_step, values->rows, numbers);
+        sum = column == 0 ? own : aidge_kit_add(sum, own);
     }
     return aidge_kit_level_of_sum(sum, count, numbers);
 }

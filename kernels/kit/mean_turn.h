@@ -8,7 +8,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_mean_turn(const int8_t *first, const aidge_
     aidge_kit_sum sum = 0;
     int32_t row;
     for (row = 0; row < values->rows; row++) {
-        sum = aidge_kit_add_values(sum, first + row * values->row_step, values->column_step, values->columns, numbers);
+        sum = aidge_kit_add_each(sum, first + row * values->row_step, values->column_step, values->columns, numbers);
     }
     return aidge_kit_level_of_sum(sum, count, numbers);
 }

@@ -175,13 +175,23 @@ AIDGE_KIT_INLINE int32_t aidge_kit_bits(uint32_t value)
     return value != 0u ? 32 - __builtin_clz(value) : 0;
 #else
     int32_t bits = 0;
-    int32_t step;
-    for (step = 16; step > 0; step >>= 1) {
-        if ((value >> step) != 0u) {
-            value >>= step;
-            bits += step;
-        }
+    if ((value >> 16) != 0u) {
+        value >>= 16;
+        bits = 16;
     }
+    if ((value >> 8) != 0u) {
+        value >>= 8;
+        bits += 8;
+    }
+    if ((value >> 4) != 0u) {
+        value >>= 4;
+        bits += 4;
+    }
+    if ((value >> 2) != 0u) {
+        value >>= 2;
+        bits += 2;
+    }
+    value -= value & (value >> 1); /* 3 has two, as 2 */
     return bits + (int32_t)value;
 #endif
 }

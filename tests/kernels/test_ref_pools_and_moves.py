@@ -77,6 +77,24 @@ def test_every_sum_of_a_mean_with_ties_is_exact():
     assert differing(cases, run(cases)) == []
 
 
+def means_of_one_scale():
+    """Many of whose values lie in the middle of two levels, in each order; of some scales products and sums lie in the middle of two
+    floats, too."""
+    mantissas = (0x800000, 0x800001, 0x800040, 0xC00080, 0xC0C0C1, 0xFFFF00, 0xFFFFFF)
+    shapes = (((64, 64), (2, 2), 2), ((64, 64), (4, 2), 2), ((32, 33), (3, 2), 2), ((24, 24), (24, 12), 12), ((400,), (4,), 4))
+    for seed, mantissa in enumerate(mantissas):
+        for spatial, kernel, stride in shapes:
+            window = window_of((), kernel, stride, 1, 0, 0, False)
+            data = Tensor("x", (1, 3, *spatial), DType.int8, quantization=per_tensor(mantissa * 2.0**-29, 2 - seed))
+            values = Randomness(seed).int8(*data.dims)
+            yield case(AvgPooling(window=window), [data], [values], quantization=data.quantization)
+
+
+def test_a_mean_beside_the_middle_of_two_levels_is_what_float32_makes_of_its_values():
+    cases = list(means_of_one_scale())
+    assert differing(cases, run(cases)) == []
+
+
 def test_a_mean_of_pads_alone_is_refused():
     data = Tensor("x", (1, 1, 2), DType.int8, quantization=per_tensor(1.0, 0))
     pool = AvgPooling(window=Window((1,), (1,), (1,), (1,), (0,)))

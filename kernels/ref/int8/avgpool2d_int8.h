@@ -27,16 +27,33 @@ AIDGE_KIT_NOINLINE void aidge_ref_mean_taps(const int8_t *source, const aidge_ki
     }
 }
 
-/* The sum of all values of a window. */
+/* sum plus `count` values that lie `step` bytes apart. */
+AIDGE_KIT_INLINE int32_t aidge_ref_sum_of_values(const int8_t *value, int32_t step, int32_t count, int32_t sum)
+{
+    for (; count >= 4; count -= 4) {
+        sum += value[0];
+        sum += value[step];
+        sum += value[2 * step];
+        sum += value[3 * step];
+        value += 4 * step;
+    }
+    for (; count > 0; count--) {
+        sum += *value;
+        value += step;
+    }
+    return sum;
+}
+
+/* The sum of all values of a window; rows that lie behind each other are one. */
 AIDGE_KIT_INLINE int32_t aidge_ref_sum_of_window(const int8_t *source, const aidge_kit_values *window, int32_t sum)
 {
-    int32_t row, column;
+    const int32_t columns = window->columns;
+    int32_t row;
+    if (window->row_step == columns * window->column_step) {
+        return aidge_ref_sum_of_values(source, window->column_step, window->rows * columns, sum);
+    }
     for (row = window->rows; row > 0; row--) {
-        const int8_t *tap = source;
-        for (column = window->columns; column > 0; column--) {
-            sum += *tap;
-            tap += window->column_step;
-        }
+        sum = aidge_ref_sum_of_values(source, window->column_step, columns, sum);
         source += window->row_step;
     }
     return sum;
@@ -77,7 +94,7 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
                 count = aidge_kit_count_of_taps(taps, top, left, counted_height, counted_width, shape);
                 mean = numbers + AIDGE_KIT_MEAN_NUMBERS * aidge_kit_kind_of_count(count, counts, count_kinds);
                 zero = -taps * AIDGE_KIT_MEAN_INPUT_ZERO(mean);
-                is_small = ((window.rows > 1) && (taps <= AIDGE_REF_MEAN_TAPS)) ? 1 : 0;
+                is_small = ((window.columns < 4) && (window.rows > 1) && (taps <= AIDGE_REF_MEAN_TAPS)) ? 1 : 0;
                 if (is_small != 0) {
                     aidge_ref_mean_taps(source, &window, places);
                 }

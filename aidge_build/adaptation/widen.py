@@ -71,7 +71,9 @@ def _wrapped(rewrite: Rewrite, node: Node, found: Adaptation, libraries: Sequenc
             outputs[step.index] = inner
             after.append(_conversion(rewrite, f"{node.name}_{step.type.lower()}_{position}", step, inner, outer, node))
     wrapped = node.with_(inputs=tuple(inputs), outputs=tuple(outputs))
-    around = graph_view("", [*before, wrapped, *after], rewrite.tensors, node.inputs, node.outputs)
+    # an optional input or output that is left out is an empty name, and no tensor
+    given, handed_out = (tuple(name for name in names if name) for names in (node.inputs, node.outputs))
+    around = graph_view("", [*before, wrapped, *after], rewrite.tensors, given, handed_out)
     if all(match(NodeView.of(around, one), libraries, target).accepted for one in around.nodes):
         return before, wrapped, after
     rewrite.tensors = draft

@@ -37,7 +37,7 @@ def chain(make, seed: int, dims: tuple[int, ...], *, axis: int = 1):
     tensors, name = {"x": data}, "x"
     for place in ("first", "second"):
         operator = random.choice(Mul, Mul, Add, Sub)
-        sizes = (random.choice(1, dims[axis]), *(1,) * (len(dims) - 1 - axis))
+        sizes = (random.choice(1, dims[axis]), *(1,) * (len(dims) - 1 - axis)) if dims else ()
         sizes = random.choice(sizes, (1,) * (len(dims) - len(sizes)) + sizes)
         tensors[f"c{place}"] = constant(f"c{place}", random.int8(*sizes), random.quantization(0.012))
         names = (name, f"c{place}") if random.choice(True, False) else (f"c{place}", name)
@@ -157,3 +157,10 @@ def test_batch_normalization_with_ordinary_scales_has_its_lines_and_that_of_a_ve
     for make in (harness.case, cortexm_harness.case, helium_harness.case):
         with pytest.raises(AssertionError, match="no data of the dims"):
             _ = normalization(make, 1, (7,)).kernel
+
+
+def test_numbers_without_channels_are_left_to_both_operators():
+    for make in (harness.case, helium_harness.case):
+        for dims in ((), (5,)):
+            with pytest.raises(AssertionError, match="no data of the dims"):
+                _ = chain(make, 1, dims, axis=0).kernel

@@ -274,3 +274,22 @@ def test_kernels_see_the_objective_and_the_core_when_they_say_what_they_ask_of_t
     assignment = adapt_to_backend(view, (library(),), Target(frozenset(("dsp", "fpu")), objective="size"))
     seen = [assignment.node_view(node) for node in assignment.view.nodes]
     assert [(each.objective, each.features) for each in seen] == [("size", {"dsp", "fpu"})]
+
+
+def test_a_layer_that_leaves_inputs_out_is_wrapped_in_conversions_too():
+    recurrent = library(
+        f"""{IMAGES}
+@kernel("DequantizeLinear", ImplSpec((IOSpec(dtype.int8), ANY, IOSpec(dtype.int8)), (ANY,)))
+class Conversion(KernelNode): pass
+@kernel("GRU", ImplSpec((ROWS, ANY, ANY, ANY, IOSpec(), ANY), (ROWS, IOSpec())))
+class Recurrent(KernelNode): pass"""
+    )
+    weights = {
+        "w": numpy.ones((1, 6, 3), numpy.float32),
+        "r": numpy.ones((1, 6, 2), numpy.float32),
+        "h": numpy.ones((1, 1, 2), numpy.float32),
+    }
+    scale = {"s": numpy.float32(0.1), "z": numpy.int8(3)}
+    text = "f = DequantizeLinear(x, s, z) y = GRU<hidden_size=2>(f, w, r, , , h)"
+    view = simplify(graph(text, inputs="int8[5,1,3] x", outputs="float[5,1,1,2] y", constants={**weights, **scale}))
+    assert types(adapt(view, recurrent).view) == ["DequantizeLinear", "GRU"]

@@ -11,7 +11,8 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.activation import Clip
+from aidge_build.operators.activation import Clip, PReLU
+from aidge_build.operators.binary import Pow, Variadic
 from aidge_build.operators.kinds import Broadcast, ElementWise
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.table import LEVELS, Table
@@ -19,14 +20,14 @@ from aidge_build.recipes.recipe import recipe
 from aidge_build.reference.evaluate import evaluate
 
 _FUNCTIONS = (ElementWise, Clip)
-_POINTWISE = (*_FUNCTIONS, Broadcast, QuantizeLinear, DequantizeLinear)
+_POINTWISE = (*_FUNCTIONS, Broadcast, Pow, PReLU, Variadic, QuantizeLinear, DequantizeLinear)
 
 
 @recipe(exact=True)
 def tabulate(view: GraphView) -> GraphView:
     """HardSwish and SiLU as products, GELU as five nodes, scale and shift, two quantizations in a row: whatever begins and ends
-    with int8 of one scale and does nothing but functions of one element, sums and products with single numbers or with each
-    other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table for it.
+    with int8 of one scale and does nothing but functions of one element, sums, products, powers, extremes with single numbers or
+    with each other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table for it.
     """
     sources = sources_of(view)
     rewrite = Rewrite(view)

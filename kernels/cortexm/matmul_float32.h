@@ -8,9 +8,10 @@ typedef struct {
     int32_t rows, inner, columns;
 } aidge_cortexm_product_float32;
 
-/* 4 rows by 4 columns: 16 sums. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_4x4(const float *a, const float *b, float *y,
-                                                      const aidge_cortexm_product_float32 *shape)
+#if !AIDGE_CORTEXM_FPU
+/* The C version of the generated function: 4 rows by 4 columns, 16 sums. */
+AIDGE_CORTEXM_C void aidge_cortexm_product_4x4_portable(const float *a, const float *b, float *y,
+                                                        const aidge_cortexm_product_float32 *shape)
 {
     const float *const a1 = a + shape->inner;
     const float *const a2 = a1 + shape->inner;
@@ -48,6 +49,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_4x4(const float *a, const floa
         y += shape->columns;
     }
 }
+#endif
 
 /* 1 row by 4 columns. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_1x4(const float *a, const float *b, float *y,
@@ -66,39 +68,4 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_1x4(const float *a, const floa
     y[1] = sum1;
     y[2] = sum2;
     y[3] = sum3;
-}
-
-/* `rows` rows (4 or 1): the last 4 columns may lie over those before them. */
-AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_columns(const float *a, const float *b, float *y, int32_t rows,
-                                                          const aidge_cortexm_product_float32 *shape)
-{
-    int32_t column = 0;
-    while (column < shape->columns) {
-        column = column + 4 <= shape->columns ? column : shape->columns - 4;
-        if (rows == 4) {
-            aidge_cortexm_product_4x4(a, b + column, y + column, shape);
-        } else {
-            aidge_cortexm_product_1x4(a, b + column, y + column, shape);
-        }
-        column += 4;
-    }
-}
-
-/* Products of matrices of float32; at least 4 columns. */
-static void aidge_cortexm_matmul_float32(const float *first, const float *second, float *output,
-                                         const aidge_cortexm_product_float32 *shape)
-{
-    const int8_t *a = (const int8_t *)first;
-    const int8_t *b = (const int8_t *)second;
-    int32_t place[4] = {0, 0, 0, 0};
-    do {
-        const float *row = (const float *)(const void *)a;
-        int32_t left, rows;
-        for (left = shape->rows; left > 0; left -= rows) {
-            rows = left >= 4 ? 4 : 1;
-            aidge_cortexm_product_columns(row, (const float *)(const void *)b, output, rows, shape);
-            row += rows * shape->inner;
-            output += rows * shape->columns;
-        }
-    } while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);
 }

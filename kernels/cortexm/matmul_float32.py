@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from aidge_build.contract.call import Call
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.kernel_kit.matmul_float32 import MatMulFloat32, product_spec
 
+from .assembly import Routine
 from .float32 import FEATURES
+
+ROWS = ("r0", "r6", "r7", "r8")  # of the first matrix
+SIZES = 52  # the byte of `inner` and `columns` in aidge_cortexm_product_float32
+STEPS = 2  # products of a sum in one turn of the loop
 
 
 def _few_columns(view: NodeView) -> str:
@@ -15,7 +23,96 @@ def _few_columns(view: NodeView) -> str:
     return "" if columns >= 4 else f"{columns} columns, wants at least 4"
 
 
+def block_text() -> str:
+    """The function of 4 rows by 4 columns: 16 sums in s0 to s15."""
+    code = Routine({"second": "r1", "output": "r2", "inner": "r4", "row": "r5", "turns": "r12"})
+    code("push {{r4-r8, lr}}")
+    code("vpush {{s16-s31}}")
+    code(f"ldrd {{inner}}, {{row}}, [r3, #{SIZES}]")
+    code("lsl {row}, {row}, #2", "bytes of a row of the second matrix")
+    for before, after in zip(ROWS, ROWS[1:]):
+        code(f"add {after}, {before}, {{inner}}, lsl #2")
+    code("mov {turns}, #0")
+    for first in range(0, 16, 2):
+        code(f"vmov s{first}, s{first + 1}, {{turns}}, {{turns}}")
+    code(f"lsrs {{turns}}, {{inner}}, #{STEPS.bit_length() - 1}")
+    code("beq 2f")
+    code.label(1, f"{STEPS} columns of the first matrix")
+    _steps(code, STEPS)
+    code("subs {turns}, {turns}, #1")
+    code("bne 1b")
+    code.label(2)
+    code("tst {inner}, #1")
+    code("beq 3f")
+    _steps(code, 1)
+    code.label(3)
+    for row in range(4):
+        code(f"vstmia {{output}}, {{{{s{4 * row}-s{4 * row + 3}}}}}")
+        if row < 3:
+            code("add {output}, {output}, {row}")
+    code("vpop {{s16-s31}}")
+    code("pop {{r4-r8, pc}}")
+    return code.function(
+        "aidge_cortexm_product_4x4",
+        "const float *a, const float *b, float *y, const aidge_cortexm_product_float32 *shape",
+        "4 rows by 4 columns, fused multiply-add.",
+        "aidge_cortexm_product_4x4_portable(a, b, y, shape);",
+    )
+
+
+def _steps(code: Routine, count: int) -> None:
+    """Products of `count` columns of the first matrix with as many rows of the second one."""
+    for place, row in enumerate(ROWS):
+        code(f"vldmia {row}!, {{{{{', '.join(f's{20 + count * place + step}' for step in range(count))}}}}}")
+    for step in range(count):
+        second = 16 if step == 0 else 28
+        code(f"vldmia {{second}}, {{{{s{second}-s{second + 3}}}}}")
+        code("add {second}, {second}, {row}")
+        for row in range(4):
+            for column in range(4):
+                code(f"vfma.f32 s{4 * row + column}, s{20 + count * row + step}, s{second + column}")
+
+
 @kernel("MatMul", product_spec(FEATURES, Predicate("at least 4 columns", _few_columns)))
 class CortexmMatMulFloat32(MatMulFloat32):
     function, source = "aidge_cortexm_matmul_float32", "matmul_float32.h"
     kind, at_once = "aidge_cortexm_product_float32", "4 rows x 4 columns"
+
+    def call(self) -> Call:
+        return replace(super().call(), texts=(block_text(), _DRIVER))
+
+
+_DRIVER = """/* `rows` rows (4 or 1): the last 4 columns may lie over those before them. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_product_columns(const float *a, const float *b, float *y, int32_t rows,
+                                                          const aidge_cortexm_product_float32 *shape)
+{
+    int32_t column = 0;
+    while (column < shape->columns) {
+        column = column + 4 <= shape->columns ? column : shape->columns - 4;
+        if (rows == 4) {
+            aidge_cortexm_product_4x4(a, b + column, y + column, shape);
+        } else {
+            aidge_cortexm_product_1x4(a, b + column, y + column, shape);
+        }
+        column += 4;
+    }
+}
+
+/* Products of matrices of float32; at least 4 columns. */
+static void aidge_cortexm_matmul_float32(const float *first, const float *second, float *output,
+                                         const aidge_cortexm_product_float32 *shape)
+{
+    const int8_t *a = (const int8_t *)first;
+    const int8_t *b = (const int8_t *)second;
+    int32_t place[4] = {0, 0, 0, 0};
+    do {
+        const float *row = (const float *)(const void *)a;
+        int32_t left, rows;
+        for (left = shape->rows; left > 0; left -= rows) {
+            rows = left >= 4 ? 4 : 1;
+            aidge_cortexm_product_columns(row, (const float *)(const void *)b, output, rows, shape);
+            row += rows * shape->inner;
+            output += rows * shape->columns;
+        }
+    } while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &a, &b) != 0);
+}"""

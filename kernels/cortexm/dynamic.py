@@ -13,6 +13,7 @@ from .assembly import Routine, Waiting
 PARAMETERS = "const uint32_t *column, const int32_t *stream, const float *table, float *first, float *second, const int32_t *end"
 SAVED = "s16-s19"
 STATE = {"first": 8, "second": 9, "end": 10, "base": 11, "column_end": 13, "table": 14}
+_HIGHEST = (1 << 31) - 1  # of int32
 REGISTERS = dense.REGISTERS | {name: f"s{place}" for name, place in STATE.items()}
 
 
@@ -42,9 +43,8 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
     code("vldmia {w0}!, {{s0-s7}}", "factors, biases")
     code("vmov {table}, {w0}")
     for pixel, target in (("a", "first"), ("b", "second")):
-        scale(code, [f"{{{pixel}{channel}}}" for channel in range(4)], 16, bounds)
         code(f"vmov {{w1}}, {{{target}}}")
-        code(f"stm {{w1}}!, {{{{{'r4-r7' if pixel == 'a' else 'r8-r11'}}}}}")
+        scale(code, [f"{{{pixel}{channel}}}" for channel in range(4)], 16, bounds, "{w1}")
         code(f"vmov {{{target}}}, {{w1}}")
     code("vmov {x0}, {column}, {end}, {base}")
     code("cmp {stream}, {x0}")
@@ -76,26 +76,29 @@ def _bits_of(value: float) -> int:
     return int.from_bytes(struct.pack("<f", value), "little")
 
 
-def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float]) -> None:
-    """4 sums times their factors in s0-s3 plus their biases in s4-s7, by way of 4 FPU registers from `free` on; clamped as
-    integers, in whose order floats above 0 are."""
+def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float], output: str, limit: str = "r2") -> None:
+    """4 sums times their factors in s0-s3 plus their biases in s4-s7, by way of 4 FPU registers from `free` on, to where the
+    register `output` points, which then points behind them. Clamped as integers, in whose order floats above 0 are: those beyond
+    the highest one saturate when what is left to 2^31 - 1 is added, in the register `limit`."""
     first, second = (f"s{free}, s{free + 1}", f"s{free + 2}, s{free + 3}")
     code(f"vmov {first}, {sums[0]}, {sums[1]}")
     code(f"vmov {second}, {sums[2]}, {sums[3]}")
     for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vadd.f32 s{0}, s{0}, s{2}"):
         for channel in range(4):
             code(operation.format(free + channel, channel, 4 + channel))
+    if not clamp_name(bounds):
+        code(f"vstmia {output}!, {{{{s{free}-s{free + 3}}}}}")
+        return
     code(f"vmov {sums[0]}, {sums[1]}, {first}")
     code(f"vmov {sums[2]}, {sums[3]}, {second}")
-    if clamp_name(bounds):
-        for total in sums:
-            code(f"bic {total}, {total}, {total}, asr #31", "0 if negative")
     if bounds[1] < math.inf:
-        code.constant("r2", _bits_of(bounds[1]))
-        for total in sums:
-            code(f"cmp {total}, r2")
-            code("it gt")
-            code(f"movgt {total}, r2")
+        code.constant(limit, _HIGHEST - _bits_of(bounds[1]))
+        for operation in ("qadd", "sub"):
+            for total in sums:
+                code(f"{operation} {total}, {total}, {limit}")
+    for total in sums:
+        code(f"bic {total}, {total}, {total}, asr #31", "0 if negative")
+    code(f"stm {output}!, {{{{{', '.join(sums)}}}}}")
 
 
 PIXEL_PARAMETERS = (
@@ -153,11 +156,10 @@ def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     code("vmov r0, s10")
     code("vldmia r0!, {{s0-s7}}", "factors, biases")
     code("vmov s10, r0")
-    scale(code, [f"r{4 + total}" for total in range(4)], 12, bounds)
+    code("vmov r0, s11")
+    scale(code, [f"r{4 + total}" for total in range(4)], 12, bounds, "r0")
+    code("vmov s11, r0")
     code("vmov r0, r1, s8, s9")
-    code("vmov r2, s11")
-    code("stm r2!, {{r4-r7}}")
-    code("vmov s11, r2")
     code(f"ldr {{patch}}, {PATCH}")
     code("adds r0, r0, #4")
     code("ldr r2, [{patch}, #24]")

@@ -6,86 +6,89 @@
  * Layers of dynamic quantization: bytes less a zero point of run time, as int16 in the columns of two pixels; sums scaled to float.
  * `signs` has the highest bit of each byte where data are int8: without their signs, and 128 more, they are uint8.
  *
- * The stream holds for each group of 4 output channels the weights as in dense.h: for each pair of taps 2 words (packed) or 4.
+ * The stream holds for each group of 4 output channels the weights as in dense.h: for each pair of taps, in the order of a run, 2 words (packed) or 4.
  * The table holds for each group 4 factors (packed: of odd channels divided by 256) and 4 biases; the factors in `numbers`, in the same order, are still to be multiplied by
  * the scale of the data. A last group overlaps the one before where channels are no multiple of 4.
  */
 typedef struct {
-    int32_t groups, group_words, channels;
+    int32_t groups, group_words, channels, pairs;
 } aidge_cortexm_dynamic;
 
-/* Taps of one pixel, a multiple of 4 channels in each: pairs (0, 2), (1, 3) of every 4 bytes to every other word of the column. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
-                                                      uint32_t zeros, uint32_t signs, const aidge_kit_window2d *shape)
+/* What gathering one pixel needs: the tensor's zero point in both halves, the highest bits of bytes with signs, room for a run. */
+typedef struct {
+    uint32_t zeros, signs;
+    uint8_t *room; /* 4 bytes more than a run */
+} aidge_cortexm_dynamic_data;
+
+/* Bytes side by side, in every other word of the column: of every 4 the pairs (0, 2) and (1, 3), and so of the last 4 if 3 are left;
+ * of 2 that are left their pair, of 1 that is left it and its neighbour but one. It reads 4 bytes before the last ones. */
+AIDGE_CORTEXM_INLINE uint32_t *aidge_cortexm_dynamic_run(uint32_t *column, const uint8_t *from, int32_t length, uint32_t zeros,
+                                                         uint32_t signs)
+{
+    int32_t left;
+    uint32_t word;
+    for (left = length; left >= 4; left -= 4) {
+        word = aidge_cortexm_load(from) ^ signs;
+        column[0] = aidge_cortexm_centred(word, zeros);
+        column[2] = aidge_cortexm_centred(word >> 8, zeros);
+        column += 4;
+        from += 4;
+    }
+    if (left == 0) {
+        return column;
+    }
+    word = aidge_cortexm_load(from + left - 4) ^ signs;
+    if (left == 2) {
+        word = ((word >> 8) & 0xFF0000u) | ((word >> 16) & 0xFFu);
+    } else {
+        if (left == 3) {
+            *column = aidge_cortexm_centred(word, zeros);
+            column += 2;
+        }
+        word >>= 8;
+    }
+    *column = aidge_cortexm_centred(word, zeros);
+    return column + 2;
+}
+
+/* A run of `taps` from `at` on in the room, for taps outside the image its zero point; the image has `width` of them in this row. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_edge(const aidge_cortexm_dynamic_data *data, const uint8_t *line, int32_t at,
+                                                       int32_t taps, int32_t width, int32_t channels)
+{
+    const int32_t first = at < 0 ? 0 : at;
+    const int32_t end = at + taps < width ? at + taps : width;
+    uint8_t *const to = data->room + 4;
+    (void)memset(to, (int)((data->zeros ^ data->signs) & 0xFFu), (size_t)(taps * channels));
+    (void)memcpy(to + (first - at) * channels, line + first * channels, (size_t)((end - first) * channels));
+}
+
+/* Taps of one pixel: a run is a row of taps side by side in the image, or where they are further apart one tap. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
+                                                       const aidge_cortexm_dynamic_data *data, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
+    const int32_t taps = shape->dilation_width == 1 ? shape->kernel_width : 1;
+    const int32_t length = taps * channels;
     const int32_t left = x * shape->stride_width - shape->pad_left;
-    int32_t tap_y, tap_x, c;
+    int32_t tap_y, tap_x, pair;
     for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
         const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
         const int32_t inside = ((row >= 0) && (row < shape->in_height)) ? 1 : 0;
-        for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
+        const int32_t line = row * shape->in_width * channels;
+        for (tap_x = 0; tap_x < shape->kernel_width; tap_x += taps) {
             const int32_t at = left + tap_x * shape->dilation_width;
-            if ((inside != 0) && (at >= 0) && (at < shape->in_width)) {
-                const uint8_t *from = input + (row * shape->in_width + at) * channels;
-                for (c = channels; c > 0; c -= 4) {
-                    const uint32_t word = aidge_cortexm_load(from) ^ signs;
-                    column[0] = aidge_cortexm_centred(word, zeros);
-                    column[2] = aidge_cortexm_centred(word >> 8, zeros);
-                    column += 4;
-                    from += 4;
+            if ((inside == 0) || (at + taps <= 0) || (at >= shape->in_width)) {
+                for (pair = length; pair > 0; pair -= 2) {
+                    *column = 0;
+                    column += 2;
                 }
+            } else if ((at < 0) || (at + taps > shape->in_width) || (length < 4)) {
+                aidge_cortexm_dynamic_edge(data, input + line, at, taps, shape->in_width, channels);
+                column = aidge_cortexm_dynamic_run(column, data->room + 4, length, data->zeros, data->signs);
             } else {
-                for (c = channels; c > 0; c -= 4) {
-                    column[0] = 0;
-                    column[2] = 0;
-                    column += 4;
-                }
+                column = aidge_cortexm_dynamic_run(column, input + line + at * channels, length, data->zeros, data->signs);
             }
         }
-    }
-}
-
-/* A halfword of the column; what is above its 16 bits is lost. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_put_half(uint16_t *to, int32_t value)
-{
-    const uint16_t half = (uint16_t)((uint32_t)value & 0xFFFFu);
-    (void)memcpy(to, &half, sizeof half);
-}
-
-/* Taps of one pixel, any number of channels: pairs of neighbours, in every other word; a last one alone gets a 0 beside it. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_pairs(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
-                                                      uint32_t zeros, uint32_t signs, const aidge_kit_window2d *shape)
-{
-    const int32_t channels = shape->in_channels;
-    const int32_t zero = aidge_cortexm_low(zeros);
-    const int32_t left = x * shape->stride_width - shape->pad_left;
-    uint16_t *to = (uint16_t *)(void *)column;
-    int32_t step = 1; /* to the second half of the word, or to the first one of the word after the next */
-    int32_t tap_y, tap_x, c;
-    for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
-        const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
-        const int32_t inside = ((row >= 0) && (row < shape->in_height)) ? 1 : 0;
-        for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
-            const int32_t at = left + tap_x * shape->dilation_width;
-            if ((inside != 0) && (at >= 0) && (at < shape->in_width)) {
-                const uint8_t *from = input + (row * shape->in_width + at) * channels;
-                for (c = channels; c > 0; c--) {
-                    aidge_cortexm_put_half(to, (int32_t)(*from++ ^ (signs & 0x80u)) - zero);
-                    to += step;
-                    step ^= 2;
-                }
-            } else {
-                for (c = channels; c > 0; c--) {
-                    aidge_cortexm_put_half(to, 0);
-                    to += step;
-                    step ^= 2;
-                }
-            }
-        }
-    }
-    if (step == 3) {
-        aidge_cortexm_put_half(to, 0);
     }
 }
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy
 
@@ -31,22 +31,34 @@ class DynamicLayer(KernelNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=4 * (8 * _groups(view) + 2 * _pairs(view)))
+        length, runs = runs_of(cls.shape_of(view))
+        room = 4 * ((length + 7) // 4)
+        return Demands(scratch_bytes=4 * (8 * _groups(view) + 2 * runs * math.ceil(length / 2)) + room)
 
-    def call_for(self, shape: Struct) -> Call:
+    @staticmethod
+    def shape_of(view: NodeView) -> Struct:
+        """The layer as a convolution in two dimensions."""
+        raise NotImplementedError
+
+    def call(self) -> Call:
+        shape = self.shape_of(self.view)
         rows = taps_last_channels(self.inputs[WEIGHTS].data).astype(numpy.int64)
-        taps, channels = rows.shape[1], self.inputs[DATA].dims[1 if self.node.type == "DynamicConv" else -1]
-        is_quads = channels % 4 == 0
-        order = quads(taps) if is_quads else [*range(taps), *[-1] * (taps % 2)]
+        order = order_of(*runs_of(shape))
         rows = numpy.where(numpy.array(order) < 0, 0, rows[:, order])
         starts = group_starts(len(rows))
         is_packed = _can_pack(rows, starts)
         words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
         bounds = self.operator.minimum, self.operator.maximum
         function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective])
-        gather, signed = "quads" if is_quads else "pairs", is_signed(self.inputs)
-        name = f"{function}_{gather}{'_signed' * signed}"
-        counts = {"groups": len(starts), "group_words": len(words) // len(starts), "channels": len(rows)}
+        signed = is_signed(self.inputs)
+        is_one = _is_one_tap(shape.fields)
+        name = f"{function}_{'pixels' if is_one else 'image'}{'_signed' * signed}"
+        counts = {
+            "groups": len(starts),
+            "group_words": len(words) // len(starts),
+            "channels": len(rows),
+            "pairs": len(order) // 2,
+        }
         return Call(
             name,
             ("dynamic.h",),
@@ -59,7 +71,7 @@ class DynamicLayer(KernelNode):
                 shape,
                 Struct("aidge_cortexm_dynamic", counts),
             ),
-            texts=(text, _DRIVER.format(name=name, function=function, gather=gather, **_data(signed))),
+            texts=(text, _DRIVER.format(name=name, function=function, **(_ONE_TAP if is_one else _WINDOW), **_data(signed))),
             note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, 2 pixels x {GROUP} channels",
         )
 
@@ -79,8 +91,26 @@ def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bo
     return numpy.concatenate(found).astype(numpy.float32)
 
 
-def _pairs(view: NodeView) -> int:
-    return (math.prod(view.inputs[WEIGHTS].dims[1:]) + 1) // 2
+def runs_of(shape: Struct) -> tuple[int, int]:
+    """The bytes of a run, which lie side by side in the image, and the runs of a window: as in dynamic.h."""
+    fields = shape.fields
+    taps = fields["kernel_width"] if fields["dilation_width"] == 1 else 1
+    return taps * fields["in_channels"], fields["kernel_height"] * fields["kernel_width"] // taps
+
+
+def _is_one_tap(fields: Mapping[str, int]) -> bool:
+    """Whether each pixel of the output is made of the pixel in its place, of 4 bytes at least."""
+    ones = all(fields[f"{what}_{axis}"] == 1 for what in ("kernel", "stride") for axis in ("height", "width"))
+    is_image = all(fields[f"in_{axis}"] == fields[f"out_{axis}"] for axis in ("height", "width"))
+    return ones and is_image and fields["pad_top"] == fields["pad_left"] == 0 and fields["in_channels"] >= 4
+
+
+def order_of(length: int, runs: int) -> list[int]:
+    """The taps in the order in which runs go to the column, two for each word; -1 for one that is there already."""
+    whole = length // 4 * 4
+    tail = {0: [], 1: [-1, 0], 2: [0, 1], 3: [-1, 1, 0, 2]}[length - whole]
+    order = [*quads(whole), *(whole + place if place >= 0 else -1 for place in tail)]
+    return [run * length + place if place >= 0 else -1 for run in range(runs) for place in order]
 
 
 def _groups(view: NodeView) -> int:
@@ -96,6 +126,26 @@ def _can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
     return bool((257 * largest < 1 << 31).all()) and all(half.min() >= -32768 and half.max() <= 32767 for half in halves)
 
 
+_ONE_TAP = {
+    "places": "batch",
+    "begin": "",
+    "gather": """(void)aidge_cortexm_dynamic_run(column + turn, bytes, shape->in_channels, data.zeros, data.signs);
+                bytes += pixel + turn + 1 < pixels ? shape->in_channels : 0;""",
+    "next": "bytes += shape->in_channels;",
+}
+_WINDOW = {
+    "places": "batch, y, x",
+    "begin": "y = 0;\n        x = 0;\n        ",
+    "gather": """aidge_cortexm_dynamic_gather(column + turn, bytes, y, x, &data, shape);
+                if (pixel + turn + 1 < pixels) {
+                    x++;
+                    if (x == shape->out_width) {
+                        x = 0;
+                        y++;
+                    }
+                }""",
+    "next": "bytes += shape->in_height * shape->in_width * shape->in_channels;",
+}
 _DRIVER = """/* Two pixels after the other. */
 static void {name}(const {type} *input, const {type} *zero_point, const float *scale, float *output, const int32_t *stream,
     const float *numbers, void *scratch, const aidge_kit_window2d *shape, const aidge_cortexm_dynamic *groups)
@@ -103,28 +153,23 @@ static void {name}(const {type} *input, const {type} *zero_point, const float *s
     float *const table = (float *)scratch;
     uint32_t *const column = (uint32_t *)scratch + 8 * groups->groups;
     const uint8_t *bytes = (const uint8_t *)input;
-    const uint32_t zeros = (uint32_t)({zero}) * 0x10001u;
     const int32_t whole = groups->channels / 4;
     const int32_t *const end = stream + whole * groups->group_words;
-    int32_t batch, y, x;
+    aidge_cortexm_dynamic_data data;
+    int32_t {places};
+    data.zeros = (uint32_t)({zero}) * 0x10001u;
+    data.signs = {signs};
+    data.room = (uint8_t *)(column + 2 * groups->pairs);
+    aidge_cortexm_store(data.room, 0);
     aidge_cortexm_dynamic_table(table, numbers, scale[0], groups->groups);
     for (batch = 0; batch < shape->batches; batch++) {{
         const int32_t pixels = shape->out_height * shape->out_width;
         int32_t pixel;
-        y = 0;
-        x = 0;
-        for (pixel = 0; pixel < pixels; pixel += 2) {{
+        {begin}for (pixel = 0; pixel < pixels; pixel += 2) {{
             float *const second = output + (pixel + 1 < pixels ? groups->channels : 0);
             int32_t turn;
             for (turn = 0; turn < 2; turn++) {{
-                aidge_cortexm_dynamic_{gather}(column + turn, bytes, y, x, zeros, {signs}, shape);
-                if (pixel + turn + 1 < pixels) {{
-                    x++;
-                    if (x == shape->out_width) {{
-                        x = 0;
-                        y++;
-                    }}
-                }}
+                {gather}
             }}
             {function}(column, stream, table, output, second, end);
             if (whole < groups->groups) {{
@@ -133,21 +178,23 @@ static void {name}(const {type} *input, const {type} *zero_point, const float *s
             }}
             output = second + groups->channels;
         }}
-        bytes += shape->in_height * shape->in_width * shape->in_channels;
+        {next}
     }}
 }}"""
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, GROUP, ONE_GROUP))
 class DynamicConv(DynamicLayer):
-    def call(self) -> Call:
-        return self.call_for(window2d(self.inputs[DATA], self.outputs[0], self.operator.window))
+    @staticmethod
+    def shape_of(view: NodeView) -> Struct:
+        return window2d(view.inputs[DATA], view.outputs[0], view.operator.window)
 
 
 @kernel("DynamicFC", dynamic_spec(ROW_MAJOR, HARDWARE, GROUP))
 class DynamicFC(DynamicLayer):
-    def call(self) -> Call:
-        return self.call_for(rows_as_image(self.inputs[DATA].dims, self.outputs[0].dims))
+    @staticmethod
+    def shape_of(view: NodeView) -> Struct:
+        return rows_as_image(view.inputs[DATA].dims, view.outputs[0].dims)
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, GROUP, DEPTHWISE))

@@ -206,7 +206,8 @@ def conversions():
         values = numpy.concatenate([numpy.array(special, numpy.float32), near, numbers * 50 * random.float32(97)])
         zero_point = constant("zero_point", numpy.array(random.choice(-128, 127, 0, 3), numpy.int8))
         parameters = [constant("scale", numpy.array(numbers)), zero_point]
-        yield case(QuantizeLinear(0, DType.int8), [random.real(values.size), *parameters], [values])
+        for count in (values.size, 3 + seed % 7):
+            yield case(QuantizeLinear(0, DType.int8), [random.real(count), *parameters], [values[-count:]])
         data = Tensor("x", (3, 5 + seed), DType.int8)
         yield case(DequantizeLinear(0), [data, *parameters], [random.int8(*data.dims)])
 

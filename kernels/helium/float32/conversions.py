@@ -68,13 +68,15 @@ class QuantizeFloat32Int8(_Conversion):
     def call(self) -> Call:
         high, low = proved_reciprocal(self.scale)
         name = f"aidge_helium_quantize_float32_int8{'' if low else '_power_of_two'}"
+        count = self.outputs[0].elements
+        are_two = 4 <= count <= 8  # vectors
         numbers = [*_bits(high, low), self.zero_point, *_bits(self.scale)]
         return Call(
-            name,
+            name + are_two * f"_of_{count}",
             ("float32/conversions.h",),
-            (Input(0), Output(0), Constant("numbers", numpy.array(numbers, numpy.int32)), Literal(self.outputs[0].elements)),
+            (Input(0), Output(0), Constant("numbers", numpy.array(numbers, numpy.int32)), *([Literal(count)] * (not are_two))),
             "products proved equal to the division",
-            (_quantize_text(name, bool(low)),),
+            (_two_vectors_text(name, bool(low), count) if are_two else _quantize_text(name, bool(low)),),
             facts=computed("4 values"),
         )
 
@@ -120,6 +122,26 @@ def _quantize_text(name: str, has_low: bool) -> str:
         "const float *x, int8_t *y, const int32_t *numbers, int32_t count",
         emit.lines,
         "    aidge_helium_quantize_c(x, y, numbers, count);",
+    )
+
+
+def _two_vectors_text(name: str, has_low: bool, count: int) -> str:
+    """Of 4 to 8 values the first four and the last four, some of them twice: without a loop."""
+    emit, second = Assembler(), count - 4
+    emit(f"vldrw.u32 q1, [r0, #{4 * second}]", "vldrw.u32 q0, [r0]", "ldm r2, {r2, r3, r12}")
+    for numbers, quotients in (("q0", "q2"), ("q1", "q3")):
+        emit(f"vmul.f32 {quotients}, {numbers}, {'r3' if has_low else 'r2'}")
+        if has_low:
+            emit(f"vfma.f32 {quotients}, {numbers}, r2")
+        emit(f"vcvtn.s32.f32 {quotients}, {quotients}")
+    emit("vqmovnb.s32 q2, q2", "vqmovnt.s32 q2, q3", "vqadd.s16 q2, q2, r12", "vqmovnb.s16 q2, q2")
+    emit("vshr.u32 q3, q2, #16", "vstrb.32 q2, [r1]", f"vstrb.32 q3, [r1, #{second}]", "bx lr")
+    return function(
+        f"{name}_of_{count}",
+        f"The same of {count} values.",
+        "const float *x, int8_t *y, const int32_t *numbers",
+        emit.lines,
+        f"    aidge_helium_quantize_c(x, y, numbers, {count});",
     )
 
 

@@ -51,7 +51,7 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     band = (
         f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
         f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
-        f"{'_single' if plane.made_for[0] == 1 else ''}"
+        f"{'_single' if plane.made_for[0] == 1 else f'_r{layer.rows}' if layer.rows else ''}"
     )
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
     return name, (
@@ -104,16 +104,18 @@ static void {name}(
 }}"""
 
 
-def _waiting(form: Form) -> Waiting:
-    waiting = {name: place for name, place in WAITING.items() if form.curve or name not in ("real_bias", "curve")}
+def _waiting(form: Form, has_rows: bool) -> Waiting:
+    """`has_rows`: whether the text says how many there are."""
+    unneeded = [*(() if form.curve else ("real_bias", "curve")), *(("words", "output", "row_bytes") if has_rows else ())]
+    waiting = {name: place for name, place in WAITING.items() if name not in unneeded}
     if form.weights is Weights.plain:
         waiting["taps"] = _TAPS_OF_CURVED if form.curve else _TAPS
     if form.has_fpu:
         return Waiting(waiting)
     if form.is_fixed and form.has_floats:
         return Waiting({name: place for name, place in waiting.items() if name != "limits" or form.limits.is_more}, has_fpu=False)
-    unneeded = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
-    places = {name: place for name, place in waiting.items() if name not in unneeded}
+    of_float = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
+    places = {name: place for name, place in waiting.items() if name not in of_float}
     return Waiting(
         places, (*dense.near_words(form.has_floats, form.limits.is_more), "head")[: None if form.has_floats else 0], False
     )
@@ -121,21 +123,22 @@ def _waiting(form: Form) -> Waiting:
 
 def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     plane = layer.plane
-    code = Routine(REGISTERS, _waiting(form))
-    code("ldr r12, [sp]", "head")
+    code = Routine(REGISTERS, _waiting(form, bool(layer.rows)))
+    if form.needs_head:
+        code("ldr r12, [sp]", "head")
     code.begin()
-    _load_head(code, form)
+    if form.needs_head:
+        _load_head(code, form)
     rows = _Rows(code, layer, form)
-    if not rows.stay:
+    if rows.wait:
         code.put("words", "r0, r1")
     place_for_weights(code, layer)
     code("mov r10, r2")
-    code.constant("r5", 16 * layer.step_words)
-    code("add r5, r5, r10")
+    _sum(code, "r5", "r2", 16 * layer.step_words)
     code.put("group_end", "r5")
     if layer.weights is Weights.plain:
         code.put("taps", "r5")
-    if not rows.is_single:
+    if not rows.is_single and not layer.rows:
         code.constant("r4", plane.out_size[1] * plane.in_channels)
         code("mul r4, r4, r3")
         code.put("row_bytes", "r4", "bytes of the output rows")
@@ -187,13 +190,8 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         )
     if form.is_mixed:
         code.label(8)
-    if not rows.stay:
-        code.get("r0, r1", "words")
+    rows.to_next_channel()
     code.get("r10, r11", "constants")
-    plus(code, "r0", 4 * layer.pairs)
-    code("adds r1, r1, #1")
-    if not rows.stay:
-        code.put("words", "r0, r1")
     code("cmp r10, r11")
     code("bne 1b")
     code.end()
@@ -257,6 +255,7 @@ class _Rows:
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
         self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
+        self.wait = not self.stay and not layer.rows  # words and output, which are moved back otherwise
         self.moves = not self.stay and layer.plane.in_channels <= LARGEST_STEP  # stores move the output
         ahead, body = self._split(forms[0])
         waiting = 1 + (self.pairs - ahead) // body if body else int(not self.is_single)  # instructions, where the end waits
@@ -268,10 +267,31 @@ class _Rows:
     def begin(self) -> None:
         """Where the rows end waits; without a loop over a row it stays in a register, too, unless the bias does."""
         if not self.is_single:
-            end = "r11" if self.keeps_bias else "{end}"
-            self.code.get("r11", "row_bytes")
-            self.code(f"add {end}, {{output}}, r11")
+            end = "r11" if self.keeps_bias else REGISTERS["end"]
+            if self.layer.rows:
+                _sum(self.code, end, REGISTERS["output"], self.output_bytes)
+            else:
+                self.code.get("r11", "row_bytes")
+                self.code(f"add {end}, {{output}}, r11")
             self.code.put("rows_end", end)
+
+    @property
+    def output_bytes(self) -> int:
+        """Of all rows, where the text says how many there are."""
+        plane = self.layer.plane
+        return (self.layer.rows or 0) * plane.out_size[1] * plane.in_channels
+
+    def to_next_channel(self) -> None:
+        """Words and output, which stand at their beginning or behind the last row."""
+        code, layer = self.code, self.layer
+        if self.wait:
+            code.get("r0, r1", "words")
+        moved = not self.stay and not self.wait
+        read = 4 * layer.plane.strides[0] * layer.row_words * (layer.rows or 0)
+        _move(code, "r0", 4 * layer.pairs - read * moved)
+        _move(code, "r1", 1 - self.output_bytes * moved)
+        if self.wait:
+            code.put("words", "r0, r1")
 
     def print(self, label: int, together: int, requantize: Callable[[bool, int | None], None]) -> None:
         """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`."""
@@ -325,9 +345,23 @@ class _Rows:
         self.code(f"cmp {{{register}}}, {{{'x0' if self.keeps_bias else 'end'}}}")
 
 
-def _end_of_row(code: Routine, size: int, end: str) -> None:
-    if size <= LARGEST_OFFSET:
-        code(f"addw {{{end}}}, {{words}}, #{size}")
+def _sum(code: Routine, register: str, start: str, value: int) -> None:
+    """A register and a number in another register, which may not be the same."""
+    if value <= LARGEST_OFFSET:
+        code(f"addw {register}, {start}, #{value}")
     else:
-        code.constant(REGISTERS[end], size)
-        code(f"add {{{end}}}, {{{end}}}, {{words}}")
+        code.constant(register, value)
+        code(f"add {register}, {register}, {start}")
+
+
+def _move(code: Routine, register: str, value: int) -> None:
+    """Adds a number to a register; r10 is lost where that is long."""
+    if abs(value) <= LARGEST_OFFSET:
+        plus(code, register, value)
+    else:
+        code.constant("r10", abs(value))
+        code(f"{'add' if value > 0 else 'sub'} {register}, {register}, r10")
+
+
+def _end_of_row(code: Routine, size: int, end: str) -> None:
+    _sum(code, REGISTERS[end], REGISTERS["words"], size)

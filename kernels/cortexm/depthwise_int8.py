@@ -49,6 +49,24 @@ def unfit(view: NodeView) -> str:
     return ""
 
 
+def _pay(view: NodeView, layer: Depthwise, wider: Depthwise) -> bool:
+    """Whether bytes, which each band unpacks anew, cost less than an instruction for each byte that they save beside those of the
+    `wider` layer, and no memory that no other layer needs."""
+    bands = -(-layer.plane.out_size[0] // layer.band) * layer.plane.batches
+    saved = 4 * (wider.stream_words - layer.stream_words)
+    if view.layer or layer.band < wider.band or bands * layer.unpacking > saved:
+        return False
+    return layer.scratch_bytes <= wider.scratch_bytes or _is_small(view, layer)
+
+
+def _is_small(view: NodeView, layer: Depthwise) -> bool:
+    """Whether the tensors and the scratch of this layer are smaller than the largest tensor of the graph."""
+    if view.graph is None:
+        return False
+    needed = view.inputs[0].size_bytes + view.outputs[0].size_bytes + layer.scratch_bytes
+    return needed <= max(tensor.size_bytes for tensor in view.graph.tensors.values() if not tensor.is_constant)
+
+
 def _are_bytes(rows: numpy.ndarray, scales: numpy.ndarray, is_scaled: numpy.ndarray) -> bool:
     """Whether the text can make the weights from bytes: NARROW_SCALE times as large in channels that are `is_scaled`."""
     fits = rows.min(initial=0) >= -128 and rows.max(initial=0) <= 127
@@ -62,15 +80,17 @@ NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
     together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text
-    order = {"speed": Weights.halfwords, "balanced": Weights.halfwords, "compact": Weights.pairs, "size": Weights.plain}
+    order = {"speed": Weights.halfwords, "balanced": Weights.pairs, "compact": Weights.pairs, "size": Weights.plain}
 
     @classmethod
     def layer(cls, view: NodeView) -> Depthwise:
         """The geometry; with weights as bytes where they may be."""
         plane = plane_of_view(view, is_upright=True)
-        order = in_text(cls.order, view)
-        layer = depthwise_of(plane, order if plane.in_channels >= FEWEST_CHANNELS else Weights.halfwords)
-        return layer if layer.weight_words <= MOST_NARROW_WORDS else depthwise_of(plane)
+        wider, layer = depthwise_of(plane), depthwise_of(plane, in_text(cls.order, view))
+        if plane.in_channels < FEWEST_CHANNELS or layer.weight_words > MOST_NARROW_WORDS:
+            return wider
+        is_dear = view.objective == "balanced" and has_fpu(view) and not _pay(view, layer, wider)
+        return wider if is_dear else layer
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -62,9 +62,14 @@ class Depthwise:
         return 4 * (self.plane.extent(0, self.band) * self.row_words + self.slack_words)
 
     @property
+    def weights_at(self) -> int:
+        """Where the weights of a channel stand that are bytes and more than registers hold: behind the rows, over the slack."""
+        return self.buffer_bytes - 4 * self.slack_words
+
+    @property
     def scratch_bytes(self) -> int:
-        """Behind the rows the weights of a channel, where they are bytes and more than registers hold."""
-        return self.buffer_bytes + 4 * self.weight_words * (self.are_bytes and not self.in_registers)
+        unpacked = 4 * self.weight_words * (self.are_bytes and not self.in_registers)
+        return max(self.buffer_bytes, self.weights_at + unpacked)
 
     @property
     def is_one_band(self) -> bool:
@@ -72,6 +77,11 @@ class Depthwise:
         plane = self.plane
         sees_image = -plane.pads[0] + plane.extent(0, self.band) > 0 if plane.largest is None else not plane.is_outside
         return self.band == plane.made_for[0] and sees_image
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of the output that each call for 4 channels computes, if they are always as many, and more than one."""
+        return self.band if self.is_one_band and self.plane.largest is None and self.band > 1 else None
 
     @property
     def works_in_place(self) -> bool:
@@ -124,6 +134,13 @@ class Depthwise:
         """Words of a channel's weights behind its head."""
         counts = {Weights.halfwords: self.weight_words, Weights.pairs: (self.weight_words + 1) // 2, Weights.plain: 0}
         return counts[self.weights]
+
+    @property
+    def unpacking(self) -> int:
+        """Instructions that make words of halfwords of a channel's pairs of bytes."""
+        if self.in_registers:
+            return 1 + self.weight_words
+        return 2 + self.weight_words + self.stream_words + -(-self.stream_words // 4)
 
     @property
     def step_words(self) -> int:

@@ -39,6 +39,11 @@ class Form:
         return self.has_integers and self.has_floats
 
     @property
+    def needs_head(self) -> bool:
+        """Whether outputs depend on what the stream says of all channels."""
+        return self.has_floats or self.has_ends
+
+    @property
     def in_float(self) -> bool:
         """Whether sums that are not proved go through the FPU."""
         return self.has_fpu and not self.is_fixed and self.curve is None

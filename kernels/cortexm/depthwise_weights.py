@@ -17,7 +17,7 @@ def place_for_weights(code: Routine, layer: Depthwise) -> None:
     """Where the weights of a channel go, for all channels; `words` is at the first one."""
     if layer.are_bytes and not layer.in_registers:
         code("mov {weights}, {words}")
-        plus(code, "{weights}", layer.buffer_bytes)
+        plus(code, "{weights}", layer.weights_at)
 
 
 def load_weights(code: Routine, layer: Depthwise) -> None:

@@ -99,6 +99,7 @@ MANY_PIXELS = [
     (1, 4, (23, 24), 9, (3, 3), 1, 1, (1, 1), 1),
     (1, 4, (2, 300), 4, (1, 3), 1, 1, (0, 0), 1),
 ]
+LARGE = [(4, 10_000)]  # weights and pixels of a layer beside another, which nobody computes
 # Depthwise layers whose weights are bytes in flash where that is asked for: in registers and not, an odd number of words.
 NARROW = [
     (1, 16, (6, 7), 16, (3, 3), 1, 1, (1, 1), 16),
@@ -230,6 +231,12 @@ def narrow_cases():
     return [built_for(int8_case(seed, *edge), "size") for seed, edge in enumerate(NARROW)]
 
 
+def pair_cases():
+    """The same by default, beside a layer whose tensors are so large that theirs are none of the largest."""
+    made = [int8_case(seed, *edge) for seed, edge in enumerate(NARROW)]
+    return [built_for(Case(in_graph(entry.view, LARGE), entry.values), "balanced") for entry in made]
+
+
 # zero point of the output, the largest weight, whether every scale is a power of two, limits of the values
 LIMITED = [
     (0, 127, False, (0.0, math.inf)),
@@ -279,7 +286,7 @@ def candidates():
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
-    return [*edges, *others, *special]
+    return [*edges, *others, *special, *pair_cases()]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -376,6 +383,27 @@ def test_halfwords_go_to_the_layers_of_most_pixels_and_are_a_sixteenth_of_all_we
     view = int8_case(1, 1, 12, (23, 23), 8, (1, 1), 1, 1, (0, 0), 1).view
     entry = built_for(Case(in_graph(view, others), ()), "balanced")
     assert ("_wide_" in entry.call.function) is expected
+
+
+@pytest.mark.parametrize(
+    "channels, spatial, kernel, others, expected",
+    [
+        (16, (5, 5), (3, 3), [], True),  # 7 instructions for 12 bytes
+        (12, (5, 5), (3, 3), [], False),  # the text would be longer
+        (16, (31, 30), (3, 3), [], False),  # 2 bands, each of which unpacks them: 14 instructions
+        (16, (5, 5), (5, 5), LARGE, True),
+        (16, (5, 5), (5, 5), [], False),  # its scratch is what the graph needs most
+    ],
+)
+def test_depthwise_weights_are_pairs_of_bytes_where_a_byte_costs_less_than_an_instruction(
+    channels, spatial, kernel, others, expected
+):
+    view = int8_case(1, 1, channels, spatial, channels, kernel, 1, 1, (kernel[0] // 2,) * 2, channels).view
+    entry = built_for(Case(in_graph(view, others), ()), "balanced")
+    assert ("_pairs" in entry.call.function) is expected
+    plain = built_for(entry, "speed")
+    assert ("_pairs" in plain.call.function) is False
+    assert (entry.call.constants[0].values.nbytes < plain.call.constants[0].values.nbytes) is expected
 
 
 @pytest.mark.parametrize(

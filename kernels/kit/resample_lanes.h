@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "inline.h"
+#include "wide.h"
 
 /* Images of rows x columns x run; between two of the source lie `step` elements. */
 typedef struct {
@@ -50,15 +51,26 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_lanes_word(const int8_t *from)
 }
 
 /*
- * A run of one output position, from: four pointers to its elements; shares: of them.
+ * A run of one output position, from: four pointers to its elements; shares: of them. Cores without words at any address take
+ * one element at a time.
  */
 AIDGE_KIT_INLINE void aidge_kit_lanes_run(const int8_t *const *from, const uint32_t *shares, int8_t *output, int32_t run,
                                           const aidge_kit_lanes_levels *levels, int32_t is_even, int32_t clamps)
 {
     const int8_t *a = from[0], *b = from[1], *c = from[2], *d = from[3];
     const uint32_t of_a = shares[0], of_b = shares[1], of_c = shares[2], of_d = shares[3];
-    int8_t *const last = output + (run & ~3);
     const aidge_kit_lanes_levels own = *levels;
+#if AIDGE_KIT_NARROW
+    const uint32_t start = 128u * (of_a + of_b + of_c + of_d);
+    int32_t index;
+    for (index = 0; index < run; index++) {
+        const uint32_t sum = (uint32_t)a[index] * of_a + (uint32_t)b[index] * of_b + (uint32_t)c[index] * of_c
+                             + (uint32_t)d[index] * of_d + start;
+        output[index] = is_even != 0 ? (int8_t)((int32_t)(aidge_kit_lanes_even(sum, &own) & 0xFFu) - 128)
+                                     : (int8_t)aidge_kit_lanes_level(sum, &own, clamps);
+    }
+#else
+    int8_t *const last = output + (run & ~3);
     while (output != last) {
         uint32_t word = aidge_kit_lanes_word(a), even, odd;
         AIDGE_KIT_ONE_BY_ONE(word);
@@ -91,6 +103,7 @@ AIDGE_KIT_INLINE void aidge_kit_lanes_run(const int8_t *const *from, const uint3
         *output++ = is_even != 0 ? (int8_t)((int32_t)(aidge_kit_lanes_even(sum, &own) & 0xFFu) - 128)
                                  : (int8_t)aidge_kit_lanes_level(sum, &own, clamps);
     }
+#endif
 }
 
 AIDGE_KIT_NOINLINE void aidge_kit_lanes_run_even(const int8_t *const *from, const uint32_t *shares, int8_t *output,

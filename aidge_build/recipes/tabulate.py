@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators in a row that compute an int8 value from one int8 value alone become one table of 256 results."""
+"""Operators in a row that compute a value from one int8 value alone become one table of 256 results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from aidge_build.operators.activation import Clip, PReLU
 from aidge_build.operators.binary import Pow, Variadic
 from aidge_build.operators.kinds import Broadcast, ElementWise
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.real_table import RealTable
 from aidge_build.operators.table import LEVELS, Table
 from aidge_build.recipes.recipe import recipe
 from aidge_build.reference.evaluate import evaluate
 
 _FUNCTIONS = (ElementWise, Clip)
+FEWEST_REALS = 256  # of fewer ones the functions are as well called: a table of floats takes 1 KB
 _POINTWISE = (*_FUNCTIONS, Broadcast, Pow, PReLU, Variadic, QuantizeLinear, DequantizeLinear)
 
 
@@ -27,22 +29,32 @@ _POINTWISE = (*_FUNCTIONS, Broadcast, Pow, PReLU, Variadic, QuantizeLinear, Dequ
 def tabulate(view: GraphView) -> GraphView:
     """HardSwish and SiLU as products, GELU as five nodes, scale and shift, two quantizations in a row: whatever begins and ends
     with int8 of one scale and does nothing but functions of one element, sums, products, powers, extremes with single numbers or
-    with each other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table for it.
+    with each other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table.
+    So does what ends with FEWEST_REALS floats or more, all finite, behind a DequantizeLinear: a network's output, mostly.
     """
     sources = sources_of(view)
     rewrite = Rewrite(view)
     for name, source in sources.items():
-        if name == source or not is_read_elsewhere(view, sources, name) or view.producer(name) is None:
+        if name == source or not _is_needed(view, sources, name) or view.producer(name) is None:
             continue
         nodes = between(view, sources, name)
-        if len(nodes) == 1 and isinstance(nodes[0].operator, _FUNCTIONS):
+        if len(nodes) == 1 and isinstance(nodes[0].operator, (*_FUNCTIONS, DequantizeLinear)):
             continue
         origin = tuple(dict.fromkeys(part for node in nodes for part in node.origin))
         given, made = view.tensor(source), view.tensor(name)
-        results = results_of(view, nodes, source, name, LEVELS).tolist()
-        table = Table(tuple(results), given.quantization, made.quantization)
+        results = results_of(view, nodes, source, name, LEVELS)
+        if not numpy.isfinite(results).all():
+            continue
+        found = tuple(results.tolist())
+        table = Table(found, given.quantization, made.quantization) if _is_stored(made) else RealTable(found)
         rewrite.replace_node(nodes[-1], nodes[-1].with_(operator=table, inputs=(source,), origin=origin))
     return rewrite.finish()
+
+
+def _is_needed(view: GraphView, sources: dict[str, str], name: str) -> bool:
+    if _is_stored(view.tensor(name)):
+        return is_read_elsewhere(view, sources, name)
+    return view.tensor(name).elements >= FEWEST_REALS and _has_other_readers(view, sources, name)
 
 
 def sources_of(view: GraphView, floats: Sequence[str] = ()) -> dict[str, str]:
@@ -83,8 +95,10 @@ def _source(view: GraphView, node: Node, found: dict[str, str]) -> str | None:
 
 def is_read_elsewhere(view: GraphView, sources: dict[str, str], name: str) -> bool:
     """Whether the int8 tensor is needed where the graph goes on with something else."""
-    if not _is_stored(view.tensor(name)):
-        return False
+    return _is_stored(view.tensor(name)) and _has_other_readers(view, sources, name)
+
+
+def _has_other_readers(view: GraphView, sources: dict[str, str], name: str) -> bool:
     readers = [sources.get(output) for node in view.consumers(name) for output in node.outputs]
     return name in view.outputs or any(reader != sources[name] for reader in readers)
 

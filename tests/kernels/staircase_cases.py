@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions from float32 to int8 by their steps, for every library that has a kernel for them."""
+"""Functions from float32 to int8 by their steps, and from int8 to float32 by a table, for libraries with a kernel for them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from aidge_build.arithmetic.float_thresholds import number_of
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.real_table import RealTable
 from aidge_build.operators.staircase import Staircase
 
 LARGEST = 0x7F7FFFFF
@@ -36,3 +37,12 @@ def staircases(case, seeds=range(12)):
         )
         values = number_of(numbers)
         yield case(made, [Tensor("x", values.shape, DType.float32)], [values], quantization=per_tensor(0.1, 3))
+
+
+def real_tables(case):
+    """All values, and counts that fill no lanes."""
+    for seed, count in enumerate((1, 3, 4, 5, 256, 515)):
+        random = numpy.random.default_rng(seed)
+        values = numpy.roll(numpy.resize(numpy.arange(-128, 128), count), seed).astype(numpy.int8)
+        made = RealTable(tuple(random.normal(0, 3, 256).astype(numpy.float32).tolist()))
+        yield case(made, [Tensor("x", values.shape, DType.int8, quantization=per_tensor(0.1, 3))], [values])

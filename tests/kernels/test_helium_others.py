@@ -13,7 +13,7 @@ from binary_cases import binaries, binary
 from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run, with_offsets
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
-from staircase_cases import staircases
+from staircase_cases import real_tables, staircases
 from test_overlaps import promised_lead, sharing
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -91,6 +91,7 @@ def candidates():
         ]
     cases += [with_offsets(fully_connected(seed, *shape), seed) for seed, shape in enumerate(shapes[1::3])]
     cases += staircases(case)
+    cases += real_tables(case)
     return cases
 
 

@@ -59,6 +59,7 @@ CALLS = {
             "f = aidge_helium_softmax_sum((const int8_t *)q, j, (const uint32_t *)m);",
             "f = aidge_helium_softmax_levels((const int8_t *)q, (int8_t *)p, (const uint32_t *)m, f, m);",
         ),
+        "real_table.h": ("aidge_helium_real_table((const int8_t *)q, (float *)p, (const float *)m, j);",),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
         "maxpool2d.h": ("aidge_helium_maxpool2d((const int8_t *)q, (int8_t *)p, (int8_t *)m, (const int8_t *)m, s);",),
@@ -73,7 +74,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 13, "helium": 26}
+STATEMENTS = {"cortexm": 13, "helium": 27}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -8,7 +8,7 @@ import math
 import numpy
 from harness import case, differing, far, library, run
 from random_tensors import Randomness
-from staircase_cases import staircases
+from staircase_cases import real_tables, staircases
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
@@ -53,6 +53,11 @@ DIMS = [
 
 def test_steps_of_functions_from_float_to_int8_are_exact():
     cases = list(staircases(case))
+    assert differing(cases, run(cases)) == []
+
+
+def test_tables_of_floats_are_exact():
+    cases = list(real_tables(case))
     assert differing(cases, run(cases)) == []
 
 

@@ -46,9 +46,9 @@ BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Celu Clip ClipBetween Conca
 CumSum DepthToSpace DequantizeByInput DequantizeLinear Div Dropout DropoutWithMask DynamicConv Elu Equal Erf Exp Expand
 FlipSign Floor Gather Gelu Greater GreaterOrEqual HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LayerNormalization
 LeakyReLU Less LessOrEqual Log LogSoftmax LpNormalization LpPooling Max MaxPooling Mean MeanVarianceNormalization Min Mish Mod
-Mul Neg Not Or PReLU Pad PadByInput Pow QLinearConv QuantizeByInput QuantizeLinear RMSNormalization ReLU Reciprocal ReduceL1
-ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reformat Reshape
-Resize Restated Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze
+Mul Neg Not Or PReLU Pad PadByInput Pow QLinearConv QuantizeByInput QuantizeLinear RMSNormalization ReLU RealTable Reciprocal
+ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reformat
+Reshape Resize Restated Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze
 Staircase Sub
 Sum Swish Table Tan Tanh ThresholdedRelu Tile Transpose Unsqueeze Upsample Where Xor
 """.split()

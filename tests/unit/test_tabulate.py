@@ -38,7 +38,8 @@ CHAINS = {
     "GELU": "a = Div(r, root) b = Erf(a) c = Add(b, one) d = Mul(r, c) f = Mul(d, half)",
     "HardSwish of five": "a = Add(r, three) b = Clip(a, low, six) c = Mul(r, b) f = Mul(c, sixth)",
     "scale and shift": "a = Mul(r, root) f = Sub(three, a)",
-    "GELU by tanh": "a = Pow(r, cube) b = Mul(a, c1) c = Add(r, b) d = Mul(c, c2) e = Tanh(d) g = Add(e, one) h = Mul(r, g) f = Mul(h, half)",
+    "GELU by tanh": "a = Pow(r, cube) b = Mul(a, c1) c = Add(r, b) d = Mul(c, c2) e = Tanh(d) g = Add(e, one) h = Mul(r, g) "
+    "f = Mul(h, half)",
     "a power": "f = Pow(r, cube)",
     "extremes": "a = Max(r, half) f = Min(a, six)",
     "one slope": "f = PRelu(r, half)",
@@ -63,6 +64,21 @@ def test_a_chain_of_one_variable_is_one_table_with_the_same_values(chain):
     after = simplify(before)
     assert types(after) == ["Table"]
     assert (stored(after) == stored(before)).all() and len(set(stored(after).ravel().tolist())) > 5
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_chain_that_ends_with_a_float_is_one_table_of_floats(chain):
+    before = made(f"{READ} {CHAINS[chain]} y = Softplus(f)", outputs="float[1,1,16,16] y")
+    after = simplify(before)
+    assert types(after) == ["RealTable"]
+    assert (stored(after) == stored(before)).all() and len(set(stored(after).ravel().tolist())) > 5
+
+
+def test_few_floats_those_that_are_not_finite_and_a_dequantization_alone_are_no_table_of_floats():
+    few = made(f"{READ} y = Softplus(r)", inputs="int8[1,1,15,17] x", outputs="float[1,1,15,17] y")
+    assert types(simplify(few)) == ["DequantizeLinear", "Softplus"]
+    assert types(simplify(made(f"{READ} y = Log(r)", outputs="float[1,1,16,16] y"))) == ["DequantizeLinear", "Log"]
+    assert types(simplify(made(f"{READ} y = Identity(r)", outputs="float[1,1,16,16] y"))) == ["DequantizeLinear"]
 
 
 def test_a_single_function_stays_as_it_is_called():

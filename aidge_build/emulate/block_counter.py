@@ -14,9 +14,11 @@ import unicorn
 from unicorn import arm_const
 from unicorn.unicorn_py3 import unicorn as unicorn_library
 
-from aidge_build.emulate.counting import Counting, count_thumb
+from aidge_build.emulate.counting import Counting, count_thumb, ends_conditional
 from aidge_build.emulate.native_code import shared_library
 from aidge_build.emulate.program import InstructionCycles, Program
+
+_IT_STATE = 0x0600FC00  # of XPSR
 
 
 def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
@@ -44,7 +46,8 @@ class _PythonCounter:
             program.until_address,
             program.stops.inferences,
         )
-        self._known: dict[tuple[int, int], int] = {}
+        self._known: dict[tuple[int, int], tuple[int, bool]] = {}
+        self._behind_conditional = False
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> bytearray:
@@ -73,14 +76,26 @@ class _PythonCounter:
         return getattr(self.counting, name)
 
     def _on_block(self, machine: unicorn.Uc, address: int, size: int, _) -> None:
+        if self._behind_conditional and self._begins_again(machine, address):
+            return
         if (address, size) not in self._known:
             code = bytes(machine.mem_read(address, size))
-            self._known[address, size] = count_thumb(code)
+            self._known[address, size] = count_thumb(code), ends_conditional(code)
             if code == b"\xfe\xe7":
                 self.counting.endless_loop = address | 1
-        self.counting.block(address, self._known[address, size])
+        instructions, self._behind_conditional = self._known[address, size]
+        self.counting.block(address, instructions)
         if self.counting.stops:
             machine.emu_stop()
+
+    def _begins_again(self, machine: unicorn.Uc, address: int) -> bool:
+        """What unicorn_hook.c says of the function of this name."""
+        status = machine.reg_read(arm_const.UC_ARM_REG_XPSR)
+        if not status & _IT_STATE:
+            return False
+        machine.reg_write(arm_const.UC_ARM_REG_XPSR, status & ~_IT_STATE)
+        machine.reg_write(arm_const.UC_ARM_REG_PC, address | 1)
+        return True
 
     def ask_to_stop(self) -> None:
         """From another thread."""
@@ -142,6 +157,7 @@ class _Block(ctypes.Structure):
         ("instructions", ctypes.c_uint16),
         ("layer", ctypes.c_int32),
         ("cycles", ctypes.c_uint32),
+        ("ends_conditional", ctypes.c_uint32),
     ]
 
 
@@ -175,8 +191,12 @@ class _Hook(ctypes.Structure):
         ("memory_count", ctypes.c_uint32),
         ("link_register", ctypes.c_uint32),
         ("stack_register", ctypes.c_uint32),
+        ("status_register", ctypes.c_uint32),
+        ("counter_register", ctypes.c_uint32),
+        ("behind_conditional", ctypes.c_uint32),
         ("memories", ctypes.POINTER(_Memory)),
         ("read_register", ctypes.c_void_p),
+        ("write_register", ctypes.c_void_p),
         ("stop", ctypes.c_void_p),
     ]
 
@@ -249,8 +269,12 @@ class _NativeCounter:
             len(code),
             arm_const.UC_ARM_REG_LR,
             arm_const.UC_ARM_REG_SP,
+            arm_const.UC_ARM_REG_XPSR,
+            arm_const.UC_ARM_REG_PC,
+            0,
             self._memories,
             _function_address(engine.uc_reg_read),
+            _function_address(engine.uc_reg_write),
             _function_address(engine.uc_emu_stop),
         )
         self._library = library

@@ -13,11 +13,13 @@ struct memory {
     const uint8_t *cycles; /* of the instruction at each halfword, 0: not known; NULL: no estimate */
 };
 
-/* What is known of the block that starts at a halfword; size 0: nothing yet. */
+/* What is known of the block that starts at a halfword; size 0: nothing yet. `ends_conditional`: with the last instruction of
+ * an IT block. */
 struct block {
     uint16_t size, instructions;
     int32_t layer;
     uint32_t cycles;
+    uint32_t ends_conditional;
 };
 
 /* Numbers inside of the run, in all and one per layer; `finished` are those when the last run returned. */
@@ -32,9 +34,11 @@ struct hook {
     struct sums *lines; /* of flash; NULL: not counted */
     uint32_t finished_runs;
     uint32_t taken_cycles, following;
-    uint32_t memory_count, link_register, stack_register;
+    uint32_t memory_count, link_register, stack_register, status_register, counter_register;
+    uint32_t behind_conditional; /* the last block ended so */
     struct memory *memories;
     int (*read_register)(void *machine, int number, void *value);
+    int (*write_register)(void *machine, int number, const void *value);
     int (*stop)(void *machine);
 };
 
@@ -45,6 +49,21 @@ static uint16_t count_instructions(const uint8_t *bytes, uint32_t size)
     for (uint32_t at = 0; at < size; count++)
         at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2;
     return count;
+}
+
+/* Whether the last instruction is the last one of an IT block: 0xBFcm with a mask m of 4 bits, whose lowest 1 says how many. */
+static uint32_t ends_conditional(const uint8_t *bytes, uint32_t size)
+{
+    uint32_t left = 0, before = 0;
+    for (uint32_t at = 0; at < size; at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2) {
+        uint32_t mask = bytes[at] & 0xFu;
+        before = left;
+        left -= left > 0;
+        if (bytes[at + 1] == 0xBF && mask != 0)
+            for (before = 0, left = 4; (mask & 1) == 0; mask >>= 1)
+                left--;
+    }
+    return before == 1;
 }
 
 static uint32_t sum_cycles(const uint8_t *bytes, const uint8_t *cycles, uint32_t size)
@@ -66,6 +85,7 @@ static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
                 block->size = (uint16_t)size;
                 block->instructions = count_instructions(memory->bytes + offset, size);
                 block->cycles = memory->cycles ? sum_cycles(memory->bytes + offset, memory->cycles + offset / 2, size) : 0;
+                block->ends_conditional = ends_conditional(memory->bytes + offset, size);
                 block->layer = counting_find(&hook->counting, address);
                 /* "b ." never ends: no interrupt will come. */
                 if (size == 2 && memory->bytes[offset] == 0xFE && memory->bytes[offset + 1] == 0xE7)
@@ -142,11 +162,31 @@ void aidge_line_hook(void *machine, int access, uint64_t address, int size, int6
     add(lines->counting, &lines->sums, 1);
 }
 
+enum { IT_STATE = 0x0600FC00 };
+
+/* Unicorn 2.1 stores the state of an IT block where a hook of memory is called inside of it, and does not clear it behind the
+ * last instruction: the next block would be taken for conditional. Writing the program counter begins that block again. */
+static int begins_again(struct hook *hook, void *machine, uint32_t address)
+{
+    uint32_t status = 0, counter = address | 1u;
+    hook->read_register(machine, (int)hook->status_register, &status);
+    if ((status & IT_STATE) == 0)
+        return 0;
+    status &= ~(uint32_t)IT_STATE;
+    hook->write_register(machine, (int)hook->status_register, &status);
+    hook->write_register(machine, (int)hook->counter_register, &counter);
+    return 1;
+}
+
 void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data)
 {
     struct hook *hook = data;
     uint32_t link = 0;
-    struct block *block = look_up(hook, (uint32_t)address, size);
+    struct block *block;
+    if (hook->behind_conditional && begins_again(hook, machine, (uint32_t)address))
+        return;
+    block = look_up(hook, (uint32_t)address, size);
+    hook->behind_conditional = block != NULL && block->ends_conditional;
     if (block == NULL)
         return;
     if (address == hook->counting.run_address || address == hook->counting.step_address)

@@ -135,6 +135,26 @@ def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeyp
     assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbols=["kws_arena"]) == reference
 
 
+@pytest.mark.parametrize("attribute", ["native", "python"])
+def test_what_follows_a_conditional_store_and_return_is_not_conditional(tmp_path, monkeypatch, attribute):
+    code = """
+#include "semihosting.h"
+int watched;
+__attribute__((naked, noinline)) void store(int *place) {
+    __asm__ volatile("cmp r0, r0\\n itt eq\\n streq r0, [r0]\\n bxeq lr\\n udf #0");
+}
+__attribute__((naked, noinline)) int kws_run(int *place) {
+    __asm__ volatile("push {r4, lr}\\n bl store\\n movs r0, #1\\n it eq\\n moveq r0, #2\\n pop {r4, pc}");
+}
+int main(void) { return kws_run(&watched); }
+"""
+    elf = build("mps2-an386", code, tmp_path)
+    if attribute == "python":
+        monkeypatch.setattr(block_counter, "shared_library", lambda name, folder: None)
+    result = run("mps2-an386", elf, tmp_path, run_symbol="kws_run", watched_symbols=["watched"])
+    assert (result.exit_code, result.run_instructions, result.written_bytes) == (1, 2 + 4 + 4, 4)
+
+
 @pytest.mark.parametrize("board", ["stm32f7", "mps3-an547"])
 def test_the_bytes_of_the_arena_that_inferences_write_are_known(tmp_path, capsys, board):
     code = model(load_board(board).arena_regions[0].name).replace("int main(void) {", "int main(void) { kws_arena[300] = 1;")

@@ -7,6 +7,7 @@ bounds of the multiplier alone, one for each pair of values (Fourier and Motzkin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -32,24 +33,37 @@ class ChannelLines:
         return numpy.clip(sums >> self.shift, _LOWEST, _HIGHEST)
 
 
-def channel_lines(results: numpy.ndarray) -> ChannelLines | None:
-    """Lines that give `results` [channels, 256], the stored results of -128..127; None where one channel has none."""
+def bent_lines(results: numpy.ndarray, bend: int) -> tuple[ChannelLines, ChannelLines] | None:
+    """Lines with one shift for the values below `bend` and for the others, which give `results` [channels, 256]."""
+    below = bend > VALUES
     for shift in SHIFTS:
-        found = [_line(levels.astype(numpy.int64), shift) for levels in results]
+        first, second = (channel_lines(results, side, (shift,)) for side in (below, ~below))
+        if first is not None and second is not None:
+            return first, second
+    return None
+
+
+def channel_lines(
+    results: numpy.ndarray, counted: numpy.ndarray = VALUES > -129, shifts: Sequence[int] = SHIFTS
+) -> ChannelLines | None:
+    """Lines that give `results` [channels, 256], the stored results of -128..127 where these are `counted` [256]; None where one
+    channel has none."""
+    for shift in shifts:
+        found = [_line(levels.astype(numpy.int64), shift, counted) for levels in results]
         lines = [line for line in found if line is not None]
         if len(lines) < len(found):
             continue
         multipliers, starts = numpy.array(lines, numpy.int64).T
         made = ChannelLines(multipliers, starts, shift)
-        if numpy.array_equal(made.apply(), results):
+        if numpy.array_equal(made.apply()[:, counted], results[:, counted]):
             return made
     return None
 
 
-def _line(levels: numpy.ndarray, shift: int) -> tuple[int, int] | None:
+def _line(levels: numpy.ndarray, shift: int, counted: numpy.ndarray) -> tuple[int, int] | None:
     """The multiplier and the start in the middle of those that give these levels."""
     low, high = levels << shift, (levels + 1 << shift) - 1
-    from_below, from_above = levels > _LOWEST, levels < _HIGHEST
+    from_below, from_above = counted & (levels > _LOWEST), counted & (levels < _HIGHEST)
     lowest, highest = _multipliers(low, high, from_below[None, :] & from_above[:, None])
     if lowest > highest:
         return None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One or two lines for each channel in Thumb-2: 5 or 7 instructions for a value, 4 pixels in a turn."""
+"""Lines for each channel in Thumb-2, 4 pixels in a turn: 5 instructions for a value, 7 where there are two, 8 where one bends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from aidge_build.kernel_kit.routine import Routine
 
@@ -32,12 +32,54 @@ _PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the p
 
 def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shifts: tuple[int, ...]) -> str:
     """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
+
+    def values(code: Routine, places: Sequence[str]) -> None:
+        for pair in (places[:2], places[2:]):
+            _values(code, shifts, dict(zip(("x", "y"), pair)))
+
+    return _text(
+        make,
+        name,
+        len(shifts),
+        values,
+        (PARAMETERS, f"{COUNTED[len(shifts)]} for each channel, channels last.", portable(shifts)),
+    )
+
+
+def bent_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int, plain: str) -> str:
+    """The function of one line below zero and one from it on; `plain` is its body in C."""
+
+    def values(code: Routine, places: Sequence[str]) -> None:
+        for place in places:
+            code(f"ldrsb {{x}}, [{{read}}{place}]")
+            code("cmp {x}, {y}")
+            code("ite lt")
+            code("mlalt {x}, {x}, {a}, {b}")
+            code("mlage {x}, {x}, {c}, {d}")
+            code(f"ssat {{x}}, #8, {{x}}, asr #{shift}")
+            code(f"strb {{x}}, [{{written}}{place}]")
+
+    stated = f"{PARAMETERS}, int32_t zero", "Two lines for each channel, channels last.", plain
+    return _text(make, name, 2, values, stated, ("ldr {y}, [sp, #44]",))
+
+
+def _text(
+    make: Callable[[Mapping[str, str]], Routine],
+    name: str,
+    lines: int,
+    values: Callable[[Routine, Sequence[str]], None],
+    stated: tuple[str, str, str],
+    first: Sequence[str] = (),
+) -> str:
+    """`values` writes the instructions for these places; `stated` are parameters, what the function is for, and its body in C."""
     code = make(_REGISTERS)
-    numbers = ", ".join(f"{{{number}}}" for line in _LINES[: len(shifts)] for number in line)
+    numbers = ", ".join(f"{{{number}}}" for line in _LINES[:lines] for number in line)
     code("push {{r4-r11, lr}}")
     code("add {left}, {input}, {channels}")
     code("push {{{left}}}", "where the channels end")
     code("add {thrice}, {channels}, {channels}, lsl #1")
+    for line in first:
+        code(line)
     code.label(1, "a channel")
     code(f"ldm {{lines}}!, {{{{{numbers}}}}}")
     code("mov {read}, {input}")
@@ -46,8 +88,7 @@ def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, 
     code(f"subs {{left}}, {{left}}, #{TOGETHER}")
     code("blt 3f")
     code.label(2, f"{TOGETHER} pixels")
-    for first, second in (_PLACES[:2], _PLACES[2:]):
-        _values(code, shifts, {"x": first, "y": second})
+    values(code, _PLACES)
     for pointer in ("read", "written"):
         code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}, lsl #2")
     code(f"subs {{left}}, {{left}}, #{TOGETHER}")
@@ -56,7 +97,7 @@ def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, 
     code(f"adds {{left}}, {{left}}, #{TOGETHER}")
     code("beq 5f")
     code.label(4, "the pixels left over")
-    _values(code, shifts, {"x": ""})
+    values(code, _PLACES[:1])
     for pointer in ("read", "written"):
         code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}")
     code("subs {left}, {left}, #1")
@@ -69,7 +110,7 @@ def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, 
     code("bne 1b")
     code("add sp, sp, #4")
     code("pop {{r4-r11, pc}}")
-    return code.function(name, PARAMETERS, f"{COUNTED[len(shifts)]} for each channel, channels last.", portable(shifts))
+    return code.function(name, *stated)
 
 
 def _values(code: Routine, shifts: tuple[int, ...], places: Mapping[str, str]) -> None:

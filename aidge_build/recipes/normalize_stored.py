@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""BatchNormalization between DequantizeLinear and QuantizeLinear reads and writes the stored values."""
+"""BatchNormalization and PReLU between DequantizeLinear and QuantizeLinear read and write the stored values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.operators.activation import PReLU
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
@@ -20,7 +21,7 @@ def normalize_stored(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         before, after = view.producer(node.inputs[0]) if node.inputs else None, view.only_consumer(node.outputs[0])
-        if not isinstance(node.operator, BatchNormalization) or before is None or after is None:
+        if not isinstance(node.operator, BatchNormalization | PReLU) or before is None or after is None:
             continue
         if before.type != "DequantizeLinear" or after.type != "QuantizeLinear":
             continue

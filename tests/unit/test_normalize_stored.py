@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Batch normalization between stored values, as files of eager quantization-aware training have it, reads and writes bytes."""
+"""Batch normalization and PReLU between stored values, as quantizers leave them, read and write bytes."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ def test_batch_normalization_between_stored_values_computes_on_them_and_gives_th
     before = normalized()
     after = simplify(before)
     assert types(after) == ["FlipSign", "BatchNormalization", "FlipSign"]
+    require_same_meaning(before, after, "simplify", exact=True)
+
+
+def test_so_does_prelu_with_slopes_that_stay_floats():
+    slopes = F([[[0.25]], [[-0.1]], [[1.5]]])
+    before = normalized("d = DequantizeLinear(x, s, z) n = PRelu(d, k) y = QuantizeLinear(n, t, z)", k=slopes)
+    after = simplify(before)
+    assert types(after) == ["FlipSign", "PReLU", "FlipSign"]
     require_same_meaning(before, after, "simplify", exact=True)
 
 

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""PReLU with a slope for each channel in integers."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, Literal
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec
+
+
+@kernel("PReLU", bent_lines_spec())
+class PReluInt8(BentLinesInt8):
+    def call(self) -> Call:
+        arguments = (*self.pointers(), Literal(self.shift), *self.sizes())
+        return Call("aidge_ref_prelu_int8", ("int8/prelu_int8.h",), arguments, note=NOTE)

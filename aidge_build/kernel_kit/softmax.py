@@ -57,13 +57,15 @@ def are_factored(view: NodeView) -> bool:
     return view.objective == "size"
 
 
-def constants(view: NodeView, is_factored: bool) -> tuple[Constant, Constant, Constant]:
-    """The numbers of a softmax of int8 values along one axis, in the order of C."""
+def constants(view: NodeView, is_factored: bool, are_ascending: bool = False) -> tuple[Constant, Constant, Constant]:
+    """The numbers of a softmax of int8 values along one axis, in the order of C; `are_ascending`: the smallest exponential
+    first."""
     (data,), (output,) = view.inputs, view.outputs
     scale = float(data.quantization.scale)
     table = softmax_table(scale, float(output.quantization.scale), view.operator.row_length(data.dims))
+    exponentials = factored(table, scale) if is_factored else table.exponentials[:: -1 if are_ascending else 1]
     return (
-        Constant("exponentials", numpy.array(factored(table, scale) if is_factored else table.exponentials, numpy.uint32)),
+        Constant("exponentials", numpy.array(exponentials, numpy.uint32)),
         Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
         Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
     )
@@ -71,7 +73,7 @@ def constants(view: NodeView, is_factored: bool) -> tuple[Constant, Constant, Co
 
 class SoftmaxRows(KernelNode):
     """A library's subclass names its `function`, which stands in `source`; and a `factored` one with its source, for
-    `are_factored`."""
+    `are_factored`. The table's smallest exponential comes first, as kernels/kit/softmax_rows.h has it."""
 
     function: ClassVar[str]
     factored: ClassVar[tuple[str, str] | None] = None
@@ -86,6 +88,12 @@ class SoftmaxRows(KernelNode):
         return Call(
             function,
             (source,),
-            (Input(0), Output(0), *constants(self.view, is_factored), Literal(output.elements // length), Literal(length)),
+            (
+                Input(0),
+                Output(0),
+                *constants(self.view, is_factored, are_ascending=True),
+                Literal(output.elements // length),
+                Literal(length),
+            ),
             facts=computed(self.block),
         )

@@ -13,6 +13,13 @@
 #define AIDGE_KIT_NOINLINE static
 #endif
 
+/* A condition that seldom holds: what follows from it lies behind the loop. */
+#if defined(__GNUC__)
+#define AIDGE_KIT_SELDOM(condition) (__builtin_expect((condition) ? 1 : 0, 0) != 0)
+#else
+#define AIDGE_KIT_SELDOM(condition) (condition)
+#endif
+
 /* Before a loop of few turns of a constant number: at -O3 what each turn needs would lie on the stack. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define AIDGE_KIT_ROLLED _Pragma("GCC unroll 1")

@@ -48,5 +48,5 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_row_level(uint32_t exponential, const aidge_
 {
     const uint32_t rounded = (uint32_t)(aidge_kit_product(exponential, factor) >> 32) + half;
     const uint32_t above = (rounded + AIDGE_KIT_SOFTMAX_BAND) & (2u * half - 1u);
-    return above < 2u * AIDGE_KIT_SOFTMAX_BAND ? aidge_kit_row_exactly(exponential, by) : rounded >> shift;
+    return AIDGE_KIT_SELDOM(above < 2u * AIDGE_KIT_SOFTMAX_BAND) ? aidge_kit_row_exactly(exponential, by) : rounded >> shift;
 }

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: 0BSD */
+#include <string.h>
+
 #include "exponential.h"
 #include "softmax.h"
 
+/* The exponential of x; `last` is where that of the largest value of the row would stand if that were 0. */
+AIDGE_KIT_INLINE uint32_t aidge_kit_row_term(const uint32_t *exponentials, const uint32_t *last, int32_t largest, int32_t x,
+                                             int32_t are_factored)
+{
+    return are_factored != 0 ? aidge_kit_exponential(exponentials, (uint32_t)(largest - x)) : last[x];
+}
+
 /*
- * Softmax of rows of neighbouring int8 values: with T[k] = exponentials[k] at k = (largest value of the row) - x and S the sum of
+ * Softmax of rows of neighbouring int8 values: with T[k] the exponential for k = (largest value of the row) - x and S the sum of
  * T over the row, output = saturate(rint_half_even((T << shift) / (S * factor)) + zero point).
  *
- * exponentials: [256], or if they are_factored [40] as above; quotient: {shift, factor}; zero_point: one number.
+ * exponentials: [256], T[255] first, or if they are_factored [40] as above; quotient: {shift, factor}; zero_point: one number.
  */
 AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *output, const uint32_t *exponentials,
                                                   const uint64_t *quotient, const int32_t *zero_point, int32_t rows,
@@ -14,29 +23,36 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
 {
     for (; rows > 0; rows--) {
         const int8_t *const end = input + length;
+        const int8_t *const even = input + (length & 1);
         const int8_t *x;
-        const uint32_t *largest_exponential;
+        const uint32_t *last;
         aidge_kit_row_quotient by;
         uint64_t sum = 0;
-        int32_t largest = -128;
-        for (x = input; x != end; x++) {
-            largest = *x > largest ? *x : largest;
+        int32_t largest = *input;
+        for (x = even; x != end; x += 2) {
+            largest = x[0] > largest ? x[0] : largest;
+            largest = x[1] > largest ? x[1] : largest;
         }
-        largest_exponential = exponentials + (are_factored != 0 ? 0 : largest);
-        for (x = input; x != end; x++) {
-            sum += are_factored != 0 ? aidge_kit_exponential(exponentials, (uint32_t)(largest - *x)) : largest_exponential[-*x];
+        last = exponentials + (255 - largest);
+        if (even != input) {
+            sum = aidge_kit_row_term(exponentials, last, largest, *input, are_factored);
+        }
+        for (x = even; x != end; x += 2) { /* a term is 2^30 at most */
+            sum += aidge_kit_row_term(exponentials, last, largest, x[0], are_factored)
+                   + aidge_kit_row_term(exponentials, last, largest, x[1], are_factored);
         }
         by = aidge_kit_row_quotient_of(aidge_kit_multiply(sum, quotient[1]), (int32_t)quotient[0]);
-        {
+        if (by.shift > 31) { /* every level is 0 */
+            (void)memset(output, *zero_point, (size_t)length);
+            output += length;
+        } else {
             const int32_t zero = *zero_point;
             const uint32_t factor = by.factor;
             const uint32_t half = by.half;
             const int32_t shift = by.shift;
             for (x = input; x != end; x++) {
-                const uint32_t exponential =
-                    are_factored != 0 ? aidge_kit_exponential(exponentials, (uint32_t)(largest - *x)) : largest_exponential[-*x];
-                const uint32_t level = shift > 31 ? 0u : aidge_kit_row_level(exponential, &by, factor, half, shift);
-                const int32_t stored = (int32_t)level + zero;
+                const uint32_t exponential = aidge_kit_row_term(exponentials, last, largest, *x, are_factored);
+                const int32_t stored = (int32_t)aidge_kit_row_level(exponential, &by, factor, half, shift) + zero;
                 *output++ = (int8_t)(stored > 127 ? 127 : stored);
             }
         }

@@ -78,8 +78,8 @@ def test_every_sum_of_a_mean_with_ties_is_exact():
 
 
 def means_of_one_scale():
-    """Many of whose values lie in the middle of two levels, in each order; of some scales products and sums lie in the middle of two
-    floats, too."""
+    """Many of whose values lie in the middle of two levels, in each order; of some scales products and sums lie in the middle
+    of two floats, too."""
     mantissas = (0x800000, 0x800001, 0x800040, 0xC00080, 0xC0C0C1, 0xFFFF00, 0xFFFFFF)
     shapes = (((64, 64), (2, 2), 2), ((64, 64), (4, 2), 2), ((32, 33), (3, 2), 2), ((24, 24), (24, 12), 12), ((400,), (4,), 4))
     for seed, mantissa in enumerate(mantissas):

@@ -57,10 +57,16 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     return name, (
         gather_text(layer, gather, form.has_fpu, quads),
         _band_text(layer, band, form),
-        _layer_text(layer, name, gather, band),
+        layer_text(layer, name, (gather, band), _BEGIN, _ARGUMENTS),
     )
 
 
+_BEGIN = (
+    "const int8_t *input, int8_t *output",
+    "    const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);",
+    "",
+)
+_ARGUMENTS = "AIDGE_CORTEXM_HEAD_WORDS", "(uint32_t)stream[2]", "stream"
 _BANDS = """\
             for (y = 0; y < shape->out_height; y += shape->band) {{
                 const int32_t left = shape->out_height - y;
@@ -69,33 +75,40 @@ _BANDS = """\
                 aidge_cortexm_keep_rows(shape, words, y);
                 band = aidge_cortexm_band_of(shape, words, fill, y, lines);
                 if (band.count > 0) {{
-                    {gather}(input + band.source + first, band.target, band.count, (uint32_t)stream[2]);
+                    {gather}(input + band.source + first, band.target, band.count, {fill});
                 }}
-                {band}(words, output + y * shape->out_width * shape->channels + first, group, lines, stream);
+                {band}(words, output + y * shape->out_width * shape->channels + first, group, lines, {last});
             }}"""
 _ONE_BAND = """\
-            {gather}(input + whole.source + first, whole.target, whole.count, (uint32_t)stream[2]);
-            {band}(words, output + first, group, shape->out_height, stream);"""
+            {gather}(input + whole.source + first, whole.target, whole.count, {fill});
+            {band}(words, output + first, group, shape->out_height, {last});"""
 
 
-def _layer_text(layer: Depthwise, name: str, gather: str, band: str) -> str:
-    """With one band the rows outside the image are filled once: no group of channels writes there."""
+def layer_text(
+    layer: Depthwise, name: str, functions: tuple[str, str], begin: tuple[str, str, str], arguments: tuple[str, str, str]
+) -> str:
+    """All groups of channels, by the functions that gather and that compute a band. `begin`: the parameters in front of the
+    stream, the first declarations and the first statements; `arguments`: the words of the stream's head, what gathering fills
+    with, the last argument of a band. With one band the rows outside the image are filled once: no group of channels writes
+    there."""
+    (gather, band), (parameters, declarations, statements), (head, fill, last) = functions, begin, arguments
     once = "        const aidge_cortexm_band whole = aidge_cortexm_band_of(shape, words, fill, 0, shape->out_height);\n"
     once = once if layer.is_one_band else ""
+    inner = (_ONE_BAND if layer.is_one_band else _BANDS).format(gather=gather, band=band, fill=fill, last=last)
     return f"""/* All groups of 4 channels{"" if layer.is_one_band else ", band by band"}. */
 static void {name}(
-    const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
+    {parameters}, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
 {{
     uint32_t *const words = (uint32_t *)scratch;
-    const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);
+{declarations}
     const int32_t *const end = stream + shape->stream_words;
     const int32_t last = shape->channels - 4; /* where the last group begins, whose channels may be in the one before, too */
     const int32_t *group;
     int32_t first, batch{"" if layer.is_one_band else ", y"};
-    for (batch = 0; batch < shape->batches; batch++) {{
+{statements}    for (batch = 0; batch < shape->batches; batch++) {{
 {once}        first = 0;
-        for (group = stream + AIDGE_CORTEXM_HEAD_WORDS; group != end; group += shape->group_words) {{
-{(_ONE_BAND if layer.is_one_band else _BANDS).format(gather=gather, band=band)}
+        for (group = stream + {head}; group != end; group += shape->group_words) {{
+{inner}
             first = first + 4 < last ? first + 4 : last;
         }}
         input += shape->in_height * shape->in_width * shape->channels;

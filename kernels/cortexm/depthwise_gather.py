@@ -12,16 +12,17 @@ LARGEST_PAIR_OFFSET = 1020  # of a store of two words, to either side
 LARGEST_NEGATIVE_OFFSET = 255  # of a store of one
 
 
-def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int) -> str:
+def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int, signed: bool = True) -> str:
     """A function that unpacks rows of 4 channels into planes of pixel pairs; at most `together` times 4 pixels of the middle of a
-    row stand in the text, or 3."""
+    row stand in the text, or 3. `signed`: of int8, else of uint8."""
     plane = layer.plane
     width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
     columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
     positions = [None] * pad + list(range(columns)) + [None] * (2 * layer.pairs - pad - columns)
     quads = [positions[first : first + 4] for first in range(0, len(positions), 4)]
     registers = {"source": "r0", "target": "r1", "rows": "r2", "pads": "r3", "t0": "r12", "t1": "lr"}  # pads: the fill
-    code = Routine(registers, Waiting({"quads_end": 1}, has_fpu=has_fpu))
+    unpack = {"unpack": "sxtb16" if signed else "uxtb16"}  # the instruction, in all lines that unpack
+    code = Routine(registers | unpack, Waiting({"quads_end": 1}, has_fpu=has_fpu))
     code.begin()
     code.label(1, "a row")
     row_bytes, most = 4 * layer.row_words, max(together, 3)
@@ -60,7 +61,9 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int) -> st
     code("subs {rows}, {rows}, #1")
     code("bne 1b")
     code.end()
-    portable = f"aidge_cortexm_depthwise_gather(source, target, rows, fill, {channels}, {width}, {pad}, {layer.pairs});"
+    kind = "" if signed else "_unsigned"
+    sizes = f"{channels}, {width}, {pad}, {layer.pairs}"
+    portable = f"aidge_cortexm_depthwise_gather{kind}(source, target, rows, fill, {sizes});"
     return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {channels} channels as pairs of pixels.", portable)
 
 
@@ -79,7 +82,7 @@ def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int,
         first, second = 2 * number, 2 * number + 1
         if quad[first] is None and quad[second] is None:  # the same in all channels
             words[number] = (f"r{4 + first}", 0)
-            code(f"sxtb16 r{4 + first}, {{pads}}")
+            code(f"{{unpack}} r{4 + first}, {{pads}}")
         else:
             code(f"pkhbt r{even}, {pixel[first]}, {pixel[second]}, lsl #16")
             code(f"pkhtb r{even + 2}, {pixel[second]}, {pixel[first]}, asr #16")
@@ -87,7 +90,7 @@ def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int,
         place = offset + 4 * pairs * channel - (advance if channel else 0)
         for target, even in words:
             if even:
-                code(f"sxtb16 {target}, r{even + channel // 2 * 2}{', ror #8' * (channel % 2)}")
+                code(f"{{unpack}} {target}, r{even + channel // 2 * 2}{', ror #8' * (channel % 2)}")
         if advance and channel == 0:
             code(f"strd {words[0][0]}, {words[1][0]}, [{{target}}], #{advance}")
         elif len(words) == 2 and place <= LARGEST_PAIR_OFFSET:

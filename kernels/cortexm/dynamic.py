@@ -78,8 +78,7 @@ def _bits_of(value: float) -> int:
 
 def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float], output: str, limit: str = "r2") -> None:
     """4 sums times their factors in s0-s3 plus their biases in s4-s7, by way of 4 FPU registers from `free` on, to where the
-    register `output` points, which then points behind them. Clamped as integers, in whose order floats above 0 are: those beyond
-    the highest one saturate when what is left to 2^31 - 1 is added, in the register `limit`."""
+    register `output` points, which then points behind them."""
     first, second = (f"s{free}, s{free + 1}", f"s{free + 2}, s{free + 3}")
     code(f"vmov {first}, {sums[0]}, {sums[1]}")
     code(f"vmov {second}, {sums[2]}, {sums[3]}")
@@ -91,14 +90,27 @@ def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, fl
         return
     code(f"vmov {sums[0]}, {sums[1]}, {first}")
     code(f"vmov {sums[2]}, {sums[3]}, {second}")
+    load_limit(code, bounds, limit)
+    clamp(code, sums, bounds, limit)
+    code(f"stm {output}!, {{{{{', '.join(sums)}}}}}")
+
+
+def load_limit(code: Routine, bounds: tuple[float, float], limit: str) -> None:
+    """What `clamp` wants in the register `limit`: from the highest value to 2^31 - 1, as integers."""
     if bounds[1] < math.inf:
         code.constant(limit, _HIGHEST - _bits_of(bounds[1]))
+
+
+def clamp(code: Routine, values: Sequence[str], bounds: tuple[float, float], limit: str) -> None:
+    """Clamp floats in core registers as integers, in whose order those above 0 are: what is beyond the highest one saturates
+    when `limit` is added."""
+    if bounds[1] < math.inf:
         for operation in ("qadd", "sub"):
-            for total in sums:
-                code(f"{operation} {total}, {total}, {limit}")
-    for total in sums:
-        code(f"bic {total}, {total}, {total}, asr #31", "0 if negative")
-    code(f"stm {output}!, {{{{{', '.join(sums)}}}}}")
+            for value in values:
+                code(f"{operation} {value}, {value}, {limit}")
+    if clamp_name(bounds):
+        for value in values:
+            code(f"bic {value}, {value}, {value}, asr #31", "0 if negative")
 
 
 PIXEL_PARAMETERS = (

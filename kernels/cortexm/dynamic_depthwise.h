@@ -12,11 +12,6 @@ typedef struct {
     int32_t groups, group_weights;
 } aidge_cortexm_dynamic_patch;
 
-/* The first output rows and columns whose windows lie inside the image, and the ends of these. */
-typedef struct {
-    int32_t first_y, end_y, first_x, end_x;
-} aidge_cortexm_dynamic_inside;
-
 #if !AIDGE_CORTEXM_FPU
 /* The C version of the generated functions: groups of 4 channels of one pixel. */
 AIDGE_CORTEXM_C void aidge_cortexm_dynamic_pixel(const uint8_t *from, const int32_t *words, const float *table, float *output,
@@ -50,37 +45,6 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_pixel(const uint8_t *from, const int3
         from += 4;
         words += patch->group_weights / 4;
         table += 8;
-    }
-}
-
-/* Taps, the bytes from one row of them and from one column to the next, the bytes from a window to the next. */
-typedef struct {
-    int32_t rows, columns, row_step, column_step, step, channels;
-} aidge_cortexm_dynamic_taps;
-
-/* The C version of the functions of rows: windows inside the image, one behind another. */
-AIDGE_CORTEXM_C void aidge_cortexm_dynamic_row(const uint8_t *from, const int32_t *words, const float *table, float *output,
-                                               int32_t pixels, uint32_t zeros, const aidge_cortexm_dynamic_taps *taps,
-                                               int32_t sign, float lowest, float highest)
-{
-    const int32_t whole = taps->channels / 4;
-    aidge_cortexm_dynamic_patch patch;
-    patch.rows = taps->rows;
-    patch.length = taps->columns * taps->column_step;
-    patch.next_row = taps->row_step - patch.length;
-    patch.step = taps->column_step;
-    patch.next_weights = 0;
-    patch.group_weights = 8 * taps->rows * taps->columns;
-    for (; pixels > 0; pixels--) {
-        patch.groups = whole;
-        aidge_cortexm_dynamic_pixel(from, words, table, output, &patch, zeros, sign, lowest, highest);
-        if (4 * whole < taps->channels) {
-            patch.groups = 1;
-            aidge_cortexm_dynamic_pixel(from + taps->channels - 4, words + whole * (patch.group_weights / 4), table + 8 * whole,
-                                        output + taps->channels - 4, &patch, zeros, sign, lowest, highest);
-        }
-        from += taps->step;
-        output += taps->channels;
     }
 }
 #endif

@@ -16,11 +16,9 @@ from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, bias_of, data_a
 from aidge_build.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 
-from .conditions import FEATURES, GROUP, in_text
+from .conditions import FEATURES, GROUP
 from .dynamic import depthwise, routine
-from .dynamic_inside import are_near, inside
 from .packing import as_words, group_starts, pair_words, quads, taps_last_channels, weights_by_tap
-from .windows_inside import TOGETHER, inside_of
 
 _LARGEST = 255  # |byte - zero point|
 HARDWARE = FEATURES | {"fpu"}
@@ -213,13 +211,7 @@ class DynamicDepthwise(KernelNode):
         signed = is_signed(self.inputs)
         window = window2d(self.inputs[DATA], self.outputs[0], self.operator.window)
         function, text = depthwise(bounds, signed)
-        name, texts, more, words_of = f"{function}_image", [text], (), {"inside": "", "begin": "{", **_data(signed)}
-        if self._has_inside():
-            row, row_text = inside(window.fields, bounds, signed)
-            name = row.replace("inside", "depthwise", 1)
-            texts.append(row_text)
-            more = (Struct("aidge_cortexm_dynamic_inside", inside_of(window.fields)),)
-            words_of |= {"inside": ", const aidge_cortexm_dynamic_inside *inside", "begin": _INSIDE.format(row=row)}
+        name = f"{function}_image"
         return Call(
             name,
             ("dynamic_depthwise.h",),
@@ -230,31 +222,15 @@ class DynamicDepthwise(KernelNode):
                 Constant("numbers", numbers_of(self.inputs, starts)),
                 Scratch(),
                 window,
-                *more,
             ),
-            texts=(*texts, _DEPTHWISE.format(name=name, function=function, **words_of)),
+            texts=(text, _DEPTHWISE.format(name=name, function=function, **_data(signed))),
             note="1 pixel x 4 channels",
         )
 
-    def _has_inside(self) -> bool:
-        """Whether there are windows inside the image, of a band in its layer, whose taps fit the text."""
-        view = self.view.layer.whole if self.view.layer else self.view
-        shape = window2d(view.inputs[DATA], view.outputs[0], view.operator.window).fields
-        ends = inside_of(shape)
-        is_short = shape["kernel_height"] * shape["kernel_width"] <= in_text(TOGETHER, self.view)
-        return is_short and are_near(shape) and all(ends[f"end_{axis}"] > ends[f"first_{axis}"] for axis in "yx")
 
-
-_INSIDE = """\
-if ((y >= inside->first_y) && (y < inside->end_y) && (x >= inside->first_x) && (x < inside->end_x)) {{
-                    {row}(bytes + (top * shape->in_width + left) * channels, stream, table, output,
-                        inside->end_x - x, zeros);
-                    output += (inside->end_x - x) * channels;
-                    x = inside->end_x;
-                }} else {{"""
 _DEPTHWISE = """/* Pixel by pixel; where channels are no multiple of 4, the last group overlaps the one before. */
 static void {name}(const {type} *input, const {type} *zero_point, const float *scale, float *output,
-    const int32_t *stream, const float *numbers, void *scratch, const aidge_kit_window2d *shape{inside})
+    const int32_t *stream, const float *numbers, void *scratch, const aidge_kit_window2d *shape)
 {{
     float *const table = (float *)scratch;
     const uint8_t *bytes = (const uint8_t *)input;
@@ -271,31 +247,27 @@ static void {name}(const {type} *input, const {type} *zero_point, const float *s
             const int32_t top = y * shape->stride_height - shape->pad_top;
             const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
             const int32_t rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
-            x = 0;
-            while (x < shape->out_width) {{
+            for (x = 0; x < shape->out_width; x++) {{
                 const int32_t left = x * shape->stride_width - shape->pad_left;
-                {begin}
-                    const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
-                    const int32_t columns =
-                        aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
-                    const int32_t row = top + first_y * shape->dilation_height;
-                    const uint8_t *const from =
-                        bytes + (row * shape->in_width + left + first_x * shape->dilation_width) * channels;
-                    const int32_t *const words = stream + 2 * (first_y * shape->kernel_width + first_x);
-                    patch.rows = (columns > 0) && (rows > 0) ? rows : 0;
-                    patch.length = columns * patch.step;
-                    patch.next_row = shape->dilation_height * shape->in_width * channels - patch.length;
-                    patch.next_weights = 8 * (shape->kernel_width - columns);
-                    patch.groups = whole;
-                    {function}(from, words, table, output, &patch, zeros);
-                    if (4 * whole < channels) {{
-                        patch.groups = 1;
-                        {function}(from + channels - 4, words + whole * (patch.group_weights / 4), table + 8 * whole,
-                            output + channels - 4, &patch, zeros);
-                    }}
-                    output += channels;
-                    x++;
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+                const int32_t columns =
+                    aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                const int32_t row = top + first_y * shape->dilation_height;
+                const uint8_t *const from =
+                    bytes + (row * shape->in_width + left + first_x * shape->dilation_width) * channels;
+                const int32_t *const words = stream + 2 * (first_y * shape->kernel_width + first_x);
+                patch.rows = (columns > 0) && (rows > 0) ? rows : 0;
+                patch.length = columns * patch.step;
+                patch.next_row = shape->dilation_height * shape->in_width * channels - patch.length;
+                patch.next_weights = 8 * (shape->kernel_width - columns);
+                patch.groups = whole;
+                {function}(from, words, table, output, &patch, zeros);
+                if (4 * whole < channels) {{
+                    patch.groups = 1;
+                    {function}(from + channels - 4, words + whole * (patch.group_weights / 4), table + 8 * whole,
+                        output + channels - 4, &patch, zeros);
                 }}
+                output += channels;
             }}
         }}
         bytes += shape->in_height * shape->in_width * channels;

@@ -8,8 +8,8 @@ import shutil
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
-from dynamic_cases import dynamic_layers, measured_cases
+from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from dynamic_cases import convolution, dynamic_layers, measured_cases
 from random_tensors import Randomness
 from staircase_cases import staircases
 
@@ -17,9 +17,23 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.quantize import QuantizeLinear
 
+# batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
+DEPTHWISE = [
+    (1, 8, (6, 9), 8, (3, 3), 1, 1, (1, 1), 8),
+    (2, 13, (7, 6), 13, (3, 3), 2, 1, (0, 1), 13),
+    (1, 5, (9, 12), 5, (5, 4), 2, 1, (2, 1), 5),
+    (1, 4, (24, 50), 4, (3, 3), 1, 1, (1, 1), 4),
+    (1, 6, (5, 7), 6, (3, 3), 1, 2, (2, 2), 6),
+    (1, 68, (2, 4), 68, (3, 3), 1, 1, (1, 1), 68),
+    (1, 1028, (1, 2), 1028, (1, 2), 1, 1, (0, 1), 1028),
+    (1, 7, (19,), 7, (5,), 1, 1, (4, 0), 7),
+    (1, 4, (7, 8), 4, (3, 3), 3, 1, (1, 1), 4),
+]
+
 
 def candidates():
     yield from dynamic_layers(case)
+    yield from (convolution(case, place + 1, edge, place % 4 == 1) for place, edge in enumerate(DEPTHWISE))
     yield from measured_cases(case)
     yield from accepted(list(staircases(case)))
     for seed, count in enumerate((1, 4, 31)):
@@ -39,14 +53,17 @@ def test_numbers_behind_a_clamp_have_no_lowest_to_look_for():
     assert {"aidge_cortexm_dynamic_quantize", "aidge_cortexm_dynamic_quantize_above_0"} == set(names)
 
 
-def test_depthwise_windows_inside_the_image_have_their_taps_in_the_text():
-    def functions(objective):
-        layers = [entry for entry in dynamic_layers(case) if getattr(entry.view.operator, "groups", 1) > 1]
-        return {entry.call.function for entry in (built_for(one, objective) for one in layers)}
+def test_depthwise_layers_are_gathered_into_planes_of_pixels_where_strides_are_short():
+    def functions(stride):
+        edges = [(1, 8, (7, 9), 8, (3, 3), stride, 1, (1, 1), 8), (1, 7, (5, 6), 7, (5, 4), stride, 1, (2, 2), 7)]
+        return [convolution(case, seed, edge).call.function for seed, edge in enumerate(edges)]
 
-    for window in ("_3x3_d5x1_s1_c8", "_5x3_d4x1_s2_c7"):
-        assert any(f"depthwise{window}" in name for name in functions("balanced"))
-    assert all(name.endswith("_image") for name in functions("size"))
+    for stride in (1, 2):
+        assert [name.split("_w")[0] for name in functions(stride)] == [
+            f"aidge_cortexm_dynamic_uint8_8x{-(-9 // stride)}_k3x3_s{stride}x{stride}d1",
+            f"aidge_cortexm_dynamic_uint8_7x{7 // stride + stride // 2}_k5x4_s{stride}x{stride}d1",
+        ]
+    assert all(name.endswith("_image") for name in functions(3))
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Depthwise layers of dynamic quantization: 4 channels are gathered into planes of pixel pairs, as int8 layers have them.
+
+The bytes go into the planes as they are, and beside the image lies the zero point: what that contributes to a sum is the same
+everywhere, the zero point times the sum of the weights, and each channel begins with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView
+from aidge_build.kernel_kit.dynamic import DEPTHWISE, bias_of, data_arguments, dynamic_spec, is_signed
+from aidge_build.operators.dynamic import FACTORS, WEIGHTS
+
+from .assembly import Routine, Waiting
+from .conditions import FEATURES, GROUP, in_text
+from .dense import split_steps
+from .depthwise import layer_text
+from .depthwise_gather import gather_text
+from .depthwise_int8 import NEAR
+from .depthwise_layout import LARGEST_OFFSET, Depthwise, depthwise_of, group, places, struct
+from .depthwise_sums import REGISTERS, sums
+from .depthwise_weights import load_weights
+from .dynamic import clamp, clamp_name, limits, load_limit
+from .offsets import plus
+from .packing import as_words, group_starts, taps_last_channels
+from .window import plane_of_view
+
+HEAD_WORDS = 3  # sum of the weights, factor, bias
+LARGEST_STEP = 255  # by which a store moves its pointer
+QUADS = 5  # times 4 pixels in the text that gathers
+PARAMETERS = (
+    "const uint32_t *words, float *output, const int32_t *constants, int32_t rows, const aidge_cortexm_dynamic_numbers *numbers"
+)
+_PLACES = ("bias", "bias_again", "scale", "minus_zero", "factor", "real_bias", "value", "value_again", "words", "output")
+PLACES = {name: place for place, name in enumerate((*_PLACES, "constants", "channels", "rows", "left"))}
+LIMIT = "r12"
+
+
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, FEATURES | {"fpu"}, GROUP, DEPTHWISE, NEAR))
+class DynamicPlanes(KernelNode):
+    together = {"speed": 8, "balanced": 2, "size": 1}  # pairs of outputs in the text
+
+    @classmethod
+    def layer(cls, view: NodeView) -> Depthwise:
+        """The geometry."""
+        return replace(depthwise_of(plane_of_view(view, is_upright=True)), head_words=HEAD_WORDS)
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=cls.layer(view).scratch_bytes)
+
+    def call(self) -> Call:
+        layer, signed = self.layer(self.view), is_signed(self.inputs)
+        plane, bounds = layer.plane, (self.operator.minimum, self.operator.maximum)
+        kind, pads = "int8" if signed else "uint8", plane.pads
+        gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}_{kind}"
+        band, band_text = text_of(layer, bounds, in_text(self.together, self.view))
+        name = f"{band.replace('_band_', f'_{kind}_')}_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
+        stream = self._stream(layer)
+        parameters = f"const {kind}_t *data, const {kind}_t *zero_point, const float *scale, float *output"
+        zero = "(uint32_t)(uint8_t)zero_point[0]"
+        begin = f"""\
+    const int8_t *input = (const int8_t *)data;
+    const uint32_t zeros = {zero} * 0x01010101u;
+    const uint32_t fill = {"aidge_cortexm_even_bytes(zeros)" if signed else "zeros & 0x00FF00FFu"};
+    aidge_cortexm_dynamic_numbers numbers;"""
+        numbers = "    numbers.scale = scale[0];\n    numbers.minus_zero = -zero_point[0];\n"
+        driver = layer_text(layer, name, (gather, band), (parameters, begin, numbers), ("0", "zeros", "&numbers"))
+        return Call(
+            name,
+            ("dynamic_planes.h",),
+            (*data_arguments(self.inputs), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
+            texts=(gather_text(layer, gather, True, QUADS, signed), band_text, driver),
+            note="2 pixels x 1 channel",
+            facts=computed("2 pixels x 1 channel"),
+        )
+
+    def _stream(self, layer: Depthwise) -> numpy.ndarray:
+        rows = taps_last_channels(self.inputs[WEIGHTS].data).astype(numpy.int64)
+        factors, bias = (
+            numbers.astype(numpy.float32).view(numpy.int32) for numbers in (self.inputs[FACTORS].data, bias_of(self.inputs))
+        )
+        words: list[int] = []
+        for first in group_starts(len(rows)):
+            heads = [
+                [int(rows[channel].sum()), int(factors[channel]), int(bias[channel])] for channel in range(first, first + GROUP)
+            ]
+            words += group(layer, heads, rows[first : first + GROUP])
+        return as_words(words)
+
+
+def text_of(layer: Depthwise, bounds: tuple[float, float], together: int) -> tuple[str, str]:
+    """Name and text of the output rows of 4 channels, with `together` pairs of outputs in the text."""
+    plane = layer.plane
+    (height, width), channels = plane.kernel, plane.in_channels
+    name = (
+        f"aidge_cortexm_dynamic_band_{channels}x{plane.out_size[1]}_k{height}x{width}"
+        f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{clamp_name(bounds)}_u{together}"
+    )
+    code = Routine(REGISTERS, Waiting(PLACES))
+    code("ldr r12, [sp]", "numbers")
+    code.begin()
+    code("vldmia r12, {{s2-s3}}", "scale, zero point")
+    code.put("words", "r0, r1")
+    code.put("constants", "r2")
+    code.put("rows", "r3")
+    code("movs r2, #4")
+    code.put("channels", "r2")
+    load_limit(code, bounds, LIMIT)
+    code.label(1, "a channel")
+    code.get("r10", "constants")
+    code("ldr r2, [r10], #4", "the sum of its weights")
+    code.get("r3", "minus_zero")
+    code("mul r2, r2, r3")
+    code.put("bias", "r2, r2")
+    code("vldmia r10!, {{s4-s5}}", "factor, bias")
+    code("vmul.f32 s4, s4, s2")
+    load_weights(code, layer)
+    code.put("constants", "r10")
+    code.get("r2", "rows")
+    code.put("left", "r2")
+    code.get("r0, r1", "words")
+    code.label(2, "a row")
+    _row(code, layer, bounds, together)
+    plus(code, "r0", 4 * (layer.row_words * plane.strides[0] - plane.out_size[1] // 2 * plane.strides[1]))
+    _next(code, "left", 2)
+    code.get("r0, r1", "words")
+    plus(code, "r0", 4 * layer.pairs)
+    code("adds r1, r1, #4")
+    code.put("words", "r0, r1")
+    _next(code, "channels", 1)
+    code.end()
+    numbers = (
+        *(channels, plane.out_size[1], *plane.kernel, *plane.strides, plane.dilations[0]),
+        *(layer.row_words, layer.pairs, layer.step_words, 0, layer.head_words, 0, 0),
+    )
+    portable = (
+        f"static const int16_t places[] = {{{', '.join(map(str, places(layer)))}}};\n"
+        f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
+        f"    aidge_cortexm_dynamic_band(words, output, constants, rows, numbers, &geometry, {limits(bounds)});"
+    )
+    return name, code.function(name, PARAMETERS, f"Output rows of 4 channels, window {height}x{width}.", portable)
+
+
+def _next(code: Routine, name: str, label: int) -> None:
+    code.get("r2", name)
+    code("subs r2, r2, #1")
+    code.put(name, "r2")
+    code(f"bne {label}b")
+
+
+def _row(code: Routine, layer: Depthwise, bounds: tuple[float, float], together: int) -> None:
+    """The outputs of a row; `words` ends behind what its pairs read first."""
+    plane = layer.plane
+    step = 4 * plane.in_channels
+    pairs, is_odd = divmod(plane.out_size[1], 2)
+    ahead, body = split_steps(pairs, together, start=0)
+    for _ in range(ahead):
+        _two(code, layer, bounds)
+    if body:
+        code.constant("lr", 2 * (pairs - ahead) * step)
+        code("add lr, lr, {output}")
+        code.label(3, f"{2 * body} outputs")
+        for _ in range(body):
+            _two(code, layer, bounds)
+        code("cmp {output}, lr")
+        code("bne 3b")
+    if is_odd:
+        sums(code, layer, False, 0, False)
+        _store(code, ("{sum0}",), step, bounds)
+
+
+def _two(code: Routine, layer: Depthwise, bounds: tuple[float, float]) -> None:
+    sums(code, layer, True, 0, False, advance=4 * layer.plane.strides[1])
+    _store(code, ("{sum0}", "{sum1}"), 4 * layer.plane.in_channels, bounds)
+
+
+def _store(code: Routine, totals: tuple[str, ...], step: int, bounds: tuple[float, float]) -> None:
+    """Sums times the factor plus the bias, clamped, `step` bytes apart; the output then is behind them."""
+    values = ("s6", "s7")[: len(totals)]
+    code(f"vmov {', '.join((*values, *totals))}")
+    for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vadd.f32 {0}, {0}, s5"):
+        for value in values:
+            code(operation.format(value))
+    code(f"vmov {', '.join((*totals, *values))}")
+    clamp(code, totals, bounds, LIMIT)
+    if step <= LARGEST_STEP:
+        for total in totals:
+            code(f"str {total}, [{{output}}], #{step}")
+        return
+    if len(totals) > 1 and step <= LARGEST_OFFSET:
+        code(f"str {totals[1]}, [{{output}}, #{step}]")
+        code(f"str {totals[0]}, [{{output}}]")
+        plus(code, "{output}", 2 * step)
+        return
+    for total in totals:
+        code(f"str {total}, [{{output}}]")
+        plus(code, "{output}", step)

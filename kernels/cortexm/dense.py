@@ -66,30 +66,38 @@ def near_words(is_needed: bool, is_clamped: bool) -> tuple[str, ...]:
     return ("near_start", "near_zero", *(("lowest", "highest") if is_clamped else ())) if is_needed else ()
 
 
-def step(code: Routine, is_packed: bool, is_first: bool = False, few: int = 0) -> None:
+def step(code: Routine, is_packed: bool, is_first: bool = False, few: int = 0, has_biases: bool = True) -> None:
     """One pair of taps from the column."""
     code("ldrd {x0}, {x1}, [{column}], #8", "a pair of taps of both pixels")
-    multiply(code, is_packed, is_first, few=few)
+    multiply(code, is_packed, is_first, few=few, has_biases=has_biases)
 
 
-def multiply(code: Routine, is_packed: bool, is_first: bool = False, taps: tuple[str, str] = ("x0", "x1"), few: int = 0) -> None:
+def multiply(
+    code: Routine,
+    is_packed: bool,
+    is_first: bool = False,
+    taps: tuple[str, str] = ("x0", "x1"),
+    few: int = 0,
+    has_biases: bool = True,
+) -> None:
     """16 multiply-accumulates of a pair of taps, or of one or two channels alone (`few`) 4 or 8. The first one takes the biases,
-    which stand in b0..b3."""
+    which stand in b0..b3, or begins the sums if not `has_biases`."""
+    begin = ("b" if has_biases else "0") if is_first else ""
     if is_packed and few in ONE_OR_TWO:
         code("ldr {w0}, [{stream}], #4", "weights of 2 channels")
-        _multiply(code, (("w0", 1),) * (few - 1), is_first, taps)
+        _multiply(code, (("w0", 1),) * (few - 1), begin, taps)
         code("sxtb16 {w0}, {w0}")
-        _multiply(code, (("w0", 0),), is_first, taps)
+        _multiply(code, (("w0", 0),), begin, taps)
     elif is_packed:
         code("ldrd {w0}, {w1}, [{stream}], #8", "weights of 4 channels")
-        _multiply(code, (("w0", 1), ("w1", 3)), is_first, taps)
+        _multiply(code, (("w0", 1), ("w1", 3)), begin, taps)
         code("sxtb16 {w0}, {w0}")
         code("sxtb16 {w1}, {w1}")
-        _multiply(code, (("w0", 0), ("w1", 2)), is_first, taps)
+        _multiply(code, (("w0", 0), ("w1", 2)), begin, taps)
     else:
         for channel in (0,) if few in ONE_OR_TWO else (0, 2):
             code("ldrd {w0}, {w1}, [{stream}], #8", f"weights of channels {channel} and {channel + 1}")
-            _multiply(code, (("w0", channel), ("w1", channel + 1))[: few or None], is_first, taps)
+            _multiply(code, (("w0", channel), ("w1", channel + 1))[: few or None], begin, taps)
 
 
 def biases_to_pixel_0(code: Routine) -> None:
@@ -98,11 +106,15 @@ def biases_to_pixel_0(code: Routine) -> None:
         code(f"mov {{a{channel}}}, {{b{channel}}}")
 
 
-def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: bool, taps: tuple[str, str]) -> None:
+def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], begin: str, taps: tuple[str, str]) -> None:
+    """`begin`: "b" where sums begin with the biases, "0" where with nothing, else empty."""
     for weight, channel in weights:
         for pixel, tap in zip("ab", taps):
-            addend = f"b{channel}" if is_first else f"{pixel}{channel}"
-            code(f"smlad {{{pixel}{channel}}}, {{{weight}}}, {{{tap}}}, {{{addend}}}")
+            total = f"{{{pixel}{channel}}}"
+            if begin == "0":
+                code(f"smuad {total}, {{{weight}}}, {{{tap}}}")
+            else:
+                code(f"smlad {total}, {{{weight}}}, {{{tap}}}, {f'{{b{channel}}}' if begin else total}")
 
 
 def unpack(code: Routine, places: Sequence[tuple[str, str]]) -> None:
@@ -140,10 +152,11 @@ def split_steps(steps: int, limit: int, start: int = START) -> tuple[int, int]:
     return min(choices, key=lambda choice: cost(*choice))
 
 
-def all_steps(code: Routine, is_packed: bool, ahead: int, body: int, few: int = 0) -> None:
-    """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3."""
+def all_steps(code: Routine, is_packed: bool, ahead: int, body: int, few: int = 0, has_biases: bool = True) -> None:
+    """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3; sums without
+    biases have a pair ahead."""
     for index in range(ahead):
-        step(code, is_packed, index == 0, few)
+        step(code, is_packed, index == 0, few, has_biases)
     if not body:
         return
     if not ahead:

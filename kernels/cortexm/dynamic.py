@@ -32,9 +32,8 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
     code("add r5, r5, r0")
     code("vmov {column_end}, r5")
     code.label(3, "a group of 4 channels")
-    for channel in range(4):
-        code(f"movs {{b{channel}}}, #0")
-    dense.all_steps(code, is_packed, *dense.split_steps(pairs, unroll))
+    ahead, body = dense.split_steps(pairs - 1, unroll - 1, start=0)
+    dense.all_steps(code, is_packed, 1 + ahead, body, has_biases=False)
     if is_packed:
         for pixel in "ab":
             for channel in (1, 3):
@@ -42,10 +41,11 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
     code("vmov {w0}, {table}")
     code("vldmia {w0}!, {{s0-s7}}", "factors, biases")
     code("vmov {table}, {w0}")
-    for pixel, target in (("a", "first"), ("b", "second")):
-        code(f"vmov {{w1}}, {{{target}}}")
-        scale(code, [f"{{{pixel}{channel}}}" for channel in range(4)], 16, bounds, "{w1}")
-        code(f"vmov {{{target}}}, {{w1}}")
+    code("vmov {w0}, {w1}, {first}, {second}")
+    load_limit(code, bounds, "{x0}")
+    for pixel, target in (("a", "{w0}"), ("b", "{w1}")):
+        scale(code, [f"{{{pixel}{channel}}}" for channel in range(4)], 16, bounds, target, "{x0}")
+    code("vmov {first}, {second}, {w0}, {w1}")
     code("vmov {x0}, {column}, {end}, {base}")
     code("cmp {stream}, {x0}")
     code("bne 3b")
@@ -76,9 +76,9 @@ def _bits_of(value: float) -> int:
     return int.from_bytes(struct.pack("<f", value), "little")
 
 
-def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float], output: str, limit: str = "r2") -> None:
+def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float], output: str, limit: str) -> None:
     """4 sums times their factors in s0-s3 plus their biases in s4-s7, by way of 4 FPU registers from `free` on, to where the
-    register `output` points, which then points behind them."""
+    register `output` points, which then points behind them; `limit` as `clamp` wants it."""
     first, second = (f"s{free}, s{free + 1}", f"s{free + 2}, s{free + 3}")
     code(f"vmov {first}, {sums[0]}, {sums[1]}")
     code(f"vmov {second}, {sums[2]}, {sums[3]}")
@@ -90,7 +90,6 @@ def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, fl
         return
     code(f"vmov {sums[0]}, {sums[1]}, {first}")
     code(f"vmov {sums[2]}, {sums[3]}, {second}")
-    load_limit(code, bounds, limit)
     clamp(code, sums, bounds, limit)
     code(f"stm {output}!, {{{{{', '.join(sums)}}}}}")
 
@@ -169,7 +168,8 @@ def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     code("vldmia r0!, {{s0-s7}}", "factors, biases")
     code("vmov s10, r0")
     code("vmov r0, s11")
-    scale(code, [f"r{4 + total}" for total in range(4)], 12, bounds, "r0")
+    load_limit(code, bounds, "r2")
+    scale(code, [f"r{4 + total}" for total in range(4)], 12, bounds, "r0", "r2")
     code("vmov s11, r0")
     code("vmov r0, r1, s8, s9")
     code(f"ldr {{patch}}, {PATCH}")

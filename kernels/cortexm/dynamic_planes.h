@@ -2,10 +2,10 @@
 #include "depthwise.h"
 #include "float32.h"
 
-/* Of the data: its scale, and its zero point as a byte, times -1. */
+/* Of the data its scale, and its zero point times -1; of a group the channels that the group before has computed. */
 typedef struct {
     float scale;
-    int32_t minus_zero;
+    int32_t minus_zero, computed;
 } aidge_cortexm_dynamic_numbers;
 
 #if !AIDGE_CORTEXM_FPU
@@ -35,7 +35,8 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_band(const uint32_t *words, float *ou
                                                 const aidge_cortexm_depthwise_geometry *geometry, float lowest, float highest)
 {
     int32_t channel, y, x, ky, kx;
-    for (channel = 0; channel < 4; channel++) {
+    constants += numbers->computed * geometry->step;
+    for (channel = numbers->computed; channel < 4; channel++) {
         const float factor = numbers->scale * aidge_cortexm_real(constants[1]);
         for (y = 0; y < rows; y++) {
             for (x = 0; x < geometry->out_width; x++) {

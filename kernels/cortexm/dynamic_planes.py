@@ -69,9 +69,17 @@ class DynamicPlanes(KernelNode):
     const int8_t *input = (const int8_t *)data;
     const uint32_t zeros = {zero} * 0x01010101u;
     const uint32_t fill = {"aidge_cortexm_even_bytes(zeros)" if signed else "zeros & 0x00FF00FFu"};
-    aidge_cortexm_dynamic_numbers numbers;"""
-        numbers = "    numbers.scale = scale[0];\n    numbers.minus_zero = -zero_point[0];\n"
-        driver = layer_text(layer, name, (gather, band), (parameters, begin, numbers), ("0", "zeros", "&numbers"))
+    aidge_cortexm_dynamic_numbers numbers[2];"""
+        numbers = """\
+    numbers[0].scale = scale[0];
+    numbers[0].minus_zero = -zero_point[0];
+    numbers[0].computed = 0;
+    numbers[1] = numbers[0];
+    numbers[1].computed = (4 - shape->channels % 4) % 4;
+"""
+        driver = layer_text(
+            layer, name, (gather, band), (parameters, begin, numbers), ("0", "zeros", "&numbers[first == last ? 1 : 0]")
+        )
         return Call(
             name,
             ("dynamic_planes.h",),
@@ -107,11 +115,18 @@ def text_of(layer: Depthwise, bounds: tuple[float, float], together: int) -> tup
     code("ldr r12, [sp]", "numbers")
     code.begin()
     code("vldmia r12, {{s2-s3}}", "scale, zero point")
+    code("ldr r4, [r12, #8]", "channels that the group before has computed")
+    code("rsb r5, r4, #4")
+    code.put("channels", "r5")
+    if channels % 4:
+        code.constant("r5", 4 * layer.pairs)
+        code("mla r0, r4, r5, r0")
+        code("add r1, r1, r4, lsl #2")
+        code.constant("r5", 4 * layer.step_words)
+        code("mla r2, r4, r5, r2")
     code.put("words", "r0, r1")
     code.put("constants", "r2")
     code.put("rows", "r3")
-    code("movs r2, #4")
-    code.put("channels", "r2")
     load_limit(code, bounds, LIMIT)
     code.label(1, "a channel")
     code.get("r10", "constants")

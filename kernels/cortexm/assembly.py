@@ -78,6 +78,10 @@ class Routine(routine.Routine):
         elif self.waiting.frame_bytes:
             self(f"add sp, sp, #{self.waiting.frame_bytes}")
         self("pop {{r4-r11, pc}}")
+        self.print_behind()
+
+    def print_behind(self) -> None:
+        """What was put `behind` the end of the function."""
         for print_more in self._behind:
             print_more()
 

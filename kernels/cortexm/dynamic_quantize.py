@@ -32,8 +32,8 @@ def measure(is_above: bool) -> tuple[str, str]:
     code("blt 2f")
     code.label(1, "8 numbers")
     code("ldm {input}!, {{r4-r11}}")
-    for value in range(4, 12):
-        _widen(code, f"r{value}", is_above)
+    for place in range(TOGETHER):
+        _widen(code, f"r{4 + place}", is_above, place)
     code("subs {count}, {count}, #8")
     code("bge 1b")
     code.label(2)
@@ -41,7 +41,7 @@ def measure(is_above: bool) -> tuple[str, str]:
     code("beq 4f")
     code.label(3, "the numbers that are left")
     code("ldr r4, [{input}], #4")
-    _widen(code, "r4", is_above)
+    _widen(code, "r4", is_above, TOGETHER)
     code("subs {count}, {count}, #1")
     code("bne 3b")
     code.label(4)
@@ -72,6 +72,7 @@ def measure(is_above: bool) -> tuple[str, str]:
     code("movle r0, #1")
     code("movgt r0, #0")
     code("pop {{r2, r4-r11, pc}}")
+    code.print_behind()
     return name, code.function(
         name,
         "const float *input, float *scale, uint8_t *zero_point, int32_t count",
@@ -81,14 +82,24 @@ def measure(is_above: bool) -> tuple[str, str]:
     )
 
 
-def _widen(code: Routine, value: str, is_above: bool) -> None:
-    """The range by a number."""
+_LOWER, _WIDENED = 10, 30  # labels: where a number is the lowest, where it is done; plus its place in the text
+
+
+def _widen(code: Routine, value: str, is_above: bool, place: int) -> None:
+    """The range by a number: few are the lowest so far, what becomes of them stands behind the function."""
     if not is_above:
         code(f"cmp {value}, {{lowest}}")
-        code("it hi")
-        code(f"movhi {{lowest}}, {value}")
+        code(f"bhi {_LOWER + place}f")
+        code.label(_WIDENED + place)
+        code.behind(lambda: _lower(code, value, place))
     code(f"qsub {{difference}}, {{state}}, {value}")
     code(f"add {{state}}, {{difference}}, {value}")
+
+
+def _lower(code: Routine, value: str, place: int) -> None:
+    code.label(_LOWER + place)
+    code(f"mov {{lowest}}, {value}")
+    code(f"b {_WIDENED + place}b")
 
 
 def levels(is_above: bool) -> tuple[str, str]:
@@ -105,18 +116,16 @@ def levels(is_above: bool) -> tuple[str, str]:
     code(f"subs {{count}}, {{count}}, #{TOGETHER}")
     code("blt 2f")
     code.label(1, f"{TOGETHER} values")
-    _quotients(code, TOGETHER)
-    for first in range(0, TOGETHER, 4):
-        word, *others = VALUES[first : first + 4]
-        if not is_above:
-            code(f"add {word}, {word}, {{zeros}}")
-        for place, value in enumerate(others, 1):
-            code(f"add {word}, {word}, {value}, lsl #{8 * place}")
-        code(f"str {word}, [{{output}}], #4")
+    _words(code, TOGETHER, is_above)
     code(f"subs {{count}}, {{count}}, #{TOGETHER}")
     code("bge 1b")
     code.label(2)
-    code(f"adds {{count}}, {{count}}, #{TOGETHER}")
+    code("adds {count}, {count}, #4", "how many more than 4 are left")
+    code("blt 5f")
+    _words(code, 4, is_above)
+    code("subs {count}, {count}, #4")
+    code.label(5)
+    code("adds {count}, {count}, #4")
     code("beq 4f")
     code.label(3, "the values that are left")
     _quotients(code, 1)
@@ -134,6 +143,18 @@ def levels(is_above: bool) -> tuple[str, str]:
         "Levels that all are bytes.",
         "aidge_cortexm_quantize_portable(input, output, NULL, *scale, *zero_point, count, 0, 255);",
     )
+
+
+def _words(code: Routine, count: int, is_above: bool) -> None:
+    """`count` values, which become bytes of words."""
+    _quotients(code, count)
+    for first in range(0, count, 4):
+        word, *others = VALUES[first : first + 4]
+        if not is_above:
+            code(f"add {word}, {word}, {{zeros}}")
+        for place, value in enumerate(others, 1):
+            code(f"add {word}, {word}, {value}, lsl #{8 * place}")
+        code(f"str {word}, [{{output}}], #4")
 
 
 def _quotients(code: Routine, count: int) -> None:

@@ -117,6 +117,8 @@ def measured_cases(case):
         [-1.0, -7.5],
         random.normal(0, 1, (2, 3, 7)),
         random.normal(5, 0.1, 33),
+        numpy.arange(15, -16, -1),
+        numpy.arange(-15, 5),
     ]
     scaled = [random.normal(0, 1, 9) * scale for scale in (1e-44, 1e-37, 1e-30, 1e-17, 1e17, 1e30)]
     ends = [(0.0, 255.0), (-1.0, 1.0), *zip(random.uniform(-5, 0, 12), random.uniform(0, 9, 12))]

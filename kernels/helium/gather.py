@@ -24,7 +24,7 @@ WIDEST = 1 << 16  # elements of a block: places are halfwords
 
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """How elements of `bits` are read at places of `place_bits`, each in a lane of `lane_bits`."""
 
     bits: int
@@ -32,7 +32,7 @@ class _Form:
     lane_bits: int
 
     @classmethod
-    def of(cls, size: int, block: int) -> _Form:
+    def of(cls, size: int, block: int) -> Form:
         """Of elements of `size` bytes in blocks of so many."""
         place_bits = 8 if size == 1 and block <= 256 else 16
         return cls(8 * size, place_bits, max(8 * size, place_bits))
@@ -97,7 +97,7 @@ class Gather(KernelNode):
     def call(self) -> Call:
         (data, indices), axis = self.inputs, self.operator.axis % self.inputs[0].rank
         size, inner = data.dims[axis], math.prod(data.dims[axis + 1 :])
-        form = _Form.of(data.dtype.size_bytes, size * inner)
+        form = Form.of(data.dtype.size_bytes, size * inner)
         firsts = inner * (indices.data.astype(numpy.int64).ravel() % size)
         places = (firsts[:, None] + numpy.arange(inner)).ravel().astype(numpy.uint8 if form.place_bits == 8 else numpy.uint16)
         sizes = (math.prod(data.dims[:axis]), size * inner, places.size)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import cortexm_harness
 import harness
 import helium_harness
@@ -10,13 +12,14 @@ import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE
 from helium_harness import needs_emulator
-from move_cases import blocks, concatenations, copies, slices
+from move_cases import blocks, concatenations, copies, data, moved, slices
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import Format, channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.runs import FILL, runs
+from aidge_build.operators.pad import Pad
 from aidge_build.operators.reformat import Reformat
 
 TYPES = (DType.int8, DType.int8, DType.float32, DType.int16, DType.int64)
@@ -39,14 +42,29 @@ def test_cortexm_moves_elements_exactly(flags):
     assert cortexm_harness.run(some(cortexm_harness.case), *flags, board=BOARD) == []
 
 
+def repeating_pads(case):
+    """Of whole images and of rows, from tables of bytes and of halfwords, and of rows too long for one."""
+    for seed, (channels, height, width) in enumerate(((3, 9, 8), (5, 21, 30), (8, 12, 12), (2, 3, 300), (1, 2, 600), (70, 3, 9))):
+        for dtype, form in product((DType.int8, DType.float32, DType.int16), (row_major, channels_last)):
+            random = Randomness(seed)
+            tensor, values = data(random, (1 + seed % 2, channels, height, width), dtype, form=form(4))
+            ends = [(0, 0, random.integer(0, 2), random.integer(0, 2)) for _ in range(2)]
+            yield moved(case, Pad(*ends, random.choice("reflect", "edge", "wrap")), [tensor], [values])
+
+
 def some_of_helium(case):
-    return [*some(case), *blocks(case, (DType.int8, DType.uint8, DType.float32)), *slices(case, 24)]
+    return [*some(case), *repeating_pads(case), *blocks(case, (DType.int8, DType.uint8, DType.float32)), *slices(case, 24)]
 
 
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
 def test_helium_moves_elements_exactly(flags):
-    assert helium_harness.run(some_of_helium(helium_harness.case), "-Wall", "-Wextra", "-Werror", *flags) == []
+    cases = some_of_helium(helium_harness.case)
+    names = {entry.call.function for entry in cases if isinstance(entry.view.operator, Pad)}
+    assert names >= {
+        f"aidge_helium_gather_{form}" for form in ("8_at_8", "8_at_8_rows", "8_at_16_rows", "32_at_16", "16_at_16_rows")
+    }
+    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @pytest.mark.parametrize("made_by", [cortexm_harness, helium_harness], ids=["cortexm", "helium"])

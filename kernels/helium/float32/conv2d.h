@@ -44,7 +44,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_helium_next_strip_float32(aidge_helium_strip_fl
         strip->rows = end_row - first_row;
         strip->first = first_row * row_values + first * values;
         strip->skipped = row_values - seen;
-        strip->last = (shape->kernel_height - end_row) * row_values - first * values;
+        strip->last = (shape->kernel_height - end_row) * row_values - first * values + strip->skipped;
         strip->source = x + (row * shape->in_width + left + first * shape->dilation_width) * shape->in_channels;
     }
     strip->blocks = pixels < together ? 1 : aidge_kit_divide(pixels, together);

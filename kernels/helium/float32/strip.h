@@ -6,12 +6,14 @@
  * assembly knows, in this order. Values: input channels of a tap, taps of a row, rows; steps in bytes.
  */
 typedef struct {
-    const float *source;              /* the first value that the next block sees; it moves on */
     int32_t blocks;                   /* of pixels; counted down */
+    const float *source;              /* the first value that the next block sees; it moves on */
     int32_t pixel_step, output_step;  /* to the next pixel */
-    int32_t rows, taps;               /* that are seen; taps: runs of a row that lie apart */
+    int32_t rows;                     /* that are seen */
+    int32_t first;                    /* values that are not seen before the first row */
+    int32_t taps;                     /* runs of a row that lie apart */
     int32_t quads, singles;           /* values of a run: in fours, and what is left over */
-    int32_t first, last;              /* values that are not seen before the first row and after the last, less `skipped` */
+    int32_t last;                     /* values that are not seen after the last row */
     int32_t row_step, skipped;        /* from the end of a row to the next one's begin; values that are not seen between them */
     int32_t tap_step;                 /* from the end of a run to the next one's begin; 0 where they do not lie apart */
     int32_t channels;                 /* of the output */
@@ -46,7 +48,7 @@ static void aidge_helium_pixels_float32(aidge_helium_strip_float32 *strip, float
             }
             y[channel] = aidge_helium_limited_float32(sum, strip->limits);
             if (channel % group == group - 1) {
-                numbers = w + strip->last * together - (group - 1);
+                numbers = w + (strip->last - strip->skipped) * together - (group - 1);
             }
         }
         strip->source += strip->pixel_step / 4;

@@ -20,7 +20,7 @@ WIDE = 16  # of a single pixel
 PIXELS = 3  # at a time, at most
 PARAMETERS = "aidge_helium_strip_float32 *strip, float *y, const float *stream"
 FIELDS = (
-    "source blocks pixel_step output_step rows taps quads singles first last row_step skipped tap_step channels limits"
+    "blocks source pixel_step output_step rows first taps quads singles last row_step skipped tap_step channels limits"
 ).split()
 STREAM, Y, GROUPS, TARGET, TAPS = 0, 4, 8, 12, 16  # places on the stack
 DATA = (("r4", "r5"), ("r6", "r7"), ("r8", "r9"))  # two values of each pixel
@@ -105,12 +105,12 @@ class _Printer:
             emit(f"ldr r4, [sp, #{GROUPS}]", "subs r4, #1", "bne 2b")
         if shape.rest:
             self._channels(shape.rest)
-        emit(f"ldrd r0, r6, {_field('source')}", f"ldrd r4, r5, {_field('pixel_step')}", f"ldrd r2, r1, [sp, #{STREAM}]")
+        emit(f"ldrd r6, r0, {_field('blocks')}", f"ldrd r4, r5, {_field('pixel_step')}", f"ldrd r2, r1, [sp, #{STREAM}]")
         if shape.pixels > 1:
             emit(f"movs r7, #{shape.pixels}", "mla r0, r4, r7, r0", "mla r1, r5, r7, r1")
         else:
             emit("add r0, r4", "add r1, r5")
-        emit("subs r6, #1", f"strd r0, r6, {_field('source')}", "bne 1b")
+        emit("subs r6, #1", f"strd r6, r0, {_field('blocks')}", "bne 1b")
         emit.leave(stack)
         return emit.lines
 
@@ -121,17 +121,19 @@ class _Printer:
         if channels % LANES:
             emit(f"str r1, [sp, #{TARGET}]", f"ldr r1, {_field('channels')}")
             emit(*([f"and r1, r1, #{self.shape.group - 1}"] if self.shape.has_groups else []), "lsls r1, #2")
-        emit(f"ldr {SOURCES[0]}, {_field('source')}", f"ldr r4, {_field('pixel_step')}")
+        emit(f"ldrd {SOURCES[0]}, r4, {_field('source')}")
         for before, source in zip(SOURCES, SOURCES[1:pixels]):
             emit(f"add {source}, {before}, r4")
         self._load(sums[0], channels, "biases")
         for more in sums[1:]:
             emit(*(f"vmov {target}, {bias}" for target, bias in zip(more, sums[0])))
-        emit(f"ldr r0, {_field('rows')}", f"ldr r4, {_field('first')}")
+        emit(f"ldrd r0, r4, {_field('rows')}")
         self._skip(channels)
         emit.label(3)
         self._row(channels, sums)
-        emit("subs r0, #1", "bne 3b", f"ldr r4, {_field('last')}")
+        emit("b 3b")
+        emit.label(8)
+        emit(f"ldr r4, {_field('last')}")
         self._skip(channels)
         self._clamp([sum_ for pixel in sums for sum_ in pixel])
         self._store(channels, sums)
@@ -166,7 +168,7 @@ class _Printer:
             emit(f"ldr r5, {_field('tap_step')}", f"ldr r4, [sp, #{TAPS}]")
             emit(*(f"add {source}, r5" for source in SOURCES[:pixels]))
             emit("subs r4, #1", f"str r4, [sp, #{TAPS}]", "bne 7b")
-        emit(f"ldrd r5, r4, {_field('row_step')}")
+        emit("subs r0, #1", "beq 8f", f"ldrd r5, r4, {_field('row_step')}")
         emit(*(f"add {source}, r5" for source in SOURCES[:pixels]))
         self._skip(channels)
 
@@ -198,8 +200,9 @@ class _Printer:
     def _clamp(self, sums: list[str]) -> None:
         emit = self.emit
         if not self.shape.limits:
-            emit(f"ldr r4, {_field('limits')}", "ldr r4, [r4]", "and r4, r4, #0x80000000", "vdup.32 q7, r4")
+            emit(f"ldr r4, {_field('limits')}", "ldr r4, [r4]", "cbnz r4, 9f", "vdup.32 q7, r4", why="ReLU")
             emit(*(f"vmax.s32 {sum_}, {sum_}, q7" for sum_ in sums))
+            emit.label(9)
             return
         emit(f"ldr r4, {_field('limits')}", "ldrd r4, r5, [r4]")
         for sum_ in sums:

@@ -159,8 +159,9 @@ class _Printer:
         emit = self.emit
         emit(f"ldr lr, {_field('limits')}")
         if not self.shape.limits:
-            emit("ldr lr, [lr]", "and lr, lr, #0x80000000", "vdup.32 q7, lr")
+            emit("ldr r0, [lr]", "cbnz r0, 9f", "vdup.32 q7, r0", why="ReLU")
             emit(*(f"vmax.s32 {sum_}, {sum_}, q7" for sum_ in self.sums))
+            emit.label(9)
             return
         emit("ldrd r0, lr, [lr]")
         for sum_ in self.sums:

@@ -4,6 +4,8 @@
 #include "../helium.h"
 
 #define AIDGE_HELIUM_TOO_CLOSE 6u
+#define AIDGE_HELIUM_LEAST_SCALE 0x22000000u                      /* the bits of 2^-59 */
+#define AIDGE_HELIUM_SCALES (0x5D000000u - AIDGE_HELIUM_LEAST_SCALE) /* below 2^59 */
 
 /* Scale, the reciprocal of it in two parts, zero point. */
 typedef struct {
@@ -17,16 +19,21 @@ static int aidge_helium_measure(const float *range, aidge_helium_measured *found
 {
     const float step = (range[1] - range[0]) / 255.0f;
     uint32_t bits;
-    float zero;
+    (void)memcpy(&bits, &step, sizeof bits);
+    if (bits - AIDGE_HELIUM_LEAST_SCALE < AIDGE_HELIUM_SCALES) {
+        const uint32_t close = (bits + AIDGE_HELIUM_TOO_CLOSE) & 0xFFFFu;
+        found->scale = step;
+        found->zero_point = (int32_t)rintf(-range[0] / step); /* at most 255, as the range is 255 scales but for roundings */
+        found->high = 1.0f / step;
+        found->low = fmaf(-found->high, step, 1.0f) * found->high;
+        return (close > 2u * AIDGE_HELIUM_TOO_CLOSE) || (close == AIDGE_HELIUM_TOO_CLOSE);
+    }
     found->scale = step > 0.0f ? step : 1.0f;
-    zero = rintf(-range[0] / found->scale);
-    found->zero_point = (int32_t)(zero > 255.0f ? 255.0f : zero);
-    found->high = 1.0f / found->scale;
-    found->low = fmaf(-found->high, found->scale, 1.0f) * found->high;
-    (void)memcpy(&bits, &found->scale, sizeof bits);
-    bits = (bits + AIDGE_HELIUM_TOO_CLOSE) & 0xFFFFu;
-    return (found->scale > 1e-18f) && (found->scale < 1e18f) &&
-           ((bits > 2u * AIDGE_HELIUM_TOO_CLOSE) || (bits == AIDGE_HELIUM_TOO_CLOSE));
+    {
+        const float zero = rintf(-range[0] / found->scale);
+        found->zero_point = (int32_t)(zero > 255.0f ? 255.0f : zero);
+    }
+    return 0;
 }
 
 /* y = saturate(rint_half_even(x / scale) + zero point). */

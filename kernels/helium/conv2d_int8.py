@@ -18,13 +18,14 @@ from .conditions import NARROW, linear_spec
 from .driver import Driver
 from .finer import coarse, has_offsets, numbers_of, offsets_of
 from .geometry import Geometry, geometry_of, of_band
-from .plan import Plan
+from .plan import PIXELS, Plan
 from .plan_choice import plan_of
 from .plan_cost import instructions_of_call
-from .product import Product
+from .product import LANES, Product
 from .rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition
 from .stream import product_stream
 
+DEAREST = 1 / 8  # of an instruction that a byte of constants may cost by default
 LEAST_SAVED = 1500  # instructions that pay for the text of both roundings
 
 
@@ -87,6 +88,18 @@ def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, F
     return form, None
 
 
+def _pays(view: NodeView, plan: Plan, form: Product) -> bool:
+    """Whether the last vectors of weights are shorter in the stream: each time that a pair loads them is an instruction more, of
+    every block of pixels, or of every pass of pixels by weights that stay in registers."""
+    if form.taps > 1 or view.objective == "speed":
+        return False
+    shape = plan.geometry
+    rows, row = (1, plan.pixels) if shape.is_pointwise else (shape.batches * shape.out_height, shape.out_width)
+    loads = rows // plan.together if plan.is_stationary else rows * -(-row // PIXELS)
+    saved = 2 * (LANES - form.last) if form.last else 0
+    return view.objective == "size" or DEAREST * saved >= loads * shape.times
+
+
 @kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
 class Conv2dInt8(PlannedConvolution):
     @staticmethod
@@ -105,5 +118,7 @@ class Conv2dInt8(PlannedConvolution):
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
         form, fused = rounded(plan, numbers, bits)
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
+        form = form.with_last(windows.shape[3])
+        form = form if _pays(self.view, plan, form) else replace(form, last=0)
         stream = product_stream(form, windows, numbers, fused, offsets_of(numbers.weights))
         return Driver(replace(plan, product=form), of_band(self.view)).call(stream)

@@ -33,18 +33,18 @@ static void aidge_helium_dynamic(const int8_t *x, int8_t *const *rows, float *y,
                                  const aidge_helium_data *data, const int32_t *prepared, float lowest, float highest,
                                  const aidge_helium_product_shape *shape)
 {
-    const int32_t window_bytes = shape->rows * shape->taps * shape->vectors * 16;
+    const int32_t window_bytes = aidge_helium_window_bytes(shape);
     int32_t pixel, channel;
     for (pixel = 0; pixel < blocks * shape->pixels; pixel++) {
         const int8_t *pair = stream + 20 + (shape->offsets != 0 ? window_bytes : 0);
         const int32_t *known = prepared;
-        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 16, shape) : 0u;
+        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 0, 1, shape) : 0u;
         int32_t step;
         do {
             const int8_t *const found = pair + 2 * window_bytes;
             for (channel = 0; channel < 2; channel++) {
                 const int8_t *const own = found + 4 * channel;
-                uint32_t sum = aidge_helium_window(x, rows, pair + 16 * channel, 32, shape);
+                uint32_t sum = aidge_helium_window(x, rows, pair, channel, 2, shape);
                 float factor;
                 sum += window * (uint32_t)aidge_helium_word(own);
                 if (known != NULL) {

@@ -7,7 +7,7 @@
  * as far behind rows[n] as x behind rows[0].
  *
  * stream: 16 bytes of offsets, 4 of the input's zero point; for each pair of output channels, for each row, vector and tap
- *   (taps backwards in every other vector) 16 weights of the one and 16 of the other channel, then int32 {bias, bias},
+ *   (taps backwards in every other vector) 16 weights of the one and 16 of the other channel (or `last`), then int32 {bias, bias},
  *   float {multiplier, multiplier}, int32 step << 16 | zero point; with clamps int32 {lowest, highest}. The last pair has
  *   step 0; with an odd number of channels it repeats one channel of the pair before. With `adds` the number of rounding.py
  *   takes the place of step and zero point. Where the first multiplier is negative, they are the numbers of a fused
@@ -19,17 +19,17 @@
 static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t blocks,
                                  const aidge_helium_product_shape *shape)
 {
-    const int32_t window_bytes = shape->rows * shape->taps * shape->vectors * 16;
+    const int32_t window_bytes = aidge_helium_window_bytes(shape);
     int32_t pixel, channel;
     for (pixel = 0; pixel < blocks * shape->pixels; pixel++) {
         const int8_t *pair = stream + 20 + (shape->offsets != 0 ? window_bytes : 0);
-        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 16, shape) : 0u;
+        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 0, 1, shape) : 0u;
         int32_t step;
         do {
             const int8_t *const offsets = pair + 2 * window_bytes;
             const int8_t *const numbers = offsets + (shape->offsets != 0 ? 8 : 0);
             for (channel = 0; channel < (shape->channels > 1 ? 2 : 1); channel++) {
-                uint32_t sum = aidge_helium_window(x, rows, pair + 16 * channel, 32, shape);
+                uint32_t sum = aidge_helium_window(x, rows, pair, channel, 2, shape);
                 aidge_kit_levels levels;
                 if (shape->offsets != 0) {
                     sum += window * (uint32_t)aidge_helium_word(offsets + 4 * channel);

@@ -8,7 +8,7 @@ the accumulators, the odd ones hold pointers. Weights and parameters are one str
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aidge_build.kernel_kit.terms import plus
 
@@ -56,6 +56,7 @@ class Product:
     fixed: Fixed | None = None
     offsets: bool = False
     floats: Floats | None = None
+    last: int = 0  # bytes of the last vector of weights of each tap in the stream, a multiple of 4; 0: all 16
 
     @property
     def name(self) -> str:
@@ -65,8 +66,8 @@ class Product:
         kind = "dynamic" if self.floats else "product"
         return (
             f"aidge_helium_{kind}_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
-            f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
-            f"{'_clamped' if self.clamps else ''}{way_of(self)}"
+            f"{f'_tail_{self.tail}' if self.tail else ''}{f'_last_{self.last}' * (self.last > 0)}"
+            f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}{way_of(self)}"
             f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}"
             f"{self.floats.name if self.floats else ''}"
         )
@@ -111,9 +112,14 @@ class Product:
     def pairs(self) -> int:
         return max(1, (self.channels + 1) // 2)
 
+    def with_last(self, tap_bytes: int) -> Product:
+        """The same with no more of the last vector in the stream than has weights."""
+        last = -(-(tap_bytes - LANES * (self.vectors - 1)) // 4) * 4
+        return replace(self, last=last) if 0 < last < LANES else self
+
     @property
     def stream_bytes(self) -> int:
-        window = self.rows * self.taps * self.vectors * LANES
+        window = self.rows * self.taps * (LANES * (self.vectors - 1) + (self.last or LANES))
         return HEAD_BYTES + self.pairs * (2 * window + 4 * self.parameter_words) + (window if self.offsets else 0)
 
     def reads(self) -> Iterator[tuple[int, int, int]]:
@@ -143,6 +149,7 @@ class Product:
             fixed_in_c(self.fixed),
             int(self.offsets),
             self.floats.kind if self.floats else 0,
+            self.last or LANES,
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         name, behind = "aidge_helium_product", "&shape"

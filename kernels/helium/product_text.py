@@ -67,7 +67,7 @@ class _Printer:
         if shape.rows > 1:
             self.turns = shape.rows
             return replace(shape, rows=1, tail=0), None
-        whole = shape.vectors - bool(shape.tail)
+        whole = shape.vectors - bool(shape.tail or shape.last)
         self.turns = whole // VECTORS_IN_LOOP
         left = shape.vectors - self.turns * VECTORS_IN_LOOP
         return replace(shape, vectors=VECTORS_IN_LOOP, tail=0), replace(shape, vectors=left) if left else None
@@ -113,14 +113,20 @@ class _Printer:
             shape.floats.highest(emit, "q6", "r0")
         if self.highest_place:
             emit(f"vstrw.32 q6, {self.highest_place}")
+        if shape.pixels == 4:
+            self._mark_last()
         emit.label(1)
         if is_prepared:
             emit(*([f"ldr {prepared}, {given}"] if prepared else [f"ldr r0, {given}", f"str r0, {self.numbers}"]))
         if self.stays:
             self._load_windows(reads)
         if shape.offsets:
+            if shape.pixels < 4:
+                self._mark_last()
             self._windows(reads, counter)
         emit.label(2)
+        if shape.pixels < 4:
+            self._mark_last()
         self._sums(reads, counter)
         if shape.floats:
             self._store_floats()
@@ -138,6 +144,16 @@ class _Printer:
             emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
         emit.leave(stack)
         return emit.lines
+
+    def _mark_last(self) -> None:
+        """What there is of the last vector of weights, unless the tail of the data says it."""
+        if self.shape.last and not self.shape.tail:
+            self.emit(f"movs r0, #{self.shape.last}", "vctp.8 r0", why="what there is of the last vector of weights")
+
+    def _load_last(self) -> None:
+        """The last vectors of weights, which are shorter in the stream."""
+        loads = (f"vldrwt.u32 q{channel}, [r3], #{self.shape.last}" for channel in self.channels)
+        self.emit(f"vps{'t' * len(self.channels)}", *loads)
 
     def _load_windows(self, reads: list[_Read]) -> None:
         """Those of all pixels, as signed bytes."""
@@ -253,12 +269,20 @@ class _Printer:
         size = "w.u32" if self.shape.aligned else "b.u8"
         loaded: set[int] = set()
         per_vector = len(reads) // (part.rows * part.vectors)
+        has_ends = part is not self.body or not self.in_loop or self.shape.rows > 1
+
+        def is_last(vector: int) -> bool:
+            return bool(self.shape.last) and has_ends and vector % part.vectors == part.vectors - 1
+
         for position, (read, access) in enumerate(zip(reads, accesses)):
             if position % per_vector == 0:
                 loaded = set()
                 if read.masked:
                     self._masked_vector(reads[position:], accesses[position:], started)
                     break
+                if is_last(position // per_vector):
+                    self._load_last()
+                    loaded = {(0, channel) for channel in self.channels}
             register = self.data[position % len(self.data)]
             if access.before:
                 emit.move(POINTERS[read.pointer], access.before)
@@ -281,7 +305,8 @@ class _Printer:
     def _masked_vector(self, reads: list[_Read], accesses: list[Access], started: set) -> None:
         """The last vector, of which only the tail may be read."""
         emit, shape = self.emit, self.shape
-        emit(*(f"vldrw.u32 q{channel}, [r3], #16" for channel in self.channels))
+        if not shape.last:
+            emit(*(f"vldrw.u32 q{channel}, [r3], #16" for channel in self.channels))
         free = next(
             (
                 register
@@ -308,6 +333,8 @@ class _Printer:
             if position == 0 or not together:
                 emit(f"vps{'t' * (len(reads) if together else 1)}")
             emit(f"vldrbt.u8 q{2 + read.uses[0][0]}, {access.address}")
+        if shape.last:
+            self._load_last()
         for channel in self.channels:
             for read in reads:
                 self._multiply(read.uses[0][0], channel, f"q{channel}", f"q{2 + read.uses[0][0]}", started)
@@ -374,7 +401,7 @@ class _Printer:
         if shape.pixels == 4:
             emit("vstrb.16 q2, [r5, q7]")
         else:
-            if shape.tail:
+            if shape.tail or shape.last:
                 emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
             emit("vpst", "vstrbt.16 q2, [r5, q7]")
         if shape.goes_by_twos:

@@ -72,9 +72,14 @@ class Stationary:
         emit(*(["str r0, [sp, #8]"] if self.x_waits else ["mov r11, r0"]), "mov r10, r1")
         emit.add("r12", "r2", HEAD_BYTES)
         emit("str r3, [sp]")
+        if shape.last:
+            emit(f"movs r0, #{shape.last}", "vctp.8 r0", why="what there is of the last vector of weights")
         emit.label(1)
-        for register in range(2 * shape.vectors):
+        whole = 2 * shape.vectors - (2 if shape.last else 0)
+        for register in range(whole):
             emit(f"vldrw.u32 q{register}, [r12], #16", why="weights" if register == 0 else "")
+        if shape.last:
+            emit("vpstt", *(f"vldrwt.u32 q{whole + channel}, [r12], #{shape.last}" for channel in (0, 1)))
         if self.paired:
             emit("movs r0, #0", why="stays 0: nothing but 0 is shifted out")
             for register in (2, 3):

@@ -27,11 +27,11 @@ def product_stream(
     ordered = _in_order(shape, windows)
     parts = [_head(channels, shape.distance, numbers.input_zero_point)]
     if shape.offsets:
-        parts.append(_in_order(shape, numpy.ones_like(windows[:1])).tobytes())
+        parts.append(_side_by_side(shape, _in_order(shape, numpy.ones_like(windows[:1]))))
     firsts = _first_channels(channels)
     for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):
         pair = [first, min(first + 1, channels - 1)]
-        parts.append(numpy.ascontiguousarray(ordered[pair].transpose(1, 0, 2)).tobytes())
+        parts.append(_side_by_side(shape, ordered[pair]))
         if shape.offsets:
             parts.append(offsets[pair].astype("<i4").tobytes())
         if fused and fused.is_proved[pair].all():
@@ -70,6 +70,16 @@ def _in_order(shape: Product, windows: numpy.ndarray) -> numpy.ndarray:
     padded[..., : windows.shape[3]] = windows
     vectors = padded.reshape(len(windows), shape.rows, shape.taps, shape.vectors, LANES)
     return numpy.stack([vectors[:, row, tap, vector] for row, vector, tap in shape.reads()], axis=1)
+
+
+def _side_by_side(shape: Product, ordered: numpy.ndarray) -> bytes:
+    """Vectors [channels, vectors, 16] of neighbouring channels, of the last one of a tap what the stream has."""
+    vectors = ordered.transpose(1, 0, 2)
+    if not shape.last:
+        return numpy.ascontiguousarray(vectors).tobytes()
+    lengths = [shape.last if vector == shape.vectors - 1 else LANES for _, vector, _ in shape.reads()]
+    is_stored = numpy.arange(LANES) < numpy.array(lengths)[:, None, None]
+    return vectors[numpy.broadcast_to(is_stored, vectors.shape)].tobytes()
 
 
 def _fused_numbers(fused: FusedForm, numbers: LinearConstants, pair: list[int], goes_on: bool) -> bytes:

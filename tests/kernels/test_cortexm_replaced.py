@@ -120,9 +120,9 @@ def test_weights_of_the_whole_range_take_one_text_wherever_the_least_one_stands(
         weights[place] = -128
         inputs = [made.view.inputs[0], constant("w", weights, made.view.inputs[1].quantization), made.view.inputs[2]]
         entry = Case(replace(made.view, inputs=tuple(inputs)), made.values)
-        assert entry.call.note.startswith("int16 weights")
+        assert entry.call.note.startswith("int8 weights")
         once = Case(replace(entry.view, any_weights=False), made.values)
-        assert once.call.note.startswith("int16 weights" if place == (3, 5) else "two weights per halfword")
+        assert once.call.note.startswith("int8 weights" if place == (3, 5) else "two weights per halfword")
 
 
 def test_one_text_serves_every_bias_and_scale():

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy
@@ -186,7 +187,7 @@ def test_two_blocks_in_a_turn_of_a_loop_pay_where_there_are_very_many():
 
 def test_pairs_of_pixels_that_end_with_the_input_need_no_mask():
     texts = ["".join(fused((1, channels, (4, 8), 8, (1, 1), 1, 1, (0, 0)), -128).call.texts) for channels in (8, 7)]
-    assert ["vctp" in text for text in texts] == [False, True]
+    assert ["_tail_" in text for text in texts] == [False, True]
 
 
 def candidates():
@@ -205,7 +206,27 @@ def candidates():
     rest = [*(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
     fine += [with_offsets(entry, index) for index, entry in enumerate(edges) if index % 2 == 0]
     fine += [with_offsets(entry, index) for index, entry in enumerate(grouped_cases()[1::6])]
-    return [*edges, *extremes, *fine, *itertools.chain(*fused_cases()), *rest]
+    fused_ones = [*itertools.chain(*fused_cases())]
+    shorter = [for_size(entry) for entry in (*edges[1::2], *fine[::3], *fused_ones[::2])]
+    return [*edges, *extremes, *fine, *fused_ones, *rest, *shorter]
+
+
+def for_size(entry):
+    """The case as a build with --optimize size has it."""
+    return replace(entry, view=replace(entry.view, objective="size"))
+
+
+@pytest.mark.parametrize("channels, stored", [(16, 16), (24, 16 + 8), (21, 16 + 8), (29, 16 + 16), (3, 4), (8, 8)])
+def test_the_last_vectors_of_weights_are_no_longer_than_the_weights_under_size(channels, stored):
+    entry = for_size(without_clamp((1, channels, (5, 5), 6, (1, 1), 1, 1, (0, 0))))
+    assert entry.call.constants[0].values.nbytes == 20 + 3 * (2 * stored + 20)
+
+
+def test_by_default_they_are_where_few_blocks_of_pixels_load_them():
+    few, many = (
+        without_clamp((1, 72, size, 6, (1, 1), 1, 1, (0, 0))).call.constants[0].values.nbytes for size in ((2, 4), (6, 6))
+    )
+    assert (few, many) == (20 + 3 * (2 * 72 + 20), 20 + 3 * (2 * 80 + 20))
 
 
 def test_levels_are_rounded_by_addition_where_the_zero_point_is_even_and_they_fit_16_bits():

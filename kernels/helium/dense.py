@@ -54,8 +54,15 @@ class Dense:
         """Outputs of the last group where it has a text and a stream of its own, without the outputs that it lacks."""
         left = self.outputs % OUTPUTS
         spared = (OUTPUTS - left) * (LANES * self.vectors + 4)
-        text = self.vectors * (8 * left + 4) + TEXT_BYTES if self.groups > 1 else 0
-        return left if left and self.vectors <= MOST_UNROLLED and spared > text else 0
+        turns = self._turns
+        printed = self.vectors - max(0, turns - 1) * VECTORS_IN_LOOP
+        text = printed * (8 * left + 4) + TEXT_BYTES if self.groups > 1 else 0
+        return left if left and spared > text else 0
+
+    @property
+    def _turns(self) -> int:
+        """Of a loop over the vectors of a group; 0 where there is none."""
+        return 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(self.inputs % LANES)) // VECTORS_IN_LOOP
 
     def stream(self, numbers: LinearConstants, rows: numpy.ndarray, offsets: numpy.ndarray) -> numpy.ndarray:
         """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers.
@@ -142,7 +149,7 @@ class Dense:
         """The outputs of these accumulators become levels in q0."""
         tail = self.inputs % LANES
         emit(f"ldm r3!, {{{', '.join(accumulators)}}}", why="biases")
-        turns = 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(tail)) // VECTORS_IN_LOOP
+        turns = self._turns
         if turns:
             emit("str r7, [sp, #4]", f"movw r7, #{turns}")
             emit.label(2)

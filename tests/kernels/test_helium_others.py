@@ -74,6 +74,7 @@ def candidates():
         (1, 200, 9),
         (1, 256, 2),
         (1, 785, 16),
+        (1, 785, 13),
     ]
     cases = [fully_connected(seed, *shape) for seed, shape in enumerate(shapes)]
     cases += [finer(fully_connected(seed, *shape), seed) for seed, shape in enumerate(shapes[::3])]
@@ -95,10 +96,11 @@ def candidates():
     return cases
 
 
-def test_outputs_beside_groups_of_eight_have_no_more_weights_than_they_need():
-    sizes = [fully_connected(1, 1, 64, outputs).call.arguments[2].values.size for outputs in (8, 10, 16, 2)]
-    group = 32 + 8 * 64 + 32
-    assert sizes == [16 + group, 16 + group + 2 * (4 + 64) + 32, 16 + 2 * group, 16 + 2 * (4 + 64) + 32]
+@pytest.mark.parametrize("features", [64, 640])
+def test_outputs_beside_groups_of_eight_have_no_more_weights_than_they_need(features):
+    sizes = [fully_connected(1, 1, features, outputs).call.arguments[2].values.size for outputs in (8, 10, 16, 2)]
+    group, pair = 32 + 8 * features + 32, 2 * (4 + features) + 32
+    assert sizes == [16 + group, 16 + group + pair, 16 + 2 * group, 16 + pair]
 
 
 def accepted(cases):

@@ -117,6 +117,7 @@ class Conv2dInt8(PlannedConvolution):
         taps = numpy.moveaxis(weights, 1, -1).reshape(shape.outputs, shape.kernel_height, shape.kernel_width, shape.channels)
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
         form, fused = rounded(plan, numbers, bits)
+        form = replace(form, counted=self.view.objective == "size" and shape.outputs % 2 == 0 and not form.fused)
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
         form = form.with_last(windows.shape[3])
         form = form if _pays(self.view, plan, form) else replace(form, last=0)

@@ -40,7 +40,12 @@ class Driver:
         way = "_patches" if self.plan.patches else "_rows" if self.plan.staging else "_columns" if self.plan.columns else ""
         form = self.plan.product
         ways = f"{way}{'_clamped' if form.clamps else ''}{way_of(form)}"
-        ways += (f"_finer_{form.bits}" if form.bits else "") + "_offsets" * form.offsets + "_cut" * (form.last > 0)
+        ways += (
+            (f"_finer_{form.bits}" if form.bits else "")
+            + "_offsets" * form.offsets
+            + "_cut" * (form.last > 0)
+            + "_counted" * form.counted
+        )
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 
     @property

@@ -57,6 +57,7 @@ class Product:
     offsets: bool = False
     floats: Floats | None = None
     last: int = 0  # bytes of the last vector of weights of each tap in the stream, a multiple of 4; 0: all 16
+    counted: bool = False  # the head has the zero point, and the stream's end ends the pairs of an even number of channels
 
     @property
     def name(self) -> str:
@@ -68,7 +69,7 @@ class Product:
             f"aidge_helium_{kind}_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{f'_last_{self.last}' * (self.last > 0)}"
             f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}{way_of(self)}"
-            f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}{'_counted' * self.counted}"
             f"{self.floats.name if self.floats else ''}"
         )
 
@@ -79,8 +80,13 @@ class Product:
 
     @property
     def goes_by_twos(self) -> bool:
-        """Whether a mark says that a pair follows, two channels behind."""
-        return self.adds or self.fused
+        """Whether pairs of channels follow each other, so that no step says where the next one is."""
+        return self.adds or self.fused or self.counted
+
+    @property
+    def head_bytes(self) -> int:
+        """Before the first pair of channels, or a window of ones."""
+        return HEAD_BYTES + 4 * self.counted
 
     @property
     def can_ring(self) -> bool:
@@ -101,7 +107,7 @@ class Product:
     def parameter_words(self) -> int:
         if self.floats:
             return 9
-        return (7 if self.clamps else 5) + (2 if self.fixed else 0) + (2 if self.offsets else 0)
+        return (7 if self.clamps else 5) + (2 if self.fixed else 0) + (2 if self.offsets else 0) - self.counted
 
     @property
     def columns(self) -> int:
@@ -120,7 +126,7 @@ class Product:
     @property
     def stream_bytes(self) -> int:
         window = self.rows * self.taps * (LANES * (self.vectors - 1) + (self.last or LANES))
-        return HEAD_BYTES + self.pairs * (2 * window + 4 * self.parameter_words) + (window if self.offsets else 0)
+        return self.head_bytes + self.pairs * (2 * window + 4 * self.parameter_words) + (window if self.offsets else 0)
 
     def reads(self) -> Iterator[tuple[int, int, int]]:
         """(row, vector, tap) in the order of the weights. Every other vector goes through the taps backwards, so that the
@@ -144,12 +150,13 @@ class Product:
             self.channels,
             self.tail,
             int(self.clamps),
-            int(self.goes_by_twos),
+            int(self.goes_by_twos and not self.counted),
             self.bits,
             fixed_in_c(self.fixed),
             int(self.offsets),
             self.floats.kind if self.floats else 0,
             self.last or LANES,
+            4 * self.counted,
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         name, behind = "aidge_helium_product", "&shape"

@@ -57,6 +57,7 @@ class _Printer:
         self.windows_stay = shape.taps == 1 and not self.stays
         # The highest result is in q6, or on the stack, or, where more taps need both, made each time.
         self.highest_stays, self.highest_place = self.stays and not shape.offsets, ""
+        self.counted_place = 0
         self.body, self.rest = self._division()
 
     def _division(self) -> tuple[Product, Product | None]:
@@ -90,6 +91,7 @@ class _Printer:
         stack = max(stack, place + 4) if is_prepared and not prepared else stack
         if has_highest and not self.highest_stays:
             self.highest_place, stack = f"[sp, #{stack}]", stack + 16
+        self.counted_place, stack = stack, stack + 8 * shape.counted  # zero point, and the stream's end
         emit.enter(stack)
         given = f"[sp, #{SAVED_BYTES + stack}]"
         self.numbers = prepared or f"[sp, #{place}]" if is_prepared else given
@@ -98,7 +100,10 @@ class _Printer:
             emit("vstrw.32 q7, [sp, #16]")
         emit.add("r5", "r1", 0)
         emit(f"mov {blocks}, r3" if blocks else "str r3, [sp, #4]", why="blocks that are left")
-        emit.add("r3", "r2", HEAD_BYTES)
+        if shape.counted:
+            emit.add("r4", "r2", shape.stream_bytes)
+            emit(f"ldr r3, [r2, #{HEAD_BYTES}]", f"strd r3, r4, [sp, #{self.counted_place}]", why="zero point, the stream's end")
+        emit.add("r3", "r2", shape.head_bytes)
         self.start = start
         emit(f"mov {start}, r3" if start else "str r3, [sp]", why="the first pair's weights")
         for index in reversed(range(pointers)):
@@ -132,7 +137,7 @@ class _Printer:
             self._store_floats()
         else:
             self._store()
-        emit("bmi 2b" if shape.goes_by_twos else "bne 2b")
+        emit("bmi 2b" if shape.goes_by_twos and not shape.counted else "bne 2b")
         emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
         for index in range(pointers):
             emit.move(POINTERS[index], shape.pixels * shape.pixel_step)
@@ -357,7 +362,7 @@ class _Printer:
             self.emit("vldrw.u32 q7, [sp, #16]")
             return
         size = "w.u32" if self.shape.floats else "h.u16"
-        self.emit(*([] if self.start else ["ldr lr, [sp]"]), f"vldr{size} q7, [{self.start or 'lr'}, #{-HEAD_BYTES}]")
+        self.emit(*([] if self.start else ["ldr lr, [sp]"]), f"vldr{size} q7, [{self.start or 'lr'}, #{-self.shape.head_bytes}]")
 
     def _store_floats(self) -> None:
         emit, shape, highest = self.emit, self.shape, "q6" if self.stays else "q2"
@@ -378,7 +383,12 @@ class _Printer:
         if shape.offsets:
             emit("ldrd r0, r2, [r3], #8", "vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2", why="what the weights lack")
         levels = ", r10, r12" if shape.clamps or shape.fixed else ""
-        emit(f"ldm r3!, {{r0, r2, r4, r6, r8{levels}}}", why="biases, multipliers, zero point and step")
+        emit(
+            f"ldm r3!, {{r0, r2, r4, r6{'' if shape.counted else ', r8'}{levels}}}",
+            why="biases, multipliers, zero point and step",
+        )
+        if shape.counted:
+            emit(f"ldr r8, [sp, #{self.counted_place}]")
         self._load_offsets()
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
         emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2")
@@ -404,7 +414,9 @@ class _Printer:
             if shape.tail or shape.last:
                 emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
             emit("vpst", "vstrbt.16 q2, [r5, q7]")
-        if shape.goes_by_twos:
+        if shape.counted:
+            emit("adds r5, #2", f"ldr r10, [sp, #{self.counted_place + 4}]", "cmp r3, r10", why="equal behind the last pair")
+        elif shape.goes_by_twos:
             emit("adds r5, #2", "lsls r10, r8, #9", why="negative: there is another pair")
         else:
             emit("asrs r10, r8, #16", "add r5, r10", why="0 after the last pair")

@@ -4,7 +4,8 @@
 /* What a generated product computes; product.py explains the fields. Steps in bytes. */
 typedef struct {
     int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds, bits, fixed, offsets, floats;
-    int32_t last; /* bytes of the last vector of weights of each tap in the stream, at most 16 */
+    int32_t last;    /* bytes of the last vector of weights of each tap in the stream, at most 16 */
+    int32_t counted; /* bytes of the zero point in the head; 0: pairs of channels have it */
 } aidge_helium_product_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY

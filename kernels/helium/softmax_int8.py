@@ -15,6 +15,7 @@ from .softmax_numbers import softmax_constants
 
 SHORTEST = 12  # of many rows: lanes of rows take fewer instructions for those below
 MANY = 4  # rows fill the lanes
+FEWEST_UNDER_SIZE = 64  # values that are worth a table of all exponentials
 
 
 def _short(view: NodeView) -> str:
@@ -23,13 +24,24 @@ def _short(view: NodeView) -> str:
     return f"{rows} rows of {length} values" if rows >= MANY and length < SHORTEST else ""
 
 
+def _few(view: NodeView) -> str:
+    values = view.outputs[0].elements
+    is_few = view.objective == "size" and values < FEWEST_UNDER_SIZE
+    return f"{values} values, whose exponentials others keep in 864 B less" if is_few else ""
+
+
 SPEC = softmax_spec(MVE, ROW_MAJOR, 1)
 
 
 @kernel(
     "Softmax",
     dataclasses.replace(
-        SPEC, predicates=(*SPEC.predicates, Predicate(f"rows of at least {SHORTEST} values, or fewer than {MANY}", _short))
+        SPEC,
+        predicates=(
+            *SPEC.predicates,
+            Predicate(f"rows of at least {SHORTEST} values, or fewer than {MANY}", _short),
+            Predicate(f"under --optimize size at least {FEWEST_UNDER_SIZE} values", _few),
+        ),
     ),
 )
 class SoftmaxInt8(KernelNode):

@@ -70,8 +70,11 @@ class Stationary:
         emit.enter(16)
         emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
         emit(*(["str r0, [sp, #8]"] if self.x_waits else ["mov r11, r0"]), "mov r10, r1")
-        emit.add("r12", "r2", HEAD_BYTES)
+        emit.add("r12", "r2", shape.head_bytes)
         emit("str r3, [sp]")
+        if shape.counted:
+            emit.add("r0", "r2", shape.stream_bytes)
+            emit("str r0, [sp, #12]", f"ldr r9, [r2, #{HEAD_BYTES}]", why="the stream's end, zero point")
         if shape.last:
             emit(f"movs r0, #{shape.last}", "vctp.8 r0", why="what there is of the last vector of weights")
         emit.label(1)
@@ -87,7 +90,8 @@ class Stationary:
                 bits = 8 * shape.pixel_step
                 emit(*(f"vshlc q{register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
         emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
-        emit("ldr r9, [r12], #4", why="constants" if shape.fused else "zero point and step")
+        if not shape.counted:
+            emit("ldr r9, [r12], #4", why="constants" if shape.fused else "zero point and step")
         if shape.fixed:
             emit("adds r12, #8", why="shifts: read again for each block")
         if shape.mixed:
@@ -103,7 +107,9 @@ class Stationary:
             emit.label(4)
         if not shape.fused or shape.mixed:
             self._pass(emit, False)
-            if shape.adds:
+            if shape.counted:
+                emit("ldr r0, [sp, #12]", "cmp r12, r0", "bne 1b", why="there is another pair")
+            elif shape.adds:
                 emit("lsls r0, r9, #9", "bmi 1b", why="negative: there is another pair")
             else:
                 emit("asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")

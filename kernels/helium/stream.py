@@ -26,6 +26,10 @@ def product_stream(
     channels = len(windows)
     ordered = _in_order(shape, windows)
     parts = [_head(channels, shape.distance, numbers.input_zero_point)]
+    if shape.counted:
+        parts.append(
+            numpy.array([large_number(numbers.zero_point) if shape.adds else numbers.zero_point & 0xFFFF], "<i4").tobytes()
+        )
     if shape.offsets:
         parts.append(_side_by_side(shape, _in_order(shape, numpy.ones_like(windows[:1]))))
     firsts = _first_channels(channels)
@@ -42,7 +46,7 @@ def product_stream(
             step = (following - first) << 16 | numbers.zero_point & 0xFFFF
             if shape.goes_by_twos:
                 step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS)
-            parts.append(numpy.array([step], "<i4").tobytes())
+            parts.append(numpy.array([] if shape.counted else [step], "<i4").tobytes())
         parts.append(numpy.array([numbers.low, numbers.high] if shape.clamps else [], "<i4").tobytes())
         parts.append(shift_words(numbers)[pair].tobytes() if shape.fixed else b"")
     return numpy.frombuffer(b"".join(parts), numpy.int8)

@@ -218,8 +218,14 @@ def for_size(entry):
 
 @pytest.mark.parametrize("channels, stored", [(16, 16), (24, 16 + 8), (21, 16 + 8), (29, 16 + 16), (3, 4), (8, 8)])
 def test_the_last_vectors_of_weights_are_no_longer_than_the_weights_under_size(channels, stored):
-    entry = for_size(without_clamp((1, channels, (5, 5), 6, (1, 1), 1, 1, (0, 0))))
-    assert entry.call.constants[0].values.nbytes == 20 + 3 * (2 * stored + 20)
+    entry = for_size(without_clamp((1, channels, (2, 4), 6, (1, 1), 1, 1, (0, 0))))
+    assert entry.call.constants[0].values.nbytes == 24 + 3 * (2 * stored + 16)
+
+
+@pytest.mark.parametrize("outputs, numbers", [(6, 24 + 3 * 16), (5, 20 + 3 * 20)])
+def test_under_size_the_zero_point_of_an_even_number_of_channels_stands_once_in_the_stream(outputs, numbers):
+    entry = for_size(without_clamp((1, 16, (2, 4), outputs, (1, 1), 1, 1, (0, 0))))
+    assert entry.call.constants[0].values.nbytes == numbers + 3 * 32
 
 
 def test_by_default_they_are_where_few_blocks_of_pixels_load_them():

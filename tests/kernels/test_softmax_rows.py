@@ -146,6 +146,13 @@ def test_short_rows_and_fine_scales_are_left_to_ref():
     assert "the output scale is" in spec.rejection(fine, entry.features, "onnx")
 
 
+def test_helium_leaves_few_values_to_shorter_tables_under_size():
+    for entry in single_rows(helium_harness.case):
+        spec, size = entry.kernel.spec, dataclasses.replace(entry.view, objective="size")
+        reason = spec.rejection(size, frozenset({"dsp", "fpu", "mve"}), "onnx")
+        assert ("864 B" in reason) == (entry.view.outputs[0].elements < 64 and entry.kernel.name == "softmax_int8")
+
+
 def test_the_factor_of_a_row_is_within_eight_of_the_reciprocal():
     """The steps of kit/softmax.h in whole numbers, for divisors of all sizes, those beside powers of two among them."""
     random = Randomness(1)

@@ -23,6 +23,7 @@
  * Packed and centred: where a group has form 0, the bias of an odd channel is less by 256 times the middle of the range of its
  *   sums, whatever that is; the middles of both odd channels stand before the factors, in place of the two words of `form` -2, and
  *   the multipliers are those of sums as they are.
+ * Uniform (fully connected layers of form 0 alone): the multipliers of a group follow the head, and stand in none.
  * Wide: a word per channel, a halfword per tap.
  * Bytes (fully connected layers): for each 4 taps a word per channel, a byte per tap; all else is as if weights were wide.
  * Of fewer than 4 channels the last one stands for those that lack; of one or two, the weights of the group's other half are left
@@ -42,9 +43,10 @@ enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
  * multipliers of form 0; levels leave as words; fixed-point factors round once; centred sums; times how many channels
- * there are, if fewer than 4; bytes. */
+ * there are, if fewer than 4; bytes; one factor. */
 enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8,
-       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_FEW = 32, AIDGE_CORTEXM_BYTES = 128, AIDGE_CORTEXM_BITS = 256 };
+       AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_FEW = 32, AIDGE_CORTEXM_BYTES = 128,
+       AIDGE_CORTEXM_UNIFORM = 256, AIDGE_CORTEXM_BITS = 512 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -247,6 +249,7 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uin
     const int32_t integers = form == -6 ? 12 + centres : form == -4 ? 2 * whole + centres : own != 0 ? 8 : 6;
     const int32_t more = packed & (AIDGE_CORTEXM_FRACTIONS | AIDGE_CORTEXM_CENTRED); /* in place of two words */
     const int32_t floats = whole != 0 ? 2 * whole : (form == -2) && (more == 0) ? integers : 4;
+    const int32_t *factors;
     int8_t *second;
     int8_t *third;
     int32_t is_proved = (int32_t)(form == 1);
@@ -313,11 +316,12 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uin
     } else {
         /* the sums are as they are */
     }
-    output[0] = aidge_cortexm_rounded((int32_t)sum0, group[whole], head);
-    *second = aidge_cortexm_rounded((int32_t)sum1, group[whole + 1], head);
-    *third = aidge_cortexm_rounded((int32_t)sum2, group[whole + 2], head);
-    output[3] = aidge_cortexm_rounded((int32_t)sum3, group[whole + 3], head);
-    return group + floats;
+    factors = (packed & AIDGE_CORTEXM_UNIFORM) != 0 ? head + AIDGE_CORTEXM_HEAD_WORDS : group + whole;
+    output[0] = aidge_cortexm_rounded((int32_t)sum0, factors[0], head);
+    *second = aidge_cortexm_rounded((int32_t)sum1, factors[1], head);
+    *third = aidge_cortexm_rounded((int32_t)sum2, factors[2], head);
+    output[3] = aidge_cortexm_rounded((int32_t)sum3, factors[3], head);
+    return (packed & AIDGE_CORTEXM_UNIFORM) != 0 ? group : group + floats;
 }
 
 /* The same of as many channels as there are. */

@@ -201,6 +201,8 @@ def load_head(code: Routine, stream: Stream) -> None:
     else:
         code("adds {stream}, {stream}, #8")
     code("add {stream}, {stream}, #4")
+    if stream.is_uniform:
+        code("vldmia {stream}!, {{s4-s7}}", "factors of all groups")
     code.put("begin", "{stream}")
 
 

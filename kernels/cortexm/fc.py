@@ -69,7 +69,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
 def _tail_words(stream: Stream, features: int) -> int:
     """Behind the weights of each group of a stream whose groups are as long as each other."""
     weights = features // 2 * _pair_words(stream)
-    return (len(stream.words) - HEAD_WORDS) // stream.groups - GROUP - weights
+    return (len(stream.words) - HEAD_WORDS - GROUP * stream.is_uniform) // stream.groups - GROUP - weights
 
 
 def _pair_words(stream: Stream) -> int:

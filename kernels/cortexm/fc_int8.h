@@ -52,7 +52,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
     const int32_t words = (features + 3) / 4;
     int32_t row, i;
     for (row = shape->rows; row > 0; row--) {
-        const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
+        const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS + ((packed & AIDGE_CORTEXM_UNIFORM) != 0 ? 4 : 0);
         inputs[words - 1] = 0;
         (void)memcpy(inputs, input, (size_t)features);
         while (group != end) {

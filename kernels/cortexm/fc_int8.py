@@ -67,7 +67,7 @@ def _stream(node: LinearNode) -> Stream:
     outputs, features = node.inputs[1].dims[:2]
     order = [tap if tap < features else -1 for tap in quads(features)]
     linear, is_even = node.linear(node.inputs[1].data.reshape(outputs, features)), _blocks(outputs, features) > 1
-    as_bytes = node.view.objective != "speed" and node.inputs[1].dtype is DType.int8
-    return pack(
-        linear, order, has_fpu(node.view), is_even=is_even, is_row=True, is_short=wants_short(node.view), as_bytes=as_bytes
-    )
+    view = node.view
+    as_bytes = view.objective != "speed" and node.inputs[1].dtype is DType.int8
+    choices = {"is_short": wants_short(view), "as_bytes": as_bytes, "may_share": wants_short(view)}
+    return pack(linear, order, has_fpu(view), is_even=is_even, is_row=True, **choices)

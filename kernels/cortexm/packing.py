@@ -73,6 +73,7 @@ class Stream:
     few: int = 0  # of fewer than 4 output channels how many there are; the last one then stands for those that lack
     curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
     are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
+    is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
 
     @property
     def group_bytes(self) -> int:
@@ -102,6 +103,7 @@ class Stream:
         weights = "packed" if self.is_packed else "bytes" if self.are_bytes else "wide"
         weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred
+        weights += "_uniform" * self.is_uniform
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
         if self.curve:
             return f"{weights}{self.curve.variant}"
@@ -120,7 +122,8 @@ class Stream:
         if self.curve:
             return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
-        flags += 16 * self.is_centred + 32 * self.few + 128 * self.are_bytes + 256 * self.fraction_bits
+        flags += 16 * self.is_centred + 32 * self.few + 128 * self.are_bytes
+        flags += 256 * self.is_uniform + 512 * self.fraction_bits
         return f"{flags}, {self.shift}, {self.form_in_c}"
 
     @property
@@ -183,9 +186,13 @@ def pack(
     is_row: bool = False,
     is_short: bool = False,
     as_bytes: bool = False,
+    may_share: bool = False,
 ) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
-    size, flags = len(linear.rows), {"may_pack": may_pack, "is_row": is_row, "is_short": is_short, "as_bytes": as_bytes}
+    size, flags = (
+        len(linear.rows),
+        {"may_pack": may_pack, "is_row": is_row, "is_short": is_short, "as_bytes": as_bytes, "may_share": may_share},
+    )
     few = size if size < GROUP else 0
     if few:
         linear, size = linear.of(numpy.minimum(range(GROUP), few - 1)), GROUP
@@ -205,6 +212,7 @@ def pack_blocks(
     is_short: bool = False,
     few: int = 0,
     as_bytes: bool = False,
+    may_share: bool = False,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
@@ -212,7 +220,7 @@ def pack_blocks(
     too. `may_pack`: whether weights may share a halfword. `is_row`: one pixel at a time; its output waits where words of
     unpacked pairs have a second constant. `is_short`: with an FPU all groups are requantized in float, whose factors take the
     fewest bytes. `few`: how many channels of the only group there are, if not all. `as_bytes`: weights that share no halfword are
-    bytes, of taps in the order of `quads`."""
+    bytes, of taps in the order of `quads`. `may_share`: one float factor of all channels may stand once."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     clamp, limits, has_ends = linear.clamp, _limits(linear), False
@@ -242,6 +250,10 @@ def pack_blocks(
     ]
     proofs = {first: groups.is_proved(first) for first in starts}
     is_mixed, numbers = len(set(proofs.values())) > 1, []
+    is_one = may_share and has_fpu and not (groups.fixed or has_fractions or groups.is_centred or linear.is_any)
+    is_uniform = is_one and not any(proofs.values()) and len(starts) > 1 and len(set(linear.factors.tolist())) == 1
+    if is_uniform:
+        head += groups.factors(starts[0], False, has_fpu, has_fractions)
     if linear.is_any and may_prove:  # which groups are proved depends on the weights, and the stream says it
         is_mixed = is_even = True
     stated, is_even = few > 0 or size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
@@ -255,7 +267,7 @@ def pack_blocks(
             else:
                 weights = weights_by_tap(rows[channels]) if by_tap else pair_words(rows[channels], groups.is_packed, is_half)
             factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
-            numbers += [*groups.biases(block + first), *weights, *statement, *factors[0]]
+            numbers += [*groups.biases(block + first), *weights, *statement, *([] if is_uniform else factors[0])]
             numbers += [0] * (len(factors[1]) - len(factors[0])) * is_even
     return Stream(
         as_words(numbers),
@@ -283,6 +295,7 @@ def pack_blocks(
         groups.is_centred,
         few,
         are_bytes=as_bytes and not groups.is_packed,
+        is_uniform=is_uniform,
     )
 
 

@@ -162,6 +162,13 @@ ROWS = [(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1
 LONG_ROWS = [(2, 512, 8), (2, 640, 13), (1, 2064, 4)]  # of which one half is unpacked at a time
 
 
+def one_factor(entry):
+    """The case with one scale of all weights."""
+    data, weights, bias = entry.view.inputs
+    weights = constant("w", weights.data, per_tensor(float(weights.quantization.scales[0]), 0))
+    return case(entry.view.operator, [data, weights, bias], entry.values[:1], quantization=entry.view.outputs[0].quantization)
+
+
 def fc_cases(shapes=(*ROWS, *LONG_ROWS)):
     for seed, (batch, features, outputs) in enumerate(shapes):
         for variant in (0, 100, 200):
@@ -285,6 +292,7 @@ def candidates():
     wide = (random_edge(seed, is_wide=True) for seed in range(5000, 5000 + WIDE_CASES))
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
+    others += [built_for(one_factor(entry), "size") for entry in fc_cases()]
     special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
     return [*edges, *others, *special, *pair_cases()]
 
@@ -308,6 +316,14 @@ def test_rows_whose_weights_share_no_halfword_are_bytes_but_where_speed_is_asked
             features, outputs = entry.stored.inputs[0].dims[1], entry.stored.outputs[0].dims[1]
             taken = entry.call.constants[0].values.nbytes
             assert taken <= 12 + -(-outputs // 4) * 4 * (4 * -(-features // 4) + 8 + 5)
+
+
+def test_under_size_one_factor_of_all_outputs_stands_once():
+    for entry in (one_factor(entry) for entry in fc_cases(((1, 64, 20), (1, 640, 64)))):
+        features, outputs = entry.stored.inputs[0].dims[1], entry.stored.outputs[0].dims[1]
+        short = built_for(entry, "size").call
+        assert short.constants[0].values.nbytes == 12 + 16 + outputs * (features + 4)
+        assert "_uniform" in short.function and "_uniform" not in built_for(entry, "balanced").call.function
 
 
 @pytest.mark.parametrize(

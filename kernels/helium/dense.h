@@ -9,10 +9,11 @@
  *   and, for each 16 inputs, 16 weights of outputs 0 4 2 6 1 5 3 7; then numbers of outputs 0 2 4 6 1 3 5 7: with `offsets` int32
  *   offsets of the weights (finer.py), with `bits` int32 fractions of the biases; float multipliers, with `fixed` (rounding.py)
  *   int32 ones, then int32 shifts. With `apart` the last group has biases and weights of so many outputs alone.
+ *   With `uniform` (4, else 0) one multiplier follows the head, and stands in no group.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream, int32_t inputs, int32_t outputs,
-                               int32_t bits, int32_t apart, int32_t fixed, int32_t offsets)
+                               int32_t bits, int32_t apart, int32_t fixed, int32_t offsets, int32_t uniform)
 {
     static const int32_t places[8] = {0, 4, 2, 6, 1, 5, 3, 7};
     const int32_t vectors = (inputs + 15) / 16;
@@ -26,8 +27,8 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
         row += x[input];
     }
     for (output = 0; output < outputs; output++) {
-        const int32_t words = 16 + (bits != 0 ? 8 : 0) + (fixed != 0 ? 8 : 0) + (offsets != 0 ? 8 : 0);
-        const int8_t *group = stream + 16 + (output / 8) * (vectors * 128 + 4 * words);
+        const int32_t words = (uniform != 0 ? 8 : 16) + (bits != 0 ? 8 : 0) + (fixed != 0 ? 8 : 0) + (offsets != 0 ? 8 : 0);
+        const int8_t *group = stream + 16 + uniform + (output / 8) * (vectors * 128 + 4 * words);
         const int32_t count = (apart != 0) && (output / 8 == outputs / 8) ? apart : 8;
         const int8_t *w;
         int32_t place = 0;
@@ -49,7 +50,7 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
             sum = (sum << bits) + (uint32_t)aidge_helium_word(group);
             group += 32;
         }
-        y[output] = fixed == 0 ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(group), levels)
+        y[output] = fixed == 0 ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(uniform != 0 ? stream + 16 : group), levels)
                                : aidge_helium_fixed((int32_t)sum, aidge_helium_word(group), aidge_helium_word(group + 32),
                                                     fixed, levels);
     }

@@ -34,11 +34,13 @@ class Dense:
     bits: int = 0  # by which sums are shifted before the rest of the bias is added: finer.py
     fixed: Fixed | None = None
     offsets: bool = False
+    uniform: bool = False  # one float multiplier of all outputs follows the head, and stands in no group
 
     @property
     def name(self) -> str:
         ways = f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}{self.fixed.way if self.fixed else ''}"
         ways += (f"_finer_{self.bits}" if self.bits else "") + "_offsets" * self.offsets
+        ways += "_uniform" * self.uniform
         return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{ways}"
 
     @property
@@ -77,7 +79,8 @@ class Dense:
         parts = [
             numpy.array(
                 [numbers.input_zero_point, zero_point_word(numbers, self.bits), numbers.low, numbers.high], "<i4"
-            ).tobytes()
+            ).tobytes(),
+            multipliers[: int(self.uniform)].tobytes(),
         ]
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
             chosen = [first + output for output in ORDER if not self.apart or first + output < self.outputs]
@@ -85,7 +88,7 @@ class Dense:
             vectors = weights[chosen].reshape(-1, self.vectors, LANES).transpose(1, 0, 2)
             parts.append(numpy.ascontiguousarray(vectors).tobytes())
             rest = [*([lacking] if self.offsets else []), *([bias & (1 << self.bits) - 1] if self.bits else [])]
-            rest += [multipliers, *([shifts] if self.fixed else [])]
+            rest += [*([] if self.uniform else [multipliers]), *([shifts] if self.fixed else [])]
             parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in rest for start in (0, 1)]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 
@@ -97,7 +100,7 @@ class Dense:
             PARAMETERS,
             self._lines(),
             f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart}, "
-            f"{fixed_in_c(self.fixed)}, {self.offsets:d});",
+            f"{fixed_in_c(self.fixed)}, {self.offsets:d}, {4 * self.uniform});",
         )
 
     def _lines(self):
@@ -110,7 +113,9 @@ class Dense:
         if self.clamps:
             emit("ldr r3, [r2, #12]", "str r3, [sp]", why="highest")
         emit("mov r5, r1", "mov r1, r0")
-        emit.add("r3", "r2", HEAD_BYTES)
+        if self.uniform:
+            emit(f"ldr r3, [r2, #{HEAD_BYTES}]", "str r3, [sp, #12]", why="multiplier")
+        emit.add("r3", "r2", HEAD_BYTES + 4 * self.uniform)
         if tail:
             emit(f"movs r0, #{tail}", "vctp.8 r0", why="what lies behind the input must not be read")
         if self.offsets:
@@ -171,7 +176,10 @@ class Dense:
                 "vadd.i32 q0, q0, q2",
                 "vadd.i32 q1, q1, q3",
             )
-        emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="multipliers")
+        if self.uniform:
+            emit("ldr r0, [sp, #12]", why="multiplier")
+        else:
+            emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="multipliers")
         if self.fixed:
             emit_fixed(emit, self.fixed, ("q0", "q1"), ("q2", "q3"), "q2")
             emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="shifts")
@@ -179,7 +187,7 @@ class Dense:
         for register in () if self.fixed else (0, 1):
             emit(
                 f"vcvt.f32.s32 q{register}, q{register}",
-                f"vmul.f32 q{register}, q{register}, q{2 + register}",
+                f"vmul.f32 q{register}, q{register}, {'r0' if self.uniform else f'q{2 + register}'}",
                 f"vadd.f32 q{register}, q{register}, r9" if self.adds else f"vcvtn.s32.f32 q{register}, q{register}",
             )
         if self.fixed:

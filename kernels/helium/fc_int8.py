@@ -23,7 +23,8 @@ class FcInt8(KernelNode):
         fixed = fixed_of(numbers, bits)
         levels = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
         clamps, adds = levels != output.dtype.range, rounds_by_addition(numbers, bits)
-        form = Dense(rows.shape[1], rows.shape[0], clamps, adds, bits, fixed, has_offsets(self.view))
+        is_uniform = fixed is None and not numbers.is_any and len(set(numbers.multipliers.tolist())) == 1
+        form = Dense(rows.shape[1], rows.shape[0], clamps, adds, bits, fixed, has_offsets(self.view), is_uniform)
         batches = self.inputs[0].dims[0]
         arguments = (
             Input(0),

@@ -46,6 +46,15 @@ def fully_connected(seed, batch, features, outputs):
     )
 
 
+def one_factor(entry, step=0.0):
+    """The case with one scale of all weights, or (`step`) with others."""
+    data, weights, bias = entry.view.inputs
+    first, count = float(weights.quantization.scales[0]), len(weights.data)
+    scales = Quantization(tuple(first * (1 + step * output) for output in range(count)), (0,) * count, 0)
+    weights = constant("w", weights.data, scales)
+    return case(entry.view.operator, [data, weights, bias], entry.values[:1], quantization=entry.view.outputs[0].quantization)
+
+
 def extreme_fully_connected(scales):
     random, outputs = Randomness(9), len(scales)
     data = random.data(1, 40).with_(quantization=per_tensor(0.5, 127))
@@ -77,6 +86,7 @@ def candidates():
         (1, 785, 13),
     ]
     cases = [fully_connected(seed, *shape) for seed, shape in enumerate(shapes)]
+    cases += [one_factor(fully_connected(seed, *shape)) for seed, shape in enumerate(shapes)]
     cases += [finer(fully_connected(seed, *shape), seed) for seed, shape in enumerate(shapes[::3])]
     cases += [extreme_fully_connected((1e-30, 1e30, 2.0**-14)), extreme_fully_connected((1e-38,) + (2.0**-10,) * 8)]
     cases += binaries(case, 60) + [
@@ -98,9 +108,15 @@ def candidates():
 
 @pytest.mark.parametrize("features", [64, 640])
 def test_outputs_beside_groups_of_eight_have_no_more_weights_than_they_need(features):
-    sizes = [fully_connected(1, 1, features, outputs).call.arguments[2].values.size for outputs in (8, 10, 16, 2)]
+    entries = [one_factor(fully_connected(1, 1, features, outputs), 0.1) for outputs in (8, 10, 16, 2)]
+    sizes = [entry.call.arguments[2].values.size for entry in entries]
     group, pair = 32 + 8 * features + 32, 2 * (4 + features) + 32
     assert sizes == [16 + group, 16 + group + pair, 16 + 2 * group, 16 + pair]
+
+
+def test_one_factor_of_all_outputs_stands_once():
+    entry = one_factor(fully_connected(1, 1, 64, 24))
+    assert entry.call.arguments[2].values.size == 16 + 4 + 3 * (32 + 8 * 64)
 
 
 def accepted(cases):

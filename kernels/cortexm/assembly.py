@@ -113,7 +113,8 @@ class Routine(routine.Routine):
 
     @property
     def condition(self) -> str:
-        return "AIDGE_CORTEXM_FPU" if self.waiting.has_fpu else super().condition
+        uses_fpu = any(line.lstrip().startswith("v") for line, _ in self._lines)  # its instructions alone begin with v
+        return "AIDGE_CORTEXM_FPU" if uses_fpu else super().condition
 
     def statements(self) -> str:
         pieces, first = [], 0

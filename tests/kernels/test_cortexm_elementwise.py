@@ -108,7 +108,7 @@ def test_pools_equal_the_meaning_on_the_emulated_core(flags):
 def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
     cases = sums_and_products()
     kernels = {entry.kernel.name for entry in cases}
-    assert len(cases) > 100 and kernels == {"add_int8", "mul_int8", "mul_factor_int8"}
+    assert len(cases) > 100 and kernels == {"add_int8", "mul_channels_int8", "mul_int8", "mul_factor_int8"}
     assert run(cases, *flags, board=BOARD) == []
 
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""A line for each channel's factor in Thumb-2: 5 instructions for a value, 4 pixels in a turn, one channel after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aidge_build.arithmetic.factor_lines import SLOPE_BITS
+from aidge_build.kernel_kit.routine import Routine
+
+TOGETHER = 4  # pixels in a turn
+PARAMETERS = "const int8_t *data, const int8_t *factors, int8_t *output, const int32_t *numbers, int32_t channels, int32_t pixels"
+_REGISTERS = {
+    "data": "r0",
+    "factors": "r1",
+    "output": "r2",
+    "numbers": "r3",
+    "channels": "r4",
+    "left": "r5",
+    "slope": "r6",
+    "start": "r7",
+    "read": "r8",
+    "written": "r9",
+    "x": "r10",
+    "y": "r11",
+    "thrice": "r12",
+    "end": "lr",
+}
+_CHANNELS, _PIXELS = 36, 40  # behind the saved registers
+_PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the pixels of a turn
+
+
+def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int) -> str:
+    """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
+    code = make(_REGISTERS)
+    code("push {{r4-r11, lr}}")
+    code(f"ldr {{channels}}, [sp, #{_CHANNELS}]")
+    code("add {end}, {factors}, {channels}")
+    code("add {thrice}, {channels}, {channels}, lsl #1")
+    code.label(1, "a channel")
+    code("ldrsb {slope}, [{factors}], #1")
+    code("ldrd {x}, {y}, [{numbers}]", "multiplier, offset")
+    code("mla {slope}, {slope}, {x}, {y}")
+    code("ldrd {x}, {y}, [{numbers}, #8]", "the data's zero point, first")
+    code(f"asr {{slope}}, {{slope}}, #{SLOPE_BITS}")
+    code("mla {start}, {slope}, {x}, {y}")
+    code("mov {read}, {data}")
+    code("mov {written}, {output}")
+    code(f"ldr {{left}}, [sp, #{_PIXELS}]")
+    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
+    code("blt 3f")
+    code.label(2, f"{TOGETHER} pixels")
+    for first, second in (_PLACES[:2], _PLACES[2:]):
+        _values(code, shift, {"x": first, "y": second})
+    for pointer in ("read", "written"):
+        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}, lsl #2")
+    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
+    code("bge 2b")
+    code.label(3)
+    code(f"adds {{left}}, {{left}}, #{TOGETHER}")
+    code("beq 5f")
+    code.label(4, "the pixels left over")
+    _values(code, shift, {"x": ""})
+    for pointer in ("read", "written"):
+        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}")
+    code("subs {left}, {left}, #1")
+    code("bne 4b")
+    code.label(5)
+    code("add {data}, {data}, #1")
+    code("add {output}, {output}, #1")
+    code("cmp {factors}, {end}")
+    code("bne 1b")
+    code("pop {{r4-r11, pc}}")
+    return code.function(name, PARAMETERS, "An image times a factor for each channel, channels last.", _portable(shift))
+
+
+def _values(code: Routine, shift: int, places: Mapping[str, str]) -> None:
+    for register, place in places.items():
+        code(f"ldrsb {{{register}}}, [{{read}}{place}]")
+    for register in places:
+        code(f"mla {{{register}}}, {{{register}}}, {{slope}}, {{start}}")
+    for register in places:
+        code(f"ssat {{{register}}}, #8, {{{register}}}, asr #{shift}")
+    for register, place in places.items():
+        code(f"strb {{{register}}}, [{{written}}{place}]")
+
+
+def _portable(shift: int) -> str:
+    return f"""int32_t channel, place, value;
+    for (channel = 0; channel < channels; channel++) {{
+        const int32_t slope = (factors[channel] * numbers[0] + numbers[1]) >> {SLOPE_BITS};
+        const int32_t start = slope * numbers[2] + numbers[3];
+        for (place = channel; place < channels * pixels; place += channels) {{
+            value = (data[place] * slope + start) >> {shift};
+            output[place] = (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
+        }}
+    }}"""

@@ -81,6 +81,10 @@ class FactorLinesInt8(BinaryInt8):
 
     def assembled(self, make: Callable[[Mapping[str, str]], Routine], library: str) -> Call:
         """The call of the function in Thumb-2, whose text the library's emitter prints."""
+        return self.called(library, functools.partial(factor_lines_text, make))
+
+    def called(self, library: str, text: Callable[[str, int], str]) -> Call:
+        """The call of the function whose text this gives for a name and a shift."""
         lines, (output,) = lines_of(self.view), self.outputs
         assert lines is not None
         name = f"aidge_{library}_mul_channels_{lines.shift}"
@@ -97,7 +101,7 @@ class FactorLinesInt8(BinaryInt8):
                 Literal(output.dims[1]),
                 Literal(math.prod(output.dims) // output.dims[1]),
             ),
-            texts=(factor_lines_text(make, name, lines.shift),),
+            texts=(text(name, lines.shift),),
             note="a line for each factor, proved on all 65,536 pairs of values",
             facts=computed(f"{TOGETHER} pixels", 1),
         )

@@ -9,6 +9,7 @@ from aidge_build.arithmetic.factor_lines import SLOPE_BITS
 from aidge_build.kernel_kit.routine import Routine
 
 TOGETHER = 4  # pixels in a turn
+WHAT = "An image times a factor for each channel, channels last."
 PARAMETERS = "const int8_t *data, const int8_t *factors, int8_t *output, const int32_t *numbers, int32_t channels, int32_t pixels"
 _REGISTERS = {
     "data": "r0",
@@ -26,7 +27,7 @@ _REGISTERS = {
     "thrice": "r12",
     "end": "lr",
 }
-_CHANNELS, _PIXELS = 36, 40  # behind the saved registers
+CHANNELS, PIXELS = 36, 40  # behind the saved registers
 _PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the pixels of a turn
 
 
@@ -34,7 +35,7 @@ def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, s
     """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
     code = make(_REGISTERS)
     code("push {{r4-r11, lr}}")
-    code(f"ldr {{channels}}, [sp, #{_CHANNELS}]")
+    code(f"ldr {{channels}}, [sp, #{CHANNELS}]")
     code("add {end}, {factors}, {channels}")
     code("add {thrice}, {channels}, {channels}, lsl #1")
     code.label(1, "a channel")
@@ -46,7 +47,7 @@ def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, s
     code("mla {start}, {slope}, {x}, {y}")
     code("mov {read}, {data}")
     code("mov {written}, {output}")
-    code(f"ldr {{left}}, [sp, #{_PIXELS}]")
+    code(f"ldr {{left}}, [sp, #{PIXELS}]")
     code(f"subs {{left}}, {{left}}, #{TOGETHER}")
     code("blt 3f")
     code.label(2, f"{TOGETHER} pixels")
@@ -71,7 +72,7 @@ def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, s
     code("cmp {factors}, {end}")
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
-    return code.function(name, PARAMETERS, "An image times a factor for each channel, channels last.", _portable(shift))
+    return code.function(name, PARAMETERS, WHAT, portable_text(shift))
 
 
 def _values(code: Routine, shift: int, places: Mapping[str, str]) -> None:
@@ -85,7 +86,8 @@ def _values(code: Routine, shift: int, places: Mapping[str, str]) -> None:
         code(f"strb {{{register}}}, [{{written}}{place}]")
 
 
-def _portable(shift: int) -> str:
+def portable_text(shift: int) -> str:
+    """The body of the C version."""
     return f"""int32_t channel, place, value;
     for (channel = 0; channel < channels; channel++) {{
         const int32_t slope = (factors[channel] * numbers[0] + numbers[1]) >> {SLOPE_BITS};

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import armv6m_harness
 import armv7m_harness
 import cortexm_harness
 import pytest
@@ -41,7 +42,11 @@ def products() -> list[Case]:
 
 def candidates():
     """For the tests of all kernels."""
-    return [*products(), *of_this_library(products())]
+    return [*products(), *of_this_library(products()), *narrow()]
+
+
+def narrow() -> list[armv6m_harness.Case]:
+    return [armv6m_harness.taken(entry) for entry in products()]
 
 
 def taken(cases):
@@ -61,6 +66,12 @@ def test_products_equal_the_meaning_with_dsp_with_and_without_an_fpu(flags):
 @pytest.mark.parametrize("flags", [("-O2",), armv7m_harness.PORTABLE], ids=["O2", "portable"])
 def test_products_equal_the_meaning_on_a_cortex_m3(flags):
     assert run(taken(of_this_library(products())), *flags, board=armv7m_harness.BOARD) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [("-O2",), armv6m_harness.PORTABLE], ids=["O2", "portable"])
+def test_products_equal_the_meaning_on_a_cortex_m0_plus(flags):
+    assert run(taken(narrow()), *flags, board=armv6m_harness.BOARD) == []
 
 
 def test_few_pixels_other_dims_and_weights_that_change_are_left_to_the_other_kernels():

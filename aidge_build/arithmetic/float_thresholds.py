@@ -21,6 +21,7 @@ _BELOW_SIGN = 0x7FFFFFFF
 _INFINITY = 0x7F800000  # the key of +inf; -inf has -1 - _INFINITY
 VALUE_BITS = 17  # of a number that is multiplied, at most
 GUESS_BITS = 22  # behind the point of its product
+MOST_GUESSED = 254  # so that there is a step behind each guess
 
 
 def number_of(keys: numpy.ndarray) -> numpy.ndarray:
@@ -61,18 +62,19 @@ class KeyGuess:
     start: int
     zero: int
 
-    def steps(self, keys: numpy.ndarray) -> numpy.ndarray:
-        """The formula, as in C, for int64 keys of such numbers."""
+    def steps(self, keys: numpy.ndarray, most: int = MOST_GUESSED) -> numpy.ndarray:
+        """The formula, as in C, for int64 keys of such numbers: at most so many."""
         signs = -(keys < 0).astype(numpy.int64)
         patterns = numpy.where(keys < 0, keys ^ _BELOW_SIGN, keys) & 0xFFFFFFFF
         leading = ((patterns << 8) & 0xFFFFFFFF) | 0x80000000
         values = leading >> (self.shift - ((patterns << 1 & 0xFFFFFFFF) >> 24))
         levels = (values * self.multiplier + self.start) >> GUESS_BITS
-        return numpy.clip(self.zero + (levels ^ signs), 0, 254)
+        return numpy.clip(self.zero + (levels ^ signs), 0, most)
 
 
-def key_guess(quantization: Quantization, keys: numpy.ndarray) -> KeyGuess | None:
-    """For the `quantize_keys` of int8, proved at the ends of every step; None where it does not hold.
+def key_guess(quantization: Quantization, keys: numpy.ndarray, most: int = MOST_GUESSED) -> KeyGuess | None:
+    """For the `quantize_keys` of int8, of guesses of at most so many steps, proved at the ends of every step; None where it does
+    not hold.
 
     Both parts of the product are rounded down and the middle between two levels is taken a little too high, so that a number of
     either sign never seems to have reached a step that it has not.
@@ -93,5 +95,5 @@ def key_guess(quantization: Quantization, keys: numpy.ndarray) -> KeyGuess | Non
         return None
     # In front of the first step of a sign, and behind its last one, the formula cannot but hold.
     points = numpy.concatenate([steps[steps < limit], steps[steps >= -limit] - 1])
-    missing = numpy.searchsorted(steps, points, "right") - found.steps(points)
+    missing = numpy.searchsorted(steps, points, "right") - found.steps(points, most)
     return found if ((missing == 0) | (missing == 1)).all() else None

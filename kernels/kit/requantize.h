@@ -66,11 +66,12 @@ AIDGE_KIT_INLINE int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
 /* high * 2^24 + low, low < 2^24, as a float has it: rounded half to even to 24 bits, which are returned, times 2^*exponent. */
 static inline uint32_t aidge_kit_round_to_float(uint32_t high, uint32_t low, int32_t *exponent)
 {
-    const int32_t excess = aidge_kit_bits(high);
-    *exponent += excess;
-    if (excess == 0) {
+    int32_t excess;
+    if (high == 0u) {
         return low;
     }
+    excess = aidge_kit_bits(high);
+    *exponent += excess;
     high = (high << (24 - excess)) | (low >> excess);
     low &= ((uint32_t)1 << excess) - 1u;
     return high + (uint32_t)((low << 1) + (high & 1u) > ((uint32_t)1 << excess));

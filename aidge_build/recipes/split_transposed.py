@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A quantized transposed convolution becomes a convolution that computes blocks of the output, and DepthToSpace."""
+"""A transposed convolution becomes a convolution that computes blocks of the output, and DepthToSpace."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy
 
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
@@ -30,26 +31,45 @@ def split_transposed(view: GraphView) -> GraphView:
     phase is a convolution without strides, of the taps of its own, and all phases are so many times the channels of one.
     Kernels that are no multiple of s get taps of weight 0. The Slice, which cuts the pads off, is left out where it takes
     everything; strides that differ, or that of one axis, take Reshape, Transpose, Reshape in the place of DepthToSpace, and
-    strides of 1 nothing.
+    strides of 1 nothing. So is one of float32 split without the QuantizeLinear, where weights of 0 do not make it twice as much
+    work.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
-        reader = view.only_consumer(node.outputs[0]) if node.type in ("ConvTranspose1D", "ConvTranspose2D") else None
-        if reader is not None and _applies(view, node, reader):
+        if node.type not in ("ConvTranspose1D", "ConvTranspose2D") or not _is_plain(view, node):
+            continue
+        reader = view.only_consumer(node.outputs[0])
+        if view.tensor(node.inputs[1]).quantization is None:
+            if _is_float(view, node):
+                _split(view, rewrite, node, None)
+        elif reader is not None and _is_island(view, node, reader):
             _split(view, rewrite, node, reader)
     return rewrite.finish()
 
 
-def _applies(view: GraphView, node: Node, reader: Node) -> bool:
-    operator, (data, weights, *bias) = node.operator, view.input_tensors(node)
-    source = view.producer(data.name)
+def _is_plain(view: GraphView, node: Node) -> bool:
+    operator, (data, *parameters) = node.operator, view.input_tensors(node)
+    constants = all(tensor is None or tensor.is_constant for tensor in parameters)
+    return constants and operator.groups == 1 and set(operator.dilations) == {1} and min(_pads_end(operator, data)) >= 0
+
+
+def _is_float(view: GraphView, node: Node) -> bool:
+    operator = node.operator
+    padded = math.prod(stride * taps for stride, taps in zip(operator.strides, _taps(operator)))
+    is_float = all(tensor.dtype is DType.float32 for tensor in view.input_tensors(node) if tensor is not None)
+    return is_float and padded < 2 * math.prod(operator.kernel)
+
+
+def _is_island(view: GraphView, node: Node, reader: Node) -> bool:
+    source, weights = view.producer(node.inputs[0]), view.tensor(node.inputs[1])
     if reader.type != "QuantizeLinear" or view.tensor(reader.inputs[1]).elements != 1:
         return False
-    if source is None or source.type != "DequantizeLinear" or not weights.is_constant or weights.quantization is None:
-        return False
-    is_plain = operator.groups == 1 and set(operator.dilations) == {1}
-    constants = all(tensor is None or tensor.is_constant for tensor in bias)
-    return is_plain and constants and weights.quantization.axis in (None, 1) and min(_pads_end(operator, data)) >= 0
+    return source is not None and source.type == "DequantizeLinear" and weights.quantization.axis in (None, 1)
+
+
+def _taps(operator: ConvTranspose) -> tuple[int, ...]:
+    """Of one phase, along each axis: the most that any has."""
+    return tuple(-(-size // stride) for size, stride in zip(operator.kernel, operator.strides))
 
 
 def _blocks(operator: ConvTranspose) -> tuple[int, ...]:
@@ -61,22 +81,21 @@ def _pads_end(operator: ConvTranspose, data: Tensor) -> tuple[int, ...]:
     return tuple(blocks - size for blocks, size in zip(_blocks(operator), data.dims[2:]))
 
 
-def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node) -> None:
+def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node | None) -> None:
     operator, (data, weights, *bias) = node.operator, view.input_tensors(node)
-    (result,), ones = view.output_tensors(reader), (1,) * len(operator.kernel)
-    taps = tuple(-(-size // stride) for size, stride in zip(operator.kernel, operator.strides))
+    (result,), ones = view.output_tensors(reader or node), (1,) * len(operator.kernel)
+    taps = _taps(operator)
     window = Window(taps, ones, ones, tuple(count - 1 for count in taps), _pads_end(operator, data))
     phases = math.prod(operator.strides)
     inputs = [data.name, rewrite.add_tensor(_phases(weights, operator.strides, taps))]
     inputs += ["" if tensor is None else rewrite.add_tensor(_repeated(tensor, phases)) for tensor in bias]
     dims = (data.dims[0], weights.dims[1] * phases, *_blocks(operator))
     sums = rewrite.add_tensor(Tensor(f"{node.outputs[0]}_blocks", dims, view.tensor(node.outputs[0]).dtype))
-    stored = rewrite.add_tensor(Tensor(f"{result.name}_blocks", dims, result.dtype))
     convolution = Conv(minimum=operator.minimum, maximum=operator.maximum, window=window, single_product=operator.single_product)
-    steps = [
-        Node(f"{node.name}_blocks", convolution, tuple(inputs), (sums,), node.origin),
-        reader.with_(inputs=(sums, *reader.inputs[1:]), outputs=(stored,)),
-    ]
+    steps = [Node(f"{node.name}_blocks", convolution, tuple(inputs), (sums,), node.origin)]
+    if reader is not None:
+        stored = rewrite.add_tensor(Tensor(f"{result.name}_blocks", dims, result.dtype))
+        steps.append(reader.with_(inputs=(sums, *reader.inputs[1:]), outputs=(stored,)))
     moves = _moves(operator.strides, dims)
     if tuple(moves[-1][1] if moves else dims) != result.dims:
         moves.append((Slice((0, 0, *operator.pads_begin), result.dims, (1, 1, *ones)), result.dims))
@@ -85,7 +104,8 @@ def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node) -> None:
         steps.append(Node(f"{node.name}_moves_{number}", move, steps[-1].outputs, (name,), node.origin))
     steps[-1] = steps[-1].with_(outputs=(result.name,))
     rewrite.replace_node(node, *steps)
-    rewrite.remove_node(reader)
+    if reader is not None:
+        rewrite.remove_node(reader)
 
 
 def _moves(strides: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[Operator, tuple[int, ...]]]:
@@ -109,15 +129,15 @@ def _moves(strides: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[Operat
 def _phases(weights: Tensor, strides: tuple[int, ...], taps: tuple[int, ...]) -> Tensor:
     """Weights [C, M, kernel...] as [phases * M, C, taps...]: the last tap of a window is the first of its phase."""
     (inner, outer, *kernel), rank = weights.dims, len(taps)
-    zero_points = weights.quantization.along(weights.quantization.zero_points, weights.rank, weights.data.dtype)
-    padded = numpy.broadcast_to(zero_points, (inner, outer, *map(math.prod, zip(strides, taps)))).copy()
+    quantization = weights.quantization
+    zero_points = quantization.along(quantization.zero_points, weights.rank, weights.data.dtype) if quantization else 0
+    padded = numpy.full((inner, outer, *map(math.prod, zip(strides, taps))), zero_points, weights.data.dtype)
     padded[(slice(None), slice(None), *map(slice, kernel))] = weights.data
     parts = padded.reshape(inner, outer, *(size for pair in zip(taps, strides) for size in pair))
     tap_axes, phase_axes = range(2, 2 + 2 * rank, 2), range(3, 2 + 2 * rank, 2)
     values = numpy.flip(parts, tuple(tap_axes)).transpose(*phase_axes, 1, 0, *tap_axes)
     values = numpy.ascontiguousarray(values).reshape(-1, inner, *taps)
-    quantization = weights.quantization
-    if quantization.axis is not None:
+    if quantization is not None and quantization.axis is not None:
         count = math.prod(strides)
         quantization = Quantization(quantization.scales * count, quantization.zero_points * count, 0)
     return replace(weights, name=f"{weights.name}_phases", dims=values.shape, data=values, quantization=quantization)

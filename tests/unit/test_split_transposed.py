@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Quantized transposed convolutions become convolutions and moves of bytes, with the same values."""
+"""Transposed convolutions become convolutions and moves, with the same values."""
 
 from __future__ import annotations
 
@@ -89,3 +89,31 @@ def test_a_transposed_convolution_with_groups_stays():
         constants={"s": numpy.float32(0.5), "z": numpy.int8(0), "w": RANDOM.integers(-9, 9, (4, 3, 2, 2)).astype(numpy.int8)},
     )
     assert "ConvTranspose2D" in types(simplify(view))
+
+
+def in_float(attributes, kernel, inputs=3):
+    constants = {"w": RANDOM.normal(size=(inputs, 2, *kernel)).astype(numpy.float32), "b": numpy.float32([0.5, -1])}
+    axes = ",".join("?" * len(kernel))
+    spatial = ",".join(map(str, (4, 5)[: len(kernel)]))
+    text = f"y = ConvTranspose<{attributes}>(x, w, b)"
+    return graph(text, inputs=f"float[1,{inputs},{spatial}] x", outputs=f"float[1,2,{axes}] y", constants=constants)
+
+
+@pytest.mark.parametrize(
+    "attributes, kernel, moves",
+    [
+        ("strides=[2,2]", (2, 2), ["DepthToSpace"]),
+        ("strides=[2,2], pads=[1,1,1,1], output_padding=[1,1]", (3, 3), ["DepthToSpace", "Slice"]),
+        ("strides=[2,3]", (4, 3), VIEWS),
+        ("strides=[4], pads=[2,2]", (8,), [*VIEWS, "Slice"]),
+    ],
+)
+def test_one_of_floats_is_a_convolution_of_floats_and_moves(attributes, kernel, moves):
+    before = in_float(attributes, kernel)
+    after = simplify(before)
+    assert types(after) == [f"Conv{len(kernel)}D", *moves]
+    assert same_meaning(before, after)
+
+
+def test_one_of_floats_stays_where_weights_of_zero_would_be_half_of_all_or_more():
+    assert types(simplify(in_float("strides=[2,2]", (1, 3)))) == ["ConvTranspose2D"]

@@ -61,7 +61,8 @@ def _annotate(view: GraphView) -> GraphView:
     for nodes in (view.nodes, tuple(reversed(view.nodes))):
         for node in nodes:
             if selects(node):
-                _pass_through(view, found, node.inputs[0], node.outputs[0])
+                for result in node.outputs:
+                    _pass_through(view, found, node.inputs[0], result)
     plain = {name for name in found if _has_integer_user(view, name, found)}
     for nodes in (view.nodes, tuple(reversed(view.nodes))):
         for node in nodes:
@@ -74,7 +75,7 @@ def _annotate(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
-# Operators whose result holds elements of input 0 and nothing else: they mean the same on stored and on real values.
+# Operators whose results hold elements of input 0 and nothing else: they mean the same on stored and on real values.
 _SELECTING = (
     "DepthToSpace",
     "Expand",
@@ -89,6 +90,7 @@ _SELECTING = (
     "ReduceMin",
     "Slice",
     "SpaceToDepth",
+    "Split",
     "Tile",
 )
 
@@ -98,7 +100,7 @@ _STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # what their tens
 
 
 def selects(node: Node) -> bool:
-    """Whether the result holds elements of input 0 and nothing else: stored values then mean the same on both sides."""
+    """Whether the results hold elements of input 0 and nothing else: stored values then mean the same on both sides."""
     return (
         node.operator.views
         and not isinstance(node.operator, Restated)
@@ -121,7 +123,8 @@ def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization 
 
 
 def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:
-    return selects(node) and (node.operator.views or found.get(node.inputs[0]) == found.get(node.outputs[0]) is not None)
+    known = found.get(node.inputs[0])
+    return selects(node) and (node.operator.views or known is not None and all(found.get(name) == known for name in node.outputs))
 
 
 def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:

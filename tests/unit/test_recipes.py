@@ -334,6 +334,38 @@ def test_an_operator_on_plain_integers_between_quantized_tensors_keeps_its_meani
     assert same_meaning(before, simplify(before))
 
 
+SPLIT = {
+    "s": numpy.float32(0.1),
+    "z": numpy.uint8(120),
+    "s2": numpy.float32(0.2),
+    "z2": numpy.uint8(7),
+    "parts": numpy.array([3, 5]),
+}
+
+
+def test_layers_on_both_sides_of_a_split_of_stored_values_compute_on_them():
+    before = graph(
+        """d = DequantizeLinear(x, s, z) a = Sigmoid(d) q = QuantizeLinear(a, s, z) p, r = Split<axis=1>(q, parts)
+        e = DequantizeLinear(p, s, z) f = Sigmoid(e) y = QuantizeLinear(f, s, z) w = DequantizeLinear(r, s, z)""",
+        inputs="uint8[1,8,2] x",
+        outputs="uint8[1,3,2] y, float[1,5,2] w",
+        constants=SPLIT,
+    )
+    after = simplify(before)
+    assert types(after) == ["FlipSign", "Sigmoid", "Split", "Sigmoid", "DequantizeLinear", "FlipSign"]
+    assert same_meaning(before, after)
+
+
+def test_a_split_behind_which_another_scale_is_read_keeps_its_meaning():
+    before = graph(
+        "q = QuantizeLinear(x, s, z) p, r = Split<axis=1>(q, parts) y = DequantizeLinear(p, s, z) w = DequantizeLinear(r, s2, z2)",
+        inputs="float[1,8,2] x",
+        outputs="float[1,3,2] y, float[1,5,2] w",
+        constants=SPLIT,
+    )
+    assert same_meaning(before, simplify(before))
+
+
 def test_quantization_passes_through_a_transpose_to_the_graph_input():
     view = simplify(
         graph(

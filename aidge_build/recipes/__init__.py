@@ -24,6 +24,7 @@ from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.name_curves import name_curves
 from aidge_build.recipes.name_levels import name_levels
 from aidge_build.recipes.normalize_stored import normalize_stored
+from aidge_build.recipes.pad_reals import pad_reals
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.quantize_once import quantize_once
@@ -50,6 +51,7 @@ RECIPES: tuple[Recipe, ...] = (
     expand_qlinear,
     quantize_constants,
     restate,
+    pad_reals,
     move_views,
     flatten_products,
     move_views,
@@ -64,6 +66,7 @@ RECIPES: tuple[Recipe, ...] = (
     name_levels,
     quantize_islands,
     normalize_stored,
+    fuse_pad,
     average_axes,
     read_stored,
     fuse_activations,

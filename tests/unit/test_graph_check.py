@@ -104,6 +104,10 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         CONVOLUTION[: CONVOLUTION.index(" c = ")].replace(" a = ", " y = "), "int8[1,3,6,6] x", "float[1,4,?,?] y",
         **{name: values for name, values in QDQ.items() if name not in ("sy", "zy")},
     ),
+    "pad_reals": lambda: sample(
+        "p = Pad(x, pads, zx) y = DequantizeLinear(p, sx, zx)", "int8[1,3,6,6] x", "float[1,3,?,?] y",
+        sx=QDQ["sx"], zx=QDQ["zx"], pads=numpy.array([0, 0, 1, 1, 0, 0, 2, 2]),
+    ),
     "flatten_products": lambda: sample(
         "a = MatMul(x, w) b = Add(c, a) y = Relu(b)", "float[2,3,5] x", "float[2,3,4] y", w=floats(5, 4), c=floats(4)
     ),

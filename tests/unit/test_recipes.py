@@ -14,6 +14,7 @@ from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.fuse_scalings import fuse_scalings
+from aidge_build.recipes.pad_reals import pad_reals
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.quantize_once import quantize_once
@@ -334,6 +335,38 @@ def test_an_operator_on_plain_integers_between_quantized_tensors_keeps_its_meani
     assert same_meaning(before, simplify(before))
 
 
+@pytest.mark.parametrize("value, pad", [("z", []), ("z2", ["Pad"])])
+def test_a_convolution_behind_a_pad_of_stored_values_computes_on_bytes(value, pad):
+    before = graph(
+        f"""q = QuantizeLinear(x, s, z) p = Pad(q, pads, {value})
+        y = QLinearConv(p, s, z, w, s, w0, s2, z)""",
+        inputs="float[1,2,8] x",
+        outputs="int8[1,3,9] y",
+        constants={
+            "s": numpy.float32(0.25),
+            "s2": numpy.float32(2),
+            "z": numpy.int8(-9),
+            "w0": numpy.int8(0),
+            "w": numpy.arange(-9, 9).astype(numpy.int8).reshape(3, 2, 3),
+            "pads": numpy.array([0, 0, 2, 0, 0, 1]),
+            **({"z2": numpy.int8(5)} if value == "z2" else {}),
+        },
+    )
+    after = simplify(before)
+    assert types(after) == ["QuantizeLinear", *pad, "Conv1D"]
+    assert same_meaning(before, after)
+
+
+def test_a_pad_of_stored_values_whose_reals_overflow_stays():
+    before = graph(
+        "q = QuantizeLinear(x, s, z) p = Pad(q, pads, z) y = DequantizeLinear(p, s, z)",
+        inputs="float[1,2,8] x",
+        outputs="float[1,2,11] y",
+        constants={"s": numpy.float32(1e37), "z": numpy.int8(0), "pads": numpy.array([0, 0, 2, 0, 0, 1])},
+    )
+    assert types(pad_reals(before)) == types(before)
+
+
 SPLIT = {
     "s": numpy.float32(0.1),
     "z": numpy.uint8(120),
@@ -358,7 +391,8 @@ def test_layers_on_both_sides_of_a_split_of_stored_values_compute_on_them():
 
 def test_a_split_behind_which_another_scale_is_read_keeps_its_meaning():
     before = graph(
-        "q = QuantizeLinear(x, s, z) p, r = Split<axis=1>(q, parts) y = DequantizeLinear(p, s, z) w = DequantizeLinear(r, s2, z2)",
+        """q = QuantizeLinear(x, s, z) p, r = Split<axis=1>(q, parts)
+        y = DequantizeLinear(p, s, z) w = DequantizeLinear(r, s2, z2)""",
         inputs="float[1,8,2] x",
         outputs="float[1,3,2] y, float[1,5,2] w",
         constants=SPLIT,

@@ -33,9 +33,19 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_softmax_row(const float *input, float *o
 {
     const float *from = input;
     float *to = output;
-    float largest = -INFINITY;
+    float largest = *input;
     float sum = 0.0f;
     int32_t left = length;
+    if (left >= 4) {
+        largest = from[1] > largest ? from[1] : largest;
+        largest = from[2] > largest ? from[2] : largest;
+        largest = from[3] > largest ? from[3] : largest;
+        from += 4;
+        left -= 4;
+    } else {
+        from++;
+        left--;
+    }
     for (; left >= 4; left -= 4) {
         largest = from[0] > largest ? from[0] : largest;
         largest = from[1] > largest ? from[1] : largest;

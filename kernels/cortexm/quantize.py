@@ -13,10 +13,33 @@ VALUES = ("r2", "r4", "r5", "r6", "r7", "r8", "r9", "r10")
 TOGETHER = len(VALUES)
 
 
-def routine(kind: str) -> tuple[str, str]:
-    """Name and text for int8, uint8 or int16. A quotient beyond int32 saturates there, NaN gives 0: as QuantizeLinear has it."""
-    name = f"aidge_cortexm_quantize_{kind}"
+def routine(kind: str, few: int = 0) -> tuple[str, str]:
+    """Name and text for int8, uint8 or int16; `few`: for that many values alone, TOGETHER at most. A quotient beyond int32
+    saturates there, NaN gives 0: as QuantizeLinear has it."""
+    name = f"aidge_cortexm_quantize_{kind}{f'_{few}' if few else ''}"
     code = Routine(REGISTERS)
+    if few:
+        _few_values(code, few, kind)
+    else:
+        _any_number(code, kind)
+    limits = ", ".join(map(str, DType[kind].range))
+    output = "0, output" if kind == "int16" else "(uint8_t *)output, 0"
+    portable = f"aidge_cortexm_quantize_portable(input, {output}, *scale, zero_point, count, {limits});"
+    return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
+
+
+def _few_values(code: Routine, count: int, kind: str) -> None:
+    saved = ", ".join(VALUES[1:count])  # registers that the caller wants back
+    if saved:
+        code(f"push {{{{{saved}}}}}")
+    code("vldr s15, [r2]", "the scale")
+    _values(code, count, kind)
+    if saved:
+        code(f"pop {{{{{saved}}}}}")
+    code("bx lr")
+
+
+def _any_number(code: Routine, kind: str) -> None:
     code("ldr {count}, [sp]")
     code("push {{r4-r10}}")
     code("vldr s15, [r2]", "the scale")
@@ -36,10 +59,6 @@ def routine(kind: str) -> tuple[str, str]:
     code.label(4)
     code("pop {{r4-r10}}")
     code("bx lr")
-    limits = ", ".join(map(str, DType[kind].range))
-    output = "0, output" if kind == "int16" else "(uint8_t *)output, 0"
-    portable = f"aidge_cortexm_quantize_portable(input, {output}, *scale, zero_point, count, {limits});"
-    return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
 
 
 def _values(code: Routine, count: int, kind: str) -> None:
@@ -47,11 +66,10 @@ def _values(code: Routine, count: int, kind: str) -> None:
     for operation in ("vdiv.f32 s{0}, s{0}, s15", "vcvtr.s32.f32 s{0}, s{0}"):
         for index in range(count):
             code(operation.format(index))
-    if count == TOGETHER:
-        for index in range(0, TOGETHER, 2):
-            code(f"vmov {VALUES[index]}, {VALUES[index + 1]}, s{index}, s{index + 1}")
-    else:
-        code(f"vmov {VALUES[0]}, s0")
+    for index in range(0, count - 1, 2):
+        code(f"vmov {VALUES[index]}, {VALUES[index + 1]}, s{index}, s{index + 1}")
+    if count % 2:
+        code(f"vmov {VALUES[count - 1]}, s{count - 1}")
     for value in VALUES[:count]:
         code(f"qadd {value}, {value}, {{zero}}")
     for value in VALUES[:count]:

@@ -14,7 +14,7 @@ from aidge_build.kernel_kit.dynamic import is_above_0
 
 from .conditions import FEATURES
 from .dynamic_quantize import levels, measure
-from .quantize import routine
+from .quantize import TOGETHER, routine
 
 
 def _many_scales(view: NodeView) -> str:
@@ -36,8 +36,9 @@ class Quantize(KernelNode):
     assembly = "needed"
 
     def call(self) -> Call:
-        kind = self.outputs[0].dtype.name
-        name, text = routine(kind)
+        kind, count = self.outputs[0].dtype.name, self.outputs[0].elements
+        is_few = count < TOGETHER and self.view.objective != "size"
+        name, text = routine(kind, count if is_few else 0)
         scale = Constant("scale", numpy.ascontiguousarray(self.inputs[1].data.reshape(1)))
         given = self.inputs[2] if len(self.inputs) > 2 else None
         zero_point = 0 if given is None else int(given.data.reshape(()))
@@ -47,7 +48,7 @@ static void {name}_by_one(const float *input, {kind}_t *output, const float *sca
 {{
     {name}(input, output, scale, zero_point[0], count);
 }}"""
-        arguments = (Input(0), Output(0), scale, numbers, Literal(self.outputs[0].elements))
+        arguments = (Input(0), Output(0), scale, numbers, Literal(count))
         return Call(f"{name}_by_one", ("quantize.h",), arguments, texts=(text, driver))
 
 

@@ -93,19 +93,22 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const u
 }
 
 #if !AIDGE_CORTEXM_FPU
-/* The C version of the generated functions: all groups from `stream` to `end` for the two pixels of a column. */
+/* The C version of the generated functions: all groups from `stream` to `end` for the two pixels of a column, and one more if it
+ * overlaps the one before by so many channels. */
 AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const int32_t *stream, const float *table, float *first,
-                                         float *second, const int32_t *end, int32_t pairs, int32_t packed, float lowest,
-                                         float highest)
+                                         float *second, const int32_t *end, int32_t pairs, int32_t packed, int32_t overlap,
+                                         float lowest, float highest)
 {
-    while (stream != end) {
+    const int32_t words = packed != 0 ? 2 * pairs : 4 * pairs;
+    int32_t left = (int32_t)(end - stream) + (overlap != 0 ? words : 0);
+    for (; left > 0; left -= words) {
         int32_t channel, pair;
         for (channel = 0; channel < 4; channel++) {
             uint32_t sums[2] = {0, 0};
             int32_t pixel;
             for (pair = 0; pair < pairs; pair++) {
-                const int32_t *words = stream + (packed != 0 ? 2 * pair + channel / 2 : 4 * pair + channel);
-                uint32_t w = (uint32_t)*words;
+                const int32_t *weights = stream + (packed != 0 ? 2 * pair + channel / 2 : 4 * pair + channel);
+                uint32_t w = (uint32_t)*weights;
                 if (packed != 0) {
                     const uint32_t even = aidge_cortexm_even_bytes(w);
                     w = channel % 2 == 0 ? even : aidge_cortexm_pair(
@@ -122,10 +125,10 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const 
                 (pixel == 0 ? first : second)[channel] = raised > highest ? highest : raised;
             }
         }
-        stream += packed != 0 ? 2 * pairs : 4 * pairs;
+        stream += words;
         table += 8;
-        first += 4;
-        second += 4;
+        first += stream == end ? 4 - overlap : 4;
+        second += stream == end ? 4 - overlap : 4;
     }
 }
 #endif

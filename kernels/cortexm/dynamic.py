@@ -17,10 +17,12 @@ _HIGHEST = (1 << 31) - 1  # of int32
 REGISTERS = dense.REGISTERS | {name: f"s{place}" for name, place in STATE.items()}
 
 
-def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: int) -> tuple[str, str]:
-    """Name and text of all groups of channels for two pixels of `pairs` pairs of taps."""
+def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: int, overlap: int) -> tuple[str, str]:
+    """Name and text of all groups of channels for two pixels of `pairs` pairs of taps; one more group stands behind the end of
+    the stream if it has channels that the one before has, too: `overlap` of them."""
     clamp = clamp_name(bounds)
-    name = f"aidge_cortexm_dynamic_{pairs}_{'packed' if is_packed else 'wide'}{clamp}_u{unroll}"
+    weights = "packed" if is_packed else "wide"
+    name = f"aidge_cortexm_dynamic_{pairs}_{weights}{clamp}_u{unroll}{f'_overlap{overlap}' if overlap else ''}"
     code = Routine(REGISTERS, Waiting(STATE))
     code("push {{r4-r11, lr}}")
     code(f"vpush {{{{{SAVED}}}}}")
@@ -48,12 +50,21 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
     code("vmov {first}, {second}, {w0}, {w1}")
     code("vmov {x0}, {column}, {end}, {base}")
     code("cmp {stream}, {x0}")
-    code("bne 3b")
+    if overlap:
+        code("blo 3b")
+        code("bhi 5f")
+        code("vmov {w0}, {w1}, {first}, {second}")
+        for output in ("{w0}", "{w1}"):
+            code(f"sub {output}, {output}, #{4 * overlap}", "to the last 4 channels")
+        code("vmov {first}, {second}, {w0}, {w1}")
+        code("b 3b")
+        code.label(5)
+    else:
+        code("bne 3b")
     code(f"vpop {{{{{SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    portable = (
-        f"aidge_cortexm_dynamic_groups(column, stream, table, first, second, end, {pairs}, {is_packed:d}, {limits(bounds)});"
-    )
+    numbers = f"{pairs}, {is_packed:d}, {overlap}, {limits(bounds)}"
+    portable = f"aidge_cortexm_dynamic_groups(column, stream, table, first, second, end, {numbers});"
     return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of two pixels to float32.", portable)
 
 

@@ -47,7 +47,7 @@ class DynamicLayer(KernelNode):
         is_packed = _can_pack(rows, starts)
         words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
         bounds = self.operator.minimum, self.operator.maximum
-        function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective])
+        function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective], -len(rows) % GROUP)
         signed = is_signed(self.inputs)
         is_one = _is_one_tap(shape.fields)
         name = f"{function}_{'pixels' if is_one else 'image'}{'_signed' * signed}"
@@ -151,8 +151,7 @@ static void {name}(const {type} *input, const {type} *zero_point, const float *s
     float *const table = (float *)scratch;
     uint32_t *const column = (uint32_t *)scratch + 8 * groups->groups;
     const uint8_t *bytes = (const uint8_t *)input;
-    const int32_t whole = groups->channels / 4;
-    const int32_t *const end = stream + whole * groups->group_words;
+    const int32_t *const end = stream + groups->channels / 4 * groups->group_words;
     aidge_cortexm_dynamic_data data;
     int32_t {places};
     data.zeros = (uint32_t)({zero}) * 0x10001u;
@@ -170,10 +169,6 @@ static void {name}(const {type} *input, const {type} *zero_point, const float *s
                 {gather}
             }}
             {function}(column, stream, table, output, second, end);
-            if (whole < groups->groups) {{
-                {function}(column, end, table + 8 * whole, output + groups->channels - 4, second + groups->channels - 4,
-                    end + groups->group_words);
-            }}
             output = second + groups->channels;
         }}
         {next}

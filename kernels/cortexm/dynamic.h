@@ -119,7 +119,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const 
                 }
             }
             for (pixel = 0; pixel < 2; pixel++) {
-                const int32_t sum = (int32_t)sums[pixel] * (packed != 0 && channel % 2 != 0 ? 256 : 1);
+                const int32_t sum = (int32_t)(sums[pixel] * (packed != 0 && channel % 2 != 0 ? 256u : 1u));
                 const float scaled = aidge_cortexm_kept((float)sum * table[channel]) + table[4 + channel];
                 const float raised = scaled < lowest ? lowest : scaled;
                 (pixel == 0 ? first : second)[channel] = raised > highest ? highest : raised;

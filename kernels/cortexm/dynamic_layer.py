@@ -144,7 +144,7 @@ _WINDOW = {
                 }""",
     "next": "bytes += shape->in_height * shape->in_width * shape->in_channels;",
 }
-_DRIVER = """/* Two pixels after the other. */
+_DRIVER = """/* Two pixels after the other; a last one alone is the second of them, whose results are written over the others. */
 static void {name}(const {type} *input, const {type} *zero_point, const float *scale, float *output, const int32_t *stream,
     const float *numbers, void *scratch, const aidge_kit_window2d *shape, const aidge_cortexm_dynamic *groups)
 {{
@@ -165,7 +165,7 @@ static void {name}(const {type} *input, const {type} *zero_point, const float *s
         {begin}for (pixel = 0; pixel < pixels; pixel += 2) {{
             float *const second = output + (pixel + 1 < pixels ? groups->channels : 0);
             int32_t turn;
-            for (turn = 0; turn < 2; turn++) {{
+            for (turn = pixel + 1 < pixels ? 0 : 1; turn < 2; turn++) {{
                 {gather}
             }}
             {function}(column, stream, table, output, second, end);

@@ -14,6 +14,7 @@ from . import dense
 from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
+from .depthwise_groups import layer_text
 from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, Weights, places
 from .depthwise_levels import CurvedLevels, FixedLevels, FloatForm, Form, NearForm, integer_form, near_factor
 from .depthwise_sums import REGISTERS, sums
@@ -57,7 +58,7 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     return name, (
         gather_text(layer, gather, form.has_fpu, quads),
         _band_text(layer, band, form),
-        layer_text(layer, name, (gather, band), _BEGIN, _ARGUMENTS),
+        layer_text(layer, name, (gather, band), _BEGIN, _ARGUMENTS, layer.is_uneven),
     )
 
 
@@ -67,54 +68,6 @@ _BEGIN = (
     "",
 )
 _ARGUMENTS = "AIDGE_CORTEXM_HEAD_WORDS", "(uint32_t)stream[2]", "stream"
-_BANDS = """\
-            for (y = 0; y < shape->out_height; y += shape->band) {{
-                const int32_t left = shape->out_height - y;
-                const int32_t lines = left < shape->band ? left : shape->band;
-                aidge_cortexm_band band;
-                aidge_cortexm_keep_rows(shape, words, y);
-                band = aidge_cortexm_band_of(shape, words, fill, y, lines);
-                if (band.count > 0) {{
-                    {gather}(input + band.source + first, band.target, band.count, {fill});
-                }}
-                {band}(words, output + y * shape->out_width * shape->channels + first, group, lines, {last});
-            }}"""
-_ONE_BAND = """\
-            {gather}(input + whole.source + first, whole.target, whole.count, {fill});
-            {band}(words, output + first, group, shape->out_height, {last});"""
-
-
-def layer_text(
-    layer: Depthwise, name: str, functions: tuple[str, str], begin: tuple[str, str, str], arguments: tuple[str, str, str]
-) -> str:
-    """All groups of channels, by the functions that gather and that compute a band. `begin`: the parameters in front of the
-    stream, the first declarations and the first statements; `arguments`: the words of the stream's head, what gathering fills
-    with, the last argument of a band. With one band the rows outside the image are filled once: no group of channels writes
-    there."""
-    (gather, band), (parameters, declarations, statements), (head, fill, last) = functions, begin, arguments
-    once = "        const aidge_cortexm_band whole = aidge_cortexm_band_of(shape, words, fill, 0, shape->out_height);\n"
-    once = once if layer.is_one_band else ""
-    inner = (_ONE_BAND if layer.is_one_band else _BANDS).format(gather=gather, band=band, fill=fill, last=last)
-    return f"""/* All groups of 4 channels{"" if layer.is_one_band else ", band by band"}. */
-static void {name}(
-    {parameters}, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
-{{
-    uint32_t *const words = (uint32_t *)scratch;
-{declarations}
-    const int32_t *const end = stream + shape->stream_words;
-    const int32_t last = shape->channels - 4; /* where the last group begins, whose channels may be in the one before, too */
-    const int32_t *group;
-    int32_t first, batch{"" if layer.is_one_band else ", y"};
-{statements}    for (batch = 0; batch < shape->batches; batch++) {{
-{once}        first = 0;
-        for (group = stream + {head}; group != end; group += shape->group_words) {{
-{inner}
-            first = first + 4 < last ? first + 4 : last;
-        }}
-        input += shape->in_height * shape->in_width * shape->channels;
-        output += shape->out_height * shape->out_width * shape->channels;
-    }}
-}}"""
 
 
 def _waiting(form: Form, has_rows: bool) -> Waiting:
@@ -140,6 +93,9 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if form.needs_head:
         code("ldr r12, [sp]", "head")
     code.begin()
+    if layer.is_uneven:
+        code(f"ldr r5, [sp, #{code.waiting.argument_offset + 4}]", "end")
+        code.put("group_end", "r5")
     if form.needs_head:
         _load_head(code, form)
     rows = _Rows(code, layer, form)
@@ -147,8 +103,9 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.put("words", "r0, r1")
     place_for_weights(code, layer)
     code("mov r10, r2")
-    _sum(code, "r5", "r2", 16 * layer.step_words)
-    code.put("group_end", "r5")
+    if not layer.is_uneven:
+        _sum(code, "r5", "r2", 16 * layer.step_words)
+        code.put("group_end", "r5")
     if layer.weights is Weights.plain:
         code.put("taps", "r5")
     if not rows.is_single and not layer.rows:
@@ -224,13 +181,18 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         form.distance,
     )
     band = f"aidge_cortexm_depthwise_band{'_curved' if form.curve else ''}"
+    channels = f"(int32_t)(end - constants) / {layer.step_words}" if layer.is_uneven else "4"
+    parameters = BAND_PARAMETERS + ", const int32_t *end" * layer.is_uneven
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"
         f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-        f"    {band}(words, output, constants, rows, head, &geometry, {form.in_c});"
+        f"    {band}(words, output, constants, rows, head, &geometry, {form.in_c}, {channels});"
     )
     return code.function(
-        name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.", portable
+        name,
+        parameters,
+        f"Output rows of {'up to ' * layer.is_uneven}4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.",
+        portable,
     )
 
 

@@ -148,6 +148,12 @@ class Depthwise:
         return self.head_words + self.stream_words
 
     @property
+    def is_uneven(self) -> bool:
+        """Whether channels of the last group that are in the one before, too, are passed over: not where the weights of all 4
+        stand behind them."""
+        return self.plane.in_channels % 4 != 0 and self.weights is not Weights.plain
+
+    @property
     def group_words(self) -> int:
         """What the stream holds of 4 channels."""
         return 4 * self.step_words + (self.taps if self.weights is Weights.plain else 0)

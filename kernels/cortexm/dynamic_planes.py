@@ -20,8 +20,8 @@ from aidge_build.operators.dynamic import FACTORS, WEIGHTS
 from .assembly import Routine, Waiting
 from .conditions import FEATURES, GROUP, in_text
 from .dense import split_steps
-from .depthwise import layer_text
 from .depthwise_gather import gather_text
+from .depthwise_groups import layer_text
 from .depthwise_int8 import NEAR
 from .depthwise_layout import LARGEST_OFFSET, Depthwise, depthwise_of, group, places, struct
 from .depthwise_sums import REGISTERS, sums

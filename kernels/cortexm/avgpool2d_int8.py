@@ -9,16 +9,16 @@ from collections.abc import Mapping
 
 import numpy
 
-from aidge_build.arithmetic.means import MeanLine, mean_line
+from aidge_build.arithmetic.means import MeanLine, Order, mean_line
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 
-from .conditions import FEATURES
+from .conditions import FEATURES, has_fpu
 from .mean_halves import are_halves, halves_text
-from .mean_windows import window_text
+from .mean_windows import unsure_text, window_text, window_text_without_fpu
 from .packing import as_words
 from .pools import pool_spec
 from .windows_inside import WindowsInside, cut_shape, is_narrow
@@ -39,8 +39,6 @@ def _sizes(view: NodeView) -> str:
     pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), PARTIAL, IN_INTEGERS),
 )
 class AvgPool2dInt8(WindowsInside, MeanPool):
-    needs_fpu = True  # what is beside the middle of two levels is added up in float32
-
     def _lines(self) -> tuple[int, list[MeanLine]]:
         """The most fraction bits with which every count has a line, and these; 0 bits and none where there are no such."""
         data, result = self.inputs[0].quantization, self.outputs[0].quantization
@@ -59,6 +57,8 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         """Name and text of a row of windows of this shape inside the image; `is_cut`: they are what lies inside of others."""
         data, result = self.inputs[0].quantization, self.outputs[0].quantization
         taps = shape["kernel_height"] * shape["kernel_width"]
+        if not has_fpu(self.view):
+            return window_text_without_fpu(shape, bits, self.order())
         if is_cut and self._counts_pads():
             return window_text(shape, bits, self.order(), counts_pads=True)
         if are_halves(taps, dict(zip(self.counts(), self.means()))[taps], data, result):
@@ -74,8 +74,11 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         narrow = "narrow_" if is_narrow(shape) else ""
         single = f"aidge_cortexm_{narrow}means_of_window(source, output, &mean, shape->in_channels);"
         others = self.by_size_in_c([function for function, _ in cut], "source, output, &mean, pixels", "mean.window.", single)
-        layer = _LAYER.format(name=name, row=row, others=textwrap.indent(others, " " * 20), **self.run_in_c())
-        return name, (text, *(text for _, text in cut), layer)
+        rows = _KEPT if has_fpu(self.view) else _FOUND
+        inside = {part: text.format(row=row) for part, text in rows.items()}
+        layer = _LAYER.format(name=name, others=textwrap.indent(others, " " * 20), **inside, **self.run_in_c())
+        unsure = () if has_fpu(self.view) else (unsure_text(self.order()),)
+        return name, (*unsure, text, *(text for _, text in cut), layer)
 
     def _numbers_of(self, bits: int, lines: list[MeanLine]) -> numpy.ndarray:
         """For each count as in avgpool2d_int8.h."""
@@ -89,7 +92,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         bits, lines = self._lines()
         narrow = "narrow_" if is_narrow(self.shape().fields) else ""
         name, texts = f"aidge_cortexm_{narrow}avgpool2d_int8", ()
-        if bits and self.has_inside():
+        if bits and self.has_inside() and (has_fpu(self.view) or self.order() is not Order.LANES):
             name, texts = self._texts(bits)
         layer = Struct(
             "aidge_cortexm_means",
@@ -118,27 +121,41 @@ def _of_cut(size: tuple[int, int], function: str) -> str:
     return "_".join(["", f"{size[0]}x{size[1]}", *kinds])
 
 
+# Where a row of windows inside the image begins: what belongs to it is kept; or found again for each, which takes less stack.
+_KEPT = {
+    "declared": """\
+    const int32_t step = shape->stride_height * shape->in_width * shape->in_channels;
+    aidge_cortexm_mean2d mean, of_inside;
+    const int8_t *inside = input;""",
+    "begun": "    of_inside = mean;\n",
+    "inside": """\
+                    inside = y > layer->first_y ? inside + step : aidge_cortexm_window_at(&of_inside, input, y, x);
+                    {row}(inside, output, &of_inside, pixels);""",
+}
+_FOUND = {
+    "declared": "    aidge_cortexm_mean2d mean;",
+    "begun": "",
+    "inside": """\
+                    const int8_t *const inside = aidge_cortexm_window_at(&mean, input, y, x);
+                    {row}(inside, output, &mean, pixels);""",
+}
 _LAYER = """\
 /* Means whose windows lie inside the image row by row, the others one by one. */
 static void {name}(
     const int8_t *input, int8_t *output, const int32_t *numbers, const aidge_cortexm_means *layer)
 {{
     const aidge_kit_window2d *const shape = &layer->shape;
-    const int32_t step = shape->stride_height * shape->in_width * shape->in_channels;
-    aidge_cortexm_mean2d mean, of_inside;
-    const int8_t *inside = input;
+{declared}
     int32_t batch, y, x;
     aidge_cortexm_mean2d_begin(&mean, numbers, layer);
-    of_inside = mean;
-    for (batch = 0; batch < shape->batches; batch++) {{
+{begun}    for (batch = 0; batch < shape->batches; batch++) {{
         for (y = 0; y < shape->out_height; y++) {{
             const int32_t is_inside = (int32_t)((y >= layer->first_y) && (y < layer->end_y));
             x = 0;
             while (x < shape->out_width) {{
                 int32_t pixels = x == layer->first_x ? {pixels} : 1;
                 if ((is_inside != 0) && (x == layer->first_x){enough}) {{
-                    inside = y > layer->first_y ? inside + step : aidge_cortexm_window_at(&of_inside, input, y, x);
-                    {row}(inside, output, &of_inside, pixels);
+{inside}
                 }} else {{
                     const int8_t *const source = aidge_cortexm_window_at(&mean, input, y, x);
 {others}

@@ -12,12 +12,19 @@ from .windows_inside import all_channels, are_flat, is_narrow, step_of
 PARAMETERS = "const int8_t *source, int8_t *output, const aidge_cortexm_mean2d *mean, int32_t pixels"
 # Where the numbers of a mean are in its struct, and bytes, scales and count among them, in bytes.
 NUMBERS, BYTES, INPUT_SCALE, SCALE, COUNT = 28, 8, 12, 16, 20
-_END = "s15"  # where the end of the output waits
+_END_REGISTER = "s15"  # where the end of the output waits
+MEAN, _END, _FRAME_BYTES = 0, 4, 12  # without an FPU: where the mean and the end of the output wait on the stack
 
 
-def mean_row(code: Routine, shape: Mapping[str, int], begin: Callable[[], None], four: Callable[[], None]) -> None:
-    """The function up to its return: `begin` finds the mean in r2 and leaves r0, r1 and lr alone, `four` computes 4 values."""
+def mean_row(
+    code: Routine, shape: Mapping[str, int], begin: Callable[[], None], four: Callable[[], None], on_stack: bool = False
+) -> None:
+    """The function up to its return: `begin` finds the mean in r2 and leaves r0, r1 and lr alone, `four` computes 4 values. What
+    waits does so in FPU registers, or `on_stack`."""
     code("push {{r4-r11, lr}}")
+    if on_stack:
+        code(f"sub sp, sp, #{_FRAME_BYTES}")
+        code(f"str r2, [sp, #{MEAN}]")
     code.constant("r12", shape["in_channels"])
     if is_narrow(shape):
         code("mla lr, r3, r12, {output}")
@@ -30,13 +37,15 @@ def mean_row(code: Routine, shape: Mapping[str, int], begin: Callable[[], None],
         all_channels(code, shape, four, "{row}")
     else:
         code("mla r12, r3, r12, {output}")
-        code(f"vmov {_END}, r12")
+        code(f"str r12, [sp, #{_END}]" if on_stack else f"vmov {_END_REGISTER}, r12")
         begin()
         code.label(1, "a pixel")
         all_channels(code, shape, four)
-        code(f"vmov {{row}}, {_END}")
+        code(f"ldr {{row}}, [sp, #{_END}]" if on_stack else f"vmov {{row}}, {_END_REGISTER}")
         code("cmp {output}, {row}")
         code("bne 1b")
+    if on_stack:
+        code(f"add sp, sp, #{_FRAME_BYTES}")
     code("pop {{r4-r11, pc}}")
 
 

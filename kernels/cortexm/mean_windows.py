@@ -9,7 +9,7 @@ from aidge_build.arithmetic.means import Order
 
 from .assembly import Routine
 from .depthwise_layout import LARGEST_OFFSET
-from .mean_rows import BYTES, COUNT, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of
+from .mean_rows import BYTES, COUNT, INPUT_SCALE, MEAN, NUMBERS, SCALE, mean_function, mean_row, totals_of
 from .offsets import plus
 from .windows_inside import lanes_of, loads, name_of, places_of
 
@@ -31,11 +31,46 @@ _INPUT_ZERO, _FACTOR, _COUNT, _DIVISOR, _ZERO = "s10", "s11", "s12", "s13", "s14
 _UNSURE, _FLOATS, _TABLE, _FOUND = 20, 30, 31, 32  # labels
 
 
+def window_text_without_fpu(shape: Mapping[str, int], bits: int, order: Order) -> tuple[str, str]:
+    """The same on a core without an FPU: `unsure_text` adds up what lies beside the middle of two levels."""
+    name = f"aidge_cortexm_means_{name_of(shape)}_b{bits}_{order.name.lower()}_in_c"
+    code, lanes = Routine(REGISTERS), lanes_of(shape)
+    mean_row(code, shape, lambda: code("ldm r2, {{r3-r5}}", "its line"), lambda: _four(code, shape, bits), on_stack=True)
+    for lane in lanes:
+        code.label(_UNSURE + 2 * lane)
+        code("push {{r0-r3}}")
+        code(f"sub r1, {{source}}, #{4 - lane}", "the window's first value of this channel")
+        code(f"{'asr' if lane > 1 else 'sxth'} r0, {{{('even', 'odd')[lane % 2]}}}{', #16' if lane > 1 else ''}")
+        code(f"ldr r2, [sp, #{16 + MEAN}]")
+        code.call(f"aidge_cortexm_unsure_mean2d_{order.name.lower()}")
+        code(f"lsl {{level{lane}}}, r0, #{bits}")
+        code("pop {{r0-r3}}")
+        code(f"b {_UNSURE + 2 * lane + 1}b")
+    return name, mean_function(code, name, shape)
+
+
+def unsure_text(order: Order) -> str:
+    """The C function of one order alone, which takes less stack than that of any."""
+    return f"""/* The stored value of a sum that lies beside the middle of two levels, or nearly so. */
+AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_unsure_mean2d_{order.name.lower()}(
+    int32_t sum, const int8_t *first, const aidge_cortexm_mean2d *mean)
+{{
+    const int32_t *const numbers = mean->numbers;
+    const int64_t product = aidge_kit_multiply_s64((sum + mean->offset) * AIDGE_KIT_MEAN_FACTOR, numbers[0]);
+    const uint32_t fraction = (uint32_t)product;
+    int32_t level = (int32_t)((uint64_t)product >> 32) + (int32_t)(fraction >> 31);
+    if (aidge_kit_is_decided(fraction, numbers) == 0) {{
+        level = aidge_kit_mean_{order.name.lower()}(first, &mean->window, numbers[AIDGE_CORTEXM_MEAN_COUNT], numbers);
+    }}
+    return aidge_kit_stored_level(level, numbers);
+}}"""
+
+
 def window_text(shape: Mapping[str, int], bits: int, order: Order, counts_pads: bool = False) -> tuple[str, str]:
     """Name and text of a row of such windows, of a shape as in kit/window2d.h, whose values are added up in this order; sums are
     scaled with `bits` fraction bits. `counts_pads`: they count more taps than they have."""
     name = f"aidge_cortexm_means_{name_of(shape)}_b{bits}_{order.name.lower()}{'_counted' if counts_pads else ''}"
-    code, lanes = Routine(REGISTERS), lanes_of(shape)
+    code = Routine(REGISTERS)
     taps = shape["kernel_height"] * shape["kernel_width"]
     is_exact = taps & (taps - 1) == 0 and not counts_pads  # a division by the count only changes the exponent
 
@@ -43,16 +78,19 @@ def window_text(shape: Mapping[str, int], bits: int, order: Order, counts_pads: 
         _begin(code, is_exact)
         code("ldm r2, {{r3-r5}}", "its line")
 
-    def four() -> None:
-        for index, _ in enumerate(loads(code, shape)):
-            for total, turned in totals_of(lanes):
-                before = f"sxtab16 {{{total}}}, {{{total}}}" if index else f"sxtb16 {{{total}}}"
-                code(f"{before}, {{word}}{turned}")
-        _levels(code, bits, lanes)
-
-    mean_row(code, shape, begin, four)
+    mean_row(code, shape, begin, lambda: _four(code, shape, bits))
     _unsure(code, shape, bits, order, is_exact)
     return name, mean_function(code, name, shape)
+
+
+def _four(code: Routine, shape: Mapping[str, int], bits: int) -> None:
+    """The levels of 4 values."""
+    lanes = lanes_of(shape)
+    for index, _ in enumerate(loads(code, shape)):
+        for total, turned in totals_of(lanes):
+            before = f"sxtab16 {{{total}}}, {{{total}}}" if index else f"sxtb16 {{{total}}}"
+            code(f"{before}, {{word}}{turned}")
+    _levels(code, bits, lanes)
 
 
 def _begin(code: Routine, is_exact: bool) -> None:

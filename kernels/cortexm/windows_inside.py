@@ -8,14 +8,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import ClassVar
 
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.pooling import PoolNode
 from aidge_build.kernel_kit.raster import raster_demands
 
 from .assembly import Routine
-from .conditions import has_fpu, in_text
+from .conditions import in_text
 from .depthwise_layout import LARGEST_OFFSET
 from .offsets import plus
 
@@ -38,9 +37,7 @@ def inside_of(shape: Mapping[str, int]) -> dict[str, int]:
 
 
 class WindowsInside(PoolNode):
-    """A pool whose windows inside the image have a text of their own, where that is short; `needs_fpu`: only with an FPU."""
-
-    needs_fpu: ClassVar[bool] = False
+    """A pool whose windows inside the image have a text of their own, where that is short."""
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -51,7 +48,7 @@ class WindowsInside(PoolNode):
         """As `inside_of`, as far as the text knows them."""
         shape = self.shape().fields
         is_short = shape["kernel_height"] * shape["kernel_width"] <= in_text(TOGETHER, self.view)
-        return inside_of(shape) if is_short and (has_fpu(self.view) or not self.needs_fpu) else NONE
+        return inside_of(shape) if is_short else NONE
 
     def whole(self) -> WindowsInside:
         """Of a band the pool of the layer."""

@@ -103,6 +103,20 @@ def some():
     return candidates()[:: 1 if STRESS else 3]
 
 
+def means():
+    """Averages of windows inside the image and beyond it, many of them beside the middle of two levels."""
+    pools = [entry for entry in test_cortexm_elementwise.pools() if entry.kernel.name == "avgpool2d_int8"]
+    return without_fpu(pools)[:: 1 if STRESS else 2]
+
+
+@pytest.mark.parametrize("flags", [("-O2",), PORTABLE], ids=["O2", "portable"])
+def test_means_of_rows_equal_the_meaning(flags):
+    cases = means()
+    rows = [entry for entry in cases if any("_in_c" in text for text in entry.call.texts)]
+    assert len(rows) > 15 and len(cases) > len(rows)
+    assert run(cases, *flags, board=BOARD_WITHOUT_FPU) == []
+
+
 @pytest.mark.parametrize("flags", [("-O2",), ("-Os",)], ids=["O2", "Os"])
 def test_layers_equal_the_meaning(flags):
     assert len(candidates()) > 45
@@ -116,7 +130,7 @@ def test_the_result_does_not_depend_on_compiler_options(flags):
 
 @pytest.mark.parametrize("flags", [("-O2",), ("-Os", "-flto")], ids=["O2", "Os"])
 def test_no_kernel_takes_more_stack_than_256_bytes(flags):
-    cases = candidates()[:: 1 if STRESS else 2]
+    cases = [*candidates(), *means()][:: 1 if STRESS else 2]
     found = test_stack.bounds(cases, BOARD_WITHOUT_FPU, *flags)
     assert [
         f"{entry.call.function}: {bound}"

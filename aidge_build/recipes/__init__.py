@@ -34,6 +34,7 @@ from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.replace_blocks import replace_blocks
 from aidge_build.recipes.restate import restate
 from aidge_build.recipes.scale_sums import scale_sums
+from aidge_build.recipes.search_stored import search_stored
 from aidge_build.recipes.signed_tensors import signed_tensors
 from aidge_build.recipes.split_transposed import split_transposed
 from aidge_build.recipes.square_powers import square_powers
@@ -71,6 +72,7 @@ RECIPES: tuple[Recipe, ...] = (
     read_stored,
     fuse_activations,
     signed_tensors,
+    search_stored,
     scale_sums,
     dequantize_constants,
     square_powers,

@@ -108,6 +108,9 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "p = Pad(x, pads, zx) y = DequantizeLinear(p, sx, zx)", "int8[1,3,6,6] x", "float[1,3,?,?] y",
         sx=QDQ["sx"], zx=QDQ["zx"], pads=numpy.array([0, 0, 1, 1, 0, 0, 2, 2]),
     ),
+    "search_stored": lambda: sample(
+        "d = DequantizeLinear(x, sx, zx) y = ArgMax<axis=1>(d)", "int8[1,3,6,6] x", "int64[1,?,?,?] y", sx=QDQ["sx"], zx=QDQ["zx"]
+    ),
     "flatten_products": lambda: sample(
         "a = MatMul(x, w) b = Add(c, a) y = Relu(b)", "float[2,3,5] x", "float[2,3,4] y", w=floats(5, 4), c=floats(4)
     ),

@@ -16,7 +16,7 @@ from ..shared.transpose import transpose
 class Reformat(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
-        shape = strided_copy(source.dims, source.layout.strides, target.layout.strides, source.dtype)
-        return transpose(shape, source.dtype) or Call(
-            "aidge_ref_strided_copy", ("any/strided_copy.h",), (Input(0), Output(0), shape)
+        copied = source.dims, source.layout.strides, target.layout.strides, source.dtype
+        return transpose(strided_copy(*copied, in_order=True), source.dtype) or Call(
+            "aidge_ref_strided_copy", ("any/strided_copy.h",), (Input(0), Output(0), strided_copy(*copied))
         )

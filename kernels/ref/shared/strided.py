@@ -10,12 +10,21 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 
 AXES = 6
+# Instructions of the innermost loop on a Cortex-M4: each time it begins, a memcpy, a byte of it, an element by itself.
+_BEGIN, _COPY, _BYTE, _ELEMENT = 35, 20, 0.5, 5
 
 
 def strided_copy(
-    dims: Sequence[int], source: Sequence[int], target: Sequence[int], dtype: DType, source_start: int = 0, target_start: int = 0
+    dims: Sequence[int],
+    source: Sequence[int],
+    target: Sequence[int],
+    dtype: DType,
+    source_start: int = 0,
+    target_start: int = 0,
+    in_order: bool = False,
 ) -> Struct:
-    """A copy of `dims` elements with these steps (in elements) along the axes; the longest steps become the outer loops."""
+    """A copy of `dims` elements with these steps (in elements) along the axes; the longest steps become the outer loops, and,
+    unless they stay `in_order`, the innermost one is that of the axis with which the copy takes the fewest instructions."""
     axes = sorted(((far, near, size) for near, far, size in zip(source, target, dims) if size != 1), key=lambda axis: -axis[0])
     merged: list[tuple[int, int, int]] = []
     for target_step, source_step, size in axes:
@@ -25,6 +34,8 @@ def strided_copy(
             merged.append((target_step, source_step, size))
     if len(merged) > AXES:
         raise AidgeError(f"the copy needs {len(merged)} loops, the kernel has {AXES}", code="KERNEL")
+    if merged and not in_order:
+        merged.append(merged.pop(_innermost(merged, dtype.size_bytes)))
     filled = [(0, 0, 1)] * (AXES - len(merged)) + merged
     return Struct(
         "aidge_ref_strided_copy_shape",
@@ -37,3 +48,14 @@ def strided_copy(
             "target_steps": tuple(step for step, _, _ in filled),
         },
     )
+
+
+def _innermost(axes: Sequence[tuple[int, int, int]], element_bytes: int) -> int:
+    """The place of the best innermost axis; of equal ones that with the shortest steps."""
+
+    def instructions(place: int) -> float:
+        target, source, size = axes[place]
+        run = _COPY + _BYTE * size * element_bytes if target == source == 1 else _ELEMENT * size
+        return (_BEGIN + run) / size
+
+    return min(reversed(range(len(axes))), key=instructions)

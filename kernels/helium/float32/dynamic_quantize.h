@@ -21,9 +21,10 @@ static int aidge_helium_measure(const float *range, aidge_helium_measured *found
     uint32_t bits;
     (void)memcpy(&bits, &step, sizeof bits);
     if (bits - AIDGE_HELIUM_LEAST_SCALE < AIDGE_HELIUM_SCALES) {
+        const float zero = rintf(-range[0] / step); /* at most 255, as the range is 255 scales but for roundings */
         const uint32_t close = (bits + AIDGE_HELIUM_TOO_CLOSE) & 0xFFFFu;
         found->scale = step;
-        found->zero_point = (int32_t)rintf(-range[0] / step); /* at most 255, as the range is 255 scales but for roundings */
+        found->zero_point = (int32_t)zero;
         found->high = 1.0f / step;
         found->low = fmaf(-found->high, step, 1.0f) * found->high;
         return (close > 2u * AIDGE_HELIUM_TOO_CLOSE) || (close == AIDGE_HELIUM_TOO_CLOSE);

@@ -61,9 +61,9 @@ _LEVELS = ("levels", "levels_above_0")
 LARGE = 0x4B400000  # the bits of 1.5 * 2^23: a float to which that is added is rounded to an integer, in its low 16 bits
 
 
-def _turns(emit: Assembler, count: str, of_16: list[str], of_4: list[str]) -> None:
-    """Turns of 16 values, which find `LARGE` in r12, while there are so many, then of 4; `count` and lr change."""
-    emit(f"lsrs r12, {count}, #4", "wls lr, r12, 2f", "movw r12, #0", f"movt r12, #{LARGE >> 16}")
+def _turns(emit: Assembler, count: str, before: list[str], of_16: list[str], of_4: list[str]) -> None:
+    """Turns of 16 values, with `before` ahead of them, while there are so many, then of 4; `count`, r12 and lr change."""
+    emit(f"lsrs r12, {count}, #4", "wls lr, r12, 2f", *before)
     emit.label(1)
     emit(*of_16, "le lr, 1b")
     emit.label(2)
@@ -75,11 +75,12 @@ def _turns(emit: Assembler, count: str, of_16: list[str], of_4: list[str]) -> No
 
 def _range_text(is_above: bool) -> str:
     emit = Assembler()
-    emit("push {r4, lr}", "mov r4, #0x80000000", "movs r3, #0", "vdup.32 q1, r4", "vdup.32 q2, r3", why="- 0 and 0")
+    emit("push {r4, lr}", "mov r4, #0x80000000", "movs r3, #0", "vdup.32 q2, r3", why="- 0 and 0")
+    emit(*([] if is_above else ["vdup.32 q1, r4"]))
     highest = ["vldrw.u32 q0, [r0], #16", "vmax.s32 q2, q2, q0"]  # floats of one sign have the order of integers
     turn = highest if is_above else [*highest, "vmax.u32 q1, q1, q0"]
-    _turns(emit, "r2", 4 * turn, turn)
-    emit("vmaxv.u32 r4, q1", "vmaxv.s32 r3, q2", "strd r4, r3, [r1]", "pop {r4, pc}")
+    _turns(emit, "r2", [], 4 * turn, turn)
+    emit(*([] if is_above else ["vmaxv.u32 r4, q1"]), "vmaxv.s32 r3, q2", "strd r4, r3, [r1]", "pop {r4, pc}")
     plain = "    aidge_helium_range_c(x, range, count);"
     purpose = "- 0 and the highest of numbers above 0." if is_above else "The lowest and the highest of the numbers and 0."
     return function(
@@ -106,7 +107,8 @@ def _levels_text(is_above: bool) -> str:
     else:
         of_16 += ["vqadd.s16 q0, q0, r6", "vqadd.s16 q1, q1, r6", "vqmovunb.s16 q0, q0", "vqmovunt.s16 q0, q1"]
         of_4 += ["vqadd.s32 q1, q1, r6", "vqmovunb.s32 q1, q1", "vqmovnb.u16 q1, q1"]
-    _turns(emit, "r3", [*of_16, "vstrb.8 q0, [r1], #16"], [*of_4, "vstrb.32 q1, [r1], #4"])
+    large = ["movw r12, #0", f"movt r12, #{LARGE >> 16}"]
+    _turns(emit, "r3", large, [*of_16, "vstrb.8 q0, [r1], #16"], [*of_4, "vstrb.32 q1, [r1], #4"])
     emit("vpop {d8-d9}", "pop {r4-r6, pc}")
     return function(
         f"aidge_helium_{_LEVELS[is_above]}",

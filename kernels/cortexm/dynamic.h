@@ -93,11 +93,11 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const u
 }
 
 #if !AIDGE_CORTEXM_FPU
-/* The C version of the generated functions: all groups from `stream` to `end` for the two pixels of a column, and one more if it
- * overlaps the one before by so many channels. */
+/* The C version of the generated functions: all groups from `stream` to `end` for the pixels of a column, 1 or 2, and one more group
+ * if it overlaps the one before by so many channels. */
 AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const int32_t *stream, const float *table, float *first,
-                                         float *second, const int32_t *end, int32_t pairs, int32_t packed, int32_t overlap,
-                                         float lowest, float highest)
+                                         float *second, const int32_t *end, int32_t pairs, int32_t pixels, int32_t packed,
+                                         int32_t overlap, float lowest, float highest)
 {
     const int32_t words = packed != 0 ? 2 * pairs : 4 * pairs;
     int32_t left = (int32_t)(end - stream) + (overlap != 0 ? words : 0);
@@ -114,11 +114,11 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const 
                     w = channel % 2 == 0 ? even : aidge_cortexm_pair(
                         (aidge_cortexm_low(w) - aidge_cortexm_low(even)) / 256, (aidge_cortexm_high(w) - aidge_cortexm_high(even)) / 256);
                 }
-                for (pixel = 0; pixel < 2; pixel++) {
-                    sums[pixel] = aidge_cortexm_dot(w, column[2 * pair + pixel], sums[pixel]);
+                for (pixel = 0; pixel < pixels; pixel++) {
+                    sums[pixel] = aidge_cortexm_dot(w, column[pixels * pair + pixel], sums[pixel]);
                 }
             }
-            for (pixel = 0; pixel < 2; pixel++) {
+            for (pixel = 0; pixel < pixels; pixel++) {
                 const int32_t sum = (int32_t)(sums[pixel] * (packed != 0 && channel % 2 != 0 ? 256u : 1u));
                 const float scaled = aidge_cortexm_kept((float)sum * table[channel]) + table[4 + channel];
                 const float raised = scaled < lowest ? lowest : scaled;

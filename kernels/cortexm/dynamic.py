@@ -63,7 +63,7 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
         code("bne 3b")
     code(f"vpop {{{{{SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    numbers = f"{pairs}, {is_packed:d}, {overlap}, {limits(bounds)}"
+    numbers = f"{pairs}, 2, {is_packed:d}, {overlap}, {limits(bounds)}"
     portable = f"aidge_cortexm_dynamic_groups(column, stream, table, first, second, end, {numbers});"
     return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of two pixels to float32.", portable)
 

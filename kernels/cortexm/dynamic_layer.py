@@ -31,7 +31,7 @@ class DynamicLayer(KernelNode):
     def demands(cls, view: NodeView) -> Demands:
         length, runs = runs_of(cls.shape_of(view))
         room = 4 * ((length + 7) // 4)
-        return Demands(scratch_bytes=4 * (8 * _groups(view) + 2 * runs * math.ceil(length / 2)) + room)
+        return Demands(scratch_bytes=4 * (8 * groups_of(view) + 2 * runs * math.ceil(length / 2)) + room)
 
     @staticmethod
     def shape_of(view: NodeView) -> Struct:
@@ -44,7 +44,7 @@ class DynamicLayer(KernelNode):
         order = order_of(*runs_of(shape))
         rows = numpy.where(numpy.array(order) < 0, 0, rows[:, order])
         starts = group_starts(len(rows))
-        is_packed = _can_pack(rows, starts)
+        is_packed = can_pack(rows, starts)
         words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
         bounds = self.operator.minimum, self.operator.maximum
         function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective], -len(rows) % GROUP)
@@ -69,12 +69,12 @@ class DynamicLayer(KernelNode):
                 shape,
                 Struct("aidge_cortexm_dynamic", counts),
             ),
-            texts=(text, _DRIVER.format(name=name, function=function, **(_ONE_TAP if is_one else _WINDOW), **_data(signed))),
+            texts=(text, _DRIVER.format(name=name, function=function, **(_ONE_TAP if is_one else _WINDOW), **data_in_c(signed))),
             note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, 2 pixels x {GROUP} channels",
         )
 
 
-def _data(signed: bool) -> dict[str, str]:
+def data_in_c(signed: bool) -> dict[str, str]:
     """In C: the type of the data, its zero point as that of uint8, and the bits that uint8 has otherwise."""
     if signed:
         return {"type": "int8_t", "zero": "zero_point[0] + 128", "signs": "0x80808080u"}
@@ -111,11 +111,11 @@ def order_of(length: int, runs: int) -> list[int]:
     return [run * length + place if place >= 0 else -1 for run in range(runs) for place in order]
 
 
-def _groups(view: NodeView) -> int:
+def groups_of(view: NodeView) -> int:
     return len(group_starts(view.inputs[WEIGHTS].dims[0]))
 
 
-def _can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
+def can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
     """Whether two weights share a halfword, and 256 times each sum fits a word."""
     if rows.min(initial=0) < -128 or rows.max(initial=0) > 127:
         return False
@@ -196,7 +196,7 @@ class DynamicDepthwise(KernelNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=4 * 8 * _groups(view))
+        return Demands(scratch_bytes=4 * 8 * groups_of(view))
 
     def call(self) -> Call:
         rows = taps_last_channels(self.inputs[WEIGHTS].data).astype(numpy.int64)
@@ -218,7 +218,7 @@ class DynamicDepthwise(KernelNode):
                 Scratch(),
                 window,
             ),
-            texts=(text, _DEPTHWISE.format(name=name, function=function, **_data(signed))),
+            texts=(text, _DEPTHWISE.format(name=name, function=function, **data_in_c(signed))),
             note="1 pixel x 4 channels",
         )
 

@@ -50,7 +50,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         code.label(3, "a group of 4 outputs")
         code.get("{column}", "base")
         code("ldm {stream}!, {{r4-r7}}", "their biases")
-        _all_steps(code, quads, stream, unroll)
+        all_steps(code, quads, stream.is_packed, stream.are_bytes, unroll)
         epilogue(code, stream, "a")
         _next_group(code, 3)
     if stream.is_stated:
@@ -106,7 +106,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     code.put(SUMS, "{x0}")
     plus(code, "{stream}", weights)
     code.label(10)
-    _all_steps(code, features // 8, stream, unroll)
+    all_steps(code, features // 8, stream.is_packed, stream.are_bytes, unroll)
     code("cmp {w1}, #0")
     code("bne 11f")
     code.get("{x0}", SUMS)
@@ -153,29 +153,30 @@ def _unpack(code: Routine, features: int, most: int = 8) -> None:
         code(f"adds r0, r0, #{features % 4}")
 
 
-def _all_steps(code: Routine, quads: int, stream: Stream, unroll: int) -> None:
+def all_steps(code: Routine, quads: int, is_packed: bool, are_bytes: bool, unroll: int) -> None:
+    """A row's products with 4 outputs, for `quads` times 4 inputs in the column. Label 4."""
     ahead, body = dense.split_steps(quads, unroll, start=0)
     for _ in range(ahead):
-        _step(code, stream)
+        _step(code, is_packed, are_bytes)
     if not body:
         return
-    if not stream.are_bytes:
+    if not are_bytes:
         code.get("{w0}", "column_end")
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
     for _ in range(body):
-        _step(code, stream)
-    if stream.are_bytes:
+        _step(code, is_packed, are_bytes)
+    if are_bytes:
         code.get("{w0}", "column_end")
     code("cmp {column}, {w0}")
     code("bne 4b")
 
 
-def _step(code: Routine, stream: Stream) -> None:
+def _step(code: Routine, is_packed: bool, are_bytes: bool) -> None:
     """4 inputs, 4 outputs: 16 multiply-accumulates. Weights that are bytes need w0, too."""
     code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
-    if stream.is_packed:
+    if is_packed:
         _packed_step(code)
-    elif stream.are_bytes:
+    elif are_bytes:
         code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
         for channel, weight in enumerate(WEIGHTS):
             code(f"sxtb16 {{w0}}, {{{weight}}}")

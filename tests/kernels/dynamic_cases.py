@@ -28,6 +28,8 @@ EDGES = [
     (1, 8, (5, 5), 8, (3, 3), 1, 1, (1, 1), 8),
     (2, 7, (6, 4), 7, (5, 3), 2, 1, (2, 1), 7),
     (1, 4, (1, 1), 4, (5, 5), 1, 1, (2, 2), 4),
+    (1, 6, (2, 2), 5, (2, 2), 1, 1, (0, 0), 1),
+    (1, 4, (3, 3), 4, (3, 3), 2, 1, (1, 0), 1),
 ]
 CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 2.5))
 
@@ -72,7 +74,7 @@ def fully_connected(case, seed, dims, outputs, signed=False):
 def dynamic_layers(case):
     """Convolutions, depthwise ones, fully connected layers."""
     yield from (convolution(case, seed, edge, seed >= len(EDGES)) for seed, edge in enumerate(EDGES * 2))
-    rows = [((1, 16), 8), ((3, 7), 10), ((2, 5, 6), 4)]
+    rows = [((1, 16), 8), ((3, 7), 10), ((2, 5, 6), 4), ((1, 132), 9), ((1, 40), 6)]
     yield from (fully_connected(case, seed, *shape, seed >= len(rows)) for seed, shape in enumerate(rows * 2))
 
 

@@ -66,6 +66,11 @@ def test_depthwise_layers_are_gathered_into_planes_of_pixels_where_strides_are_s
     assert all(name.endswith("_image") for name in functions(3))
 
 
+def test_a_row_that_is_read_as_it_lies_has_no_second_pixel_beside_it():
+    names = [entry.call.function for entry in accepted(list(dynamic_layers(case)))]
+    assert sum("_one_row_" in name for name in names) == 8, names
+
+
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 @pytest.mark.parametrize("flags", [("-Os",), PORTABLE], ids=["assembly", "portable"])
 def test_layers_equal_the_meaning_on_the_emulated_core(flags):

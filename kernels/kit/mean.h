@@ -48,11 +48,9 @@ static inline aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
     return result;
 }
 
-/* sum plus `count` values that lie `step` bytes apart, one after another. Not every core that has it needs it. */
-static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
-                                          const int32_t *numbers) __attribute__((unused));
-static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
-                                          const int32_t *numbers)
+/* sum plus `count` values that lie `step` bytes apart, one after another; in the text of its caller. */
+AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add_each(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                                  const int32_t *numbers)
 {
     if (count > 0) {
         int32_t centred;
@@ -74,12 +72,6 @@ static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value
                          : "cc", "memory");
     }
     return sum;
-}
-
-AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add_each(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
-                                                  const int32_t *numbers)
-{
-    return aidge_kit_add_values(sum, value, step, count, numbers);
 }
 
 static inline int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t count, const int32_t *numbers)
@@ -143,13 +135,7 @@ AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add_each(aidge_kit_sum sum, const int8_
     return sum;
 }
 
-AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
-                                          const int32_t *numbers)
-{
-    return aidge_kit_add_each(sum, value, step, count, numbers);
-}
-
-/* dividend * 2^24 / divisor, towards 0; the lowest bit: whether something is left over. divisor <= dividend < 2 * divisor < 2^25. */
+/* dividend * 2^24 / divisor, towards 0; the lowest bit: whether something is left. divisor <= dividend < 2 * divisor < 2^25. */
 static inline uint32_t aidge_kit_quotient_bits(uint32_t dividend, uint32_t divisor)
 {
     uint32_t quotient = 1;
@@ -241,6 +227,13 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t cou
     return sum < 0 ? -level : level;
 }
 #endif
+
+/* The same as a function. */
+AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                          const int32_t *numbers)
+{
+    return aidge_kit_add_each(sum, value, step, count, numbers);
+}
 
 /* Whether the fraction of a scaled sum decides its level. */
 AIDGE_KIT_INLINE int32_t aidge_kit_is_decided(uint32_t fraction, const int32_t *numbers)

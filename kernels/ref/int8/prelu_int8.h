@@ -2,8 +2,8 @@
 #include <stdint.h>
 
 /*
- * output = sat8((input < zero ? input * a + b : input * c + d) >> shift) with {a, b, c, d} of each channel in lines, channels last.
- * The generator has proved that no sum leaves int32. May work in place.
+ * output = sat8((input < zero ? input * a + b : input * c + d) >> shift) with {a, b, c, d} of each channel in lines, channels
+ * last. The generator has proved that no sum leaves int32. May work in place.
  */
 static void aidge_ref_prelu_int8(const int8_t *input, int8_t *output, const int32_t *lines, int32_t shift,
                                  int32_t channels, int32_t pixels, int32_t zero)

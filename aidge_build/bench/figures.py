@@ -45,6 +45,7 @@ class Figures:
     there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` are those of
     the fullest moment, graph inputs and outputs counted inside; `arena_bytes` is what is linked, beside the `io_bytes` of inputs
     and outputs, which the caller owns. `macs` are those of the model's file, of which some need not be executed.
+    `by_floats`: values differ from numpy's as `aidge_build/verify/float_levels.py` allows.
     """
 
     model: str
@@ -69,6 +70,12 @@ class Figures:
     layers: tuple[LayerFigures, ...]
     has_fpu: bool = True  # or is a core that is never built with one
     measured: MeasuredCycles | None = None  # on a board
+    by_floats: bool = False
+
+    @property
+    def wrong_values(self) -> int:
+        """The differing values that the contract does not allow."""
+        return 0 if self.by_floats else self.differing_values
 
     @property
     def cycles_measured(self) -> int | None:

@@ -23,6 +23,7 @@ from aidge_build.request import CompileRequest
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.compare import compare
 from aidge_build.verify.firmware import Execution, execute
+from aidge_build.verify.float_levels import are_right_by_layer
 from aidge_build.verify.vectors import Vectors, model_inputs, random_vectors, read_npz, reference_outputs
 
 ENDINGS = {"int8": "_int8_qdq.onnx", "float": "_float.onnx"}
@@ -70,8 +71,14 @@ def measure(
     found = model_inputs(arrays, program.view) if case.vectors else random_vectors(program.view, 1, seed=0)
     vectors = {name: values[:most_vectors] for name, values in found.items()}
     count = len(next(iter(vectors.values())))
+    stored = _stored(program, arrays, reference, count)
     with tempfile.TemporaryDirectory() as temporary:
         execution = execute(program, board, vectors, Path(temporary), estimates=True, probe=probe)
+        differing = _differing(program, execution, stored or run_in_order(program.view, vectors, range(count)))
+        by_floats = False
+        if differing and not stored:
+            traced = execute(program, board, vectors, Path(temporary) / "traced", trace=True, probe=probe)
+            by_floats = are_right_by_layer(program, vectors, execution.outputs, traced)
         stack, flash = _stack_bytes(execution.elf, f"{program.name}_run", board.core), _flash_bytes(execution.elf, board)
     result = execution.result
     if result.run_instructions is None:
@@ -87,7 +94,7 @@ def measure(
         board=board.name,
         cpu=board.cpu,
         vectors=count,
-        differing_values=_differing(program, execution, _wanted(program, arrays, vectors, reference, count)),
+        differing_values=differing,
         instructions=round(result.run_instructions / count),
         cycles=_mean(result.run_cycles, count),
         macs=program.model_macs,
@@ -107,6 +114,7 @@ def measure(
         layers=tuple(_layer(program, layer, counts, count) for layer, counts in zip(program.layers, result.layers, strict=True)),
         measured=result.measured,
         has_fpu="fpu" in board.features or "dsp" not in board.features,
+        by_floats=by_floats,
     )
 
 
@@ -132,17 +140,16 @@ def _mean(number: int | None, count: int) -> int | None:
     return None if number is None else round(number / count)
 
 
-def _wanted(program: Program, arrays: Vectors, vectors: Vectors, reference: str, count: int) -> Vectors:
-    """The stored references where they are of the outputs' type, else what the numpy backend says."""
+def _stored(program: Program, arrays: Vectors, reference: str, count: int) -> Vectors:
+    """The stored references where they are of the outputs' type, else {}: the numpy backend's values are the reference."""
     try:
         stored = reference_outputs(
             {key: values[:count] if values.ndim else values for key, values in arrays.items()}, reference, program.view, count
         )
     except AidgeError:
-        stored = {}
-    if stored and all(values.dtype == program.view.tensor(name).dtype.numpy for name, values in stored.items()):
-        return stored
-    return run_in_order(program.view, vectors, range(count))
+        return {}
+    fits = all(values.dtype == program.view.tensor(name).dtype.numpy for name, values in stored.items())
+    return stored if fits else {}
 
 
 def _differing(program: Program, execution: Execution, wanted: Vectors) -> int:

@@ -37,6 +37,11 @@ class Spread:
         """Of all sets together."""
         return sum(entry.differing_values for entry in (self.stored, self.all_channels, *self.others))
 
+    @property
+    def wrong_values(self) -> int:
+        """Those of them that the contract does not allow."""
+        return sum(entry.wrong_values for entry in (self.stored, self.all_channels, *self.others))
+
     def as_json(self) -> dict:
         """The counts."""
         return {

@@ -28,6 +28,7 @@ from aidge_build.output import write_files
 from aidge_build.probe.server import Probe
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import with_progress
+from aidge_build.verify.float_levels import BY_FLOATS
 
 SUMMARY = "instructions and bytes of a folder of models on emulated boards"
 GROUP = PROVE
@@ -96,9 +97,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     ]
     data = {"compiler": compiler, "results": [entry.as_json() for entry in figures]}
     _write(arguments, figures, peers, compiler, data)
-    wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
+    wrong = [f"{entry.title}: {entry.wrong_values} values differ" for entry in figures if entry.wrong_values]
+    allowed = [f"{entry.title}: {entry.differing_values} values differ {BY_FLOATS}" for entry in figures if entry.by_floats]
     found = compare_with(record, figures) if record else Comparison((), (), ())
-    lines = [*tables(figures, peers).split("\n"), "", *not_measured_lines(figures), *_verdict(found, bool(record)), *wrong]
+    lines = [
+        *tables(figures, peers).split("\n"),
+        "",
+        *not_measured_lines(figures),
+        *_verdict(found, bool(record)),
+        *allowed,
+        *wrong,
+    ]
     data |= {"worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)}
     while not lines[-1]:
         del lines[-1]
@@ -192,6 +201,6 @@ def _other_weights(arguments: argparse.Namespace, work: Sequence[tuple[Case, Boa
         measure_spread(case, _request(arguments, case, board), board, arguments.other_weights)
         for case, board, _ in with_progress("BENCH", [(*task, Row((task[1].name,))) for task in work], _title)
     ]
-    wrong = [f"{spread.stored.title}: {spread.differing_values} values differ" for spread in spreads if spread.differing_values]
+    wrong = [f"{spread.stored.title}: {spread.wrong_values} values differ" for spread in spreads if spread.wrong_values]
     lines = [*spread_table(spreads).split("\n"), *wrong]
     return Outcome(lines, {"results": [spread.as_json() for spread in spreads]}, EXIT_CHECK_FAILED if wrong else 0)

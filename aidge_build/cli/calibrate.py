@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         measure(case, _request(arguments, case), board, "", 1, probe)
         for case in with_progress("BOARD", cases, lambda case: f"{case.model} on {board.name}")
     ]
-    wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
+    wrong = [f"{entry.title}: {entry.wrong_values} values differ" for entry in figures if entry.wrong_values]
     unknown = not_measured_lines(figures)
     if unknown or wrong:
         return Outcome([*wrong, *unknown, f"FAILED: {arguments.out} is not written"], {"file": None}, 1)

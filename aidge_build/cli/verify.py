@@ -41,8 +41,9 @@ from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.terminal import table
-from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
+from aidge_build.verify.compare import Difference, compare, top1_equal
 from aidge_build.verify.firmware import Execution, execute
+from aidge_build.verify.float_levels import BY_FLOATS, come_from_floats, first_wrong_layer
 from aidge_build.verify.layers import meanings
 from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs
 
@@ -124,19 +125,24 @@ def run(arguments: argparse.Namespace) -> Outcome:
             probe=probe,
         )
         execution = executed(folder, elf=arguments.elf, estimates=True) if probe else executed(folder)
+        is_stored = wanted is not None
         wanted = wanted or (replay.outputs() if replay else run_in_order(program.view, vectors))
         differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.handed_out]
+        passed, by_floats = all(difference.within for difference in differences), False
         first = beside = None
-        if arguments.layers or not all(difference.within for difference in differences):
-            trace = executed(folder / "traced", trace=True).trace
+        if arguments.layers or not passed:
+            traced = executed(folder / "traced", trace=True)
+            trace = traced.trace
             meant = replay.meanings(trace) if replay else meanings(program.view, vectors, trace)
-            first = _first_layer(program, meant, trace)
+            first = first_wrong_layer(program, meant, trace)
+            by_floats = not passed and not is_stored and come_from_floats(program, execution.outputs, traced, first)
         if samples and partners:
             beside = compare_with_float(program, partners, samples, vectors, trace, arguments.least_sqnr)
         bounds = _step_bounds(execution.elf, program)
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
-    passed = all(difference.within for difference in differences) and not (arguments.layers and first)
+        data["by_floats"] = by_floats
+    passed = (passed or by_floats) and not (arguments.layers and first)
     text = _lines(arguments, data, passed)
     text += measured_lines(execution.result, board)
     data |= measured_json(execution.result)
@@ -186,12 +192,6 @@ def _step_bounds(elf: Path, program: Program) -> tuple[StepsBound, ...]:
         return ()
     image = read_image(elf)
     return step_bounds(elf, image, read_claims(image))
-
-
-def _first_layer(program: Program, meant: Vectors, trace: Vectors) -> dict | None:
-    layer_of = {tensor.name: layer for layer in program.layers for tensor in layer.outputs}
-    found = first_difference(list(layer_of), trace, meant)
-    return found and {"node": layer_of[found["tensor"]].node.name, "kernel": layer_of[found["tensor"]].kernel.name, **found}
 
 
 def _accuracy(outputs: Vectors, arrays: Vectors, key: str | None) -> float | None:
@@ -305,6 +305,8 @@ def _lines(arguments: argparse.Namespace, data: dict, passed: bool) -> list[str]
             f"index {first['index']}: {first['got']} instead of {first['expected']} "
             f"({first['differing_values']} of {first['values']:,} values)"
         )
+    if data["by_floats"]:
+        lines.append(f"the values differ {BY_FLOATS}")
     if not passed:
         lines.append(
             "FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the "

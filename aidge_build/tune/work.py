@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.adaptation.layer_classes import shape_class, shapes_of, types_of
 from aidge_build.adaptation.match import Target
+from aidge_build.boards import Board
 from aidge_build.compile import build_program
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError, CheckFailed, InternalError, MissingTool
@@ -27,6 +28,7 @@ from aidge_build.tune.measured import Measured
 from aidge_build.tune.turns import turns
 from aidge_build.verify.compare import compare
 from aidge_build.verify.firmware import Execution, execute
+from aidge_build.verify.float_levels import are_right_by_layer
 from aidge_build.verify.vectors import Vectors, random_vectors
 
 
@@ -109,16 +111,20 @@ def _measured(request: CompileRequest, target: Target) -> Iterator[Measured]:
             hint="name a board with an emulated core; the emulators' counters need a C compiler of this machine",
             code="TUNE",
         )
-    _require_exact(program, execution, vectors)
+    _require_exact(program, board, execution, vectors)
     for layer, count in zip(program.layers, execution.result.layers, strict=True):
         if layer.bands is None and count.instructions:
             yield _of_layer(program, layer, count.instructions, count.cycles, count.flash_lines)
 
 
-def _require_exact(program: Program, execution: Execution, vectors: Vectors) -> None:
+def _require_exact(program: Program, board: Board, execution: Execution, vectors: Vectors) -> None:
     wanted = run_in_order(program.view, vectors, range(1))
     differing = sum(compare(name, execution.outputs[name], wanted[name]).differing_values for name in program.view.handed_out)
-    if differing:
+    if not differing:
+        return
+    with temporary_folder() as folder:
+        traced = execute(program, board, vectors, folder, trace=True)
+    if not are_right_by_layer(program, vectors, execution.outputs, traced):
         kernels = ", ".join(sorted({f"{layer.kernel.library} {layer.kernel.name}" for layer in program.layers}))
         raise CheckFailed(f"{differing} values differ from numpy's; its kernels: {kernels}", code="TUNE")
 

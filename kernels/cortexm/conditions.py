@@ -55,11 +55,15 @@ def _group_of_channels(view: NodeView) -> str:
     return "" if count >= GROUP else f"{count} output channels, wants at least {GROUP}"
 
 
+def _outputs_or_few(view: NodeView) -> str:
+    """Few outputs have a text of their own, of some hundred bytes."""
+    return "" if has_fpu(view) and not wants_short(view) else _group_of_channels(view)
+
+
 def _group_or_few(view: NodeView) -> str:
     (output,) = (view.layer.whole if view.layer else view).outputs
     is_pixel = output.elements == output.dims[1]
-    takes_few = has_fpu(view) and view.objective != "size" and not is_pixel  # a text of its own costs some hundred bytes
-    return "" if takes_few else _group_of_channels(view)
+    return _group_of_channels(view) if is_pixel else _outputs_or_few(view)
 
 
 def _no_quads(view: NodeView) -> str:
@@ -71,6 +75,7 @@ CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _paramete
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
 ANY_CHANNELS = Predicate("at least 4 output channels, or with an FPU several pixels, but not --optimize size", _group_or_few)
+FEW_OUTPUTS = Predicate("at least 4 outputs, or with an FPU fewer, but not --optimize size", _outputs_or_few)
 QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
 
 

@@ -40,7 +40,7 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
             integer_form(code, stream, pixels, target)
         else:
             rounded_form(code, stream, pixels, target)
-            code(f"add {{{target}}}, {{{target}}}, #4")
+            code(f"add {{{target}}}, {{{target}}}, #{stream.few or GROUP}")
         if "b" in pixels:
             code.put("output", "{column}")
         return

@@ -6,9 +6,17 @@ typedef struct {
 } aidge_cortexm_fc;
 
 #if !AIDGE_CORTEXM_FPU
-/* The sums of 4 outputs and a pair of inputs more; returns what stands behind its weights. */
+/* How many outputs of a group have weights. */
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_fc_outputs(int32_t packed)
+{
+    const int32_t few = (packed / AIDGE_CORTEXM_FEW) & 3;
+    return few != 0 ? few : 4;
+}
+
+/* The sums of a group of outputs and a pair of inputs more; returns what stands behind its weights. */
 AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uint32_t inputs, uint32_t *sums, int32_t packed)
 {
+    const int32_t outputs = aidge_cortexm_fc_outputs(packed);
     int32_t i;
     if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
         for (i = 0; i < 2; i++) {
@@ -18,7 +26,7 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uin
         }
         return weights;
     }
-    for (i = 0; i < 4; i++) {
+    for (i = 0; i < outputs; i++) {
         sums[i] = aidge_cortexm_dot((uint32_t)*weights++, inputs, sums[i]);
     }
     return weights;
@@ -29,11 +37,12 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_quad(const int32_t *weights, uin
 {
     const uint32_t even = aidge_cortexm_even_bytes(inputs);
     const uint32_t odd = aidge_cortexm_odd_bytes(inputs);
+    const int32_t outputs = aidge_cortexm_fc_outputs(packed);
     int32_t i;
     if ((packed & AIDGE_CORTEXM_BYTES) == 0) {
         return aidge_cortexm_fc_pair(aidge_cortexm_fc_pair(weights, even, sums, packed), odd, sums, packed);
     }
-    for (i = 0; i < 4; i++) {
+    for (i = 0; i < outputs; i++) {
         const uint32_t own = (uint32_t)*weights++;
         sums[i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(own), even, sums[i]);
         sums[i] = aidge_cortexm_dot(aidge_cortexm_odd_bytes(own), odd, sums[i]);
@@ -67,6 +76,28 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
         }
         input += features;
         output += form < 0 ? shape->outputs : 0;
+    }
+}
+
+/* The same of fewer than 4 outputs: the C version of the generated functions of this name. */
+AIDGE_CORTEXM_C void aidge_cortexm_fc_few_int8(const int8_t *input, int8_t *output, const int32_t *stream,
+                                               const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
+                                               int32_t form)
+{
+    int32_t row, i;
+    for (row = shape->rows; row > 0; row--) {
+        const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
+        uint32_t sums[4];
+        (void)memcpy(sums, group, sizeof sums);
+        group += 4;
+        for (i = 0; i < features; i += 4) {
+            uint32_t inputs = 0;
+            (void)memcpy(&inputs, input + i, (size_t)(features - i < 4 ? features - i : 4));
+            group = aidge_cortexm_fc_quad(group, inputs, sums, packed);
+        }
+        (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, stream, packed, shift, form);
+        input += features;
+        output += shape->outputs;
     }
 }
 #endif

@@ -10,7 +10,8 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import GROUP, has_fpu, in_text, linear_spec, wants_short
+from . import fc_few
+from .conditions import FEW_OUTPUTS, GROUP, has_fpu, in_text, linear_spec, wants_short
 from .fc import routine
 from .packing import Stream, pack, quads
 
@@ -18,7 +19,7 @@ LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 
 LEAST_SAVED_BYTES = 64
 
 
-@kernel("FC", linear_spec(form=ROW_MAJOR))
+@kernel("FC", linear_spec(form=ROW_MAJOR, channels=FEW_OUTPUTS))
 class FcInt8(LinearNode):
     unroll = {"speed": 40, "balanced": 16, "compact": 8, "size": 2}  # steps in the text, of 56 B
 
@@ -32,7 +33,8 @@ class FcInt8(LinearNode):
 
 def _blocks(outputs: int, features: int) -> int:
     """2 where half of a row with the sums of all outputs takes much less room than the row, and few instructions more."""
-    return 2 if features >= LONG_ROW and features % 8 == 0 and features - _sums_bytes(outputs) >= LEAST_SAVED_BYTES else 1
+    is_long = outputs >= GROUP and features >= LONG_ROW and features % 8 == 0
+    return 2 if is_long and features - _sums_bytes(outputs) >= LEAST_SAVED_BYTES else 1
 
 
 def _sums_bytes(outputs: int) -> int:
@@ -43,7 +45,7 @@ def fc_demands(view: NodeView, rows: int) -> Demands:
     """Scratch: a row as int16, or half of one and sums, which is there before its outputs are written."""
     outputs, features = view.inputs[1].dims[:2]
     is_whole = _blocks(outputs, features) == 1
-    scratch = 8 * ((features + 3) // 4) if is_whole else features + _sums_bytes(outputs)
+    scratch = 0 if outputs < GROUP else 8 * ((features + 3) // 4) if is_whole else features + _sums_bytes(outputs)
     return following([(row * outputs, row * features) for row in range(1, rows + 1)], view.outputs[0], scratch)
 
 
@@ -51,12 +53,15 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
     stream = _stream(node)
-    function, text = routine(stream, features, unroll, _blocks(outputs, features))
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
+    if stream.few:
+        function, text = fc_few.routine(stream, features, unroll)
+    else:
+        function, text = routine(stream, features, unroll, _blocks(outputs, features))
     return Call(
         function,
         ("fc_int8.h",),
-        (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
+        (Input(0), Output(0), Constant("stream", stream.words), *[Scratch()] * (not stream.few), shape),
         note=stream.note,
         texts=(text,),
         facts=stream.facts(pixels=1),

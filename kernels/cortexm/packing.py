@@ -156,7 +156,7 @@ class Stream:
 
     def facts(self, pixels: int = 2) -> dict[str, str]:
         """For `Call.facts`: blocks of this many pixels."""
-        block = f"{pixels} pixels x {GROUP} channels" if pixels > 1 else f"1 row x {GROUP} outputs"
+        block = f"{pixels} pixels x {GROUP} channels" if pixels > 1 else f"1 row x {self.few or GROUP} outputs"
         otherwise = "fixed point" if self.fixed else "one word for each cell" if self.curve else "float"
         return {
             **computed(block, self.proved, self.groups, otherwise=otherwise),
@@ -218,9 +218,12 @@ def pack_blocks(
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
     that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
     too. `may_pack`: whether weights may share a halfword. `is_row`: one pixel at a time; its output waits where words of
-    unpacked pairs have a second constant. `is_short`: with an FPU all groups are requantized in float, whose factors take the
-    fewest bytes. `few`: how many channels of the only group there are, if not all. `as_bytes`: weights that share no halfword are
-    bytes, of taps in the order of `quads`. `may_share`: one float factor of all channels may stand once."""
+    unpacked pairs have a second constant, and of few channels each has its own weights, which share no halfword. `is_short`:
+    with an FPU all groups are requantized in float, whose factors take the fewest bytes. `few`: how many channels of the only
+    group there are, if not all. `as_bytes`: weights that share no halfword are bytes, of taps in the order of `quads`.
+    `may_share`: one float factor of all channels may stand once."""
+    is_few_row = is_row and few > 0
+    may_pack = may_pack and not is_few_row
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     clamp, limits, has_ends = linear.clamp, _limits(linear), False
@@ -229,7 +232,7 @@ def pack_blocks(
     may_prove = not (is_short and has_fpu) or linear.fixed_form() is not None
     groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike, may_prove=may_prove)
     is_half = 0 < few <= GROUP // 2
-    may_leave_words = has_fpu and may_prove and not (by_tap or is_alike or is_even or is_half)
+    may_leave_words = has_fpu and may_prove and not (by_tap or is_alike or is_even or is_half or is_few_row)
     if may_leave_words and (linear.is_any or are_rounded_small(linear).all()):
         may_end = limits.is_more and free < MOST_FREE and not linear.is_any
         words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)
@@ -256,16 +259,17 @@ def pack_blocks(
         head += groups.factors(starts[0], False, has_fpu, has_fractions)
     if linear.is_any and may_prove:  # which groups are proved depends on the weights, and the stream says it
         is_mixed = is_even = True
-    stated, is_even = few > 0 or size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
+    stated, is_even = (few > 0 and not is_row) or size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
     for block in blocks:
         numbers += head
         for first in within:
             is_proved, channels = proofs[block + first], groups.channels(block + first)
             statement = [first << 1 | int(is_proved)] if stated else []
+            own = rows[channels[:few] if is_few_row else channels]
             if as_bytes and not groups.is_packed:
-                weights = byte_words(rows[channels])
+                weights = byte_words(own)
             else:
-                weights = weights_by_tap(rows[channels]) if by_tap else pair_words(rows[channels], groups.is_packed, is_half)
+                weights = weights_by_tap(own) if by_tap else pair_words(own, groups.is_packed, is_half)
             factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
             numbers += [*groups.biases(block + first), *weights, *statement, *([] if is_uniform else factors[0])]
             numbers += [0] * (len(factors[1]) - len(factors[0])) * is_even

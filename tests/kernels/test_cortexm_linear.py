@@ -160,6 +160,8 @@ def random_edge(seed, is_wide=False):
 
 ROWS = [(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1, 33, 17), (1, 66, 9), (2, 35, 8)]
 LONG_ROWS = [(2, 512, 8), (2, 640, 13), (1, 2064, 4)]  # of which one half is unpacked at a time
+# Fewer outputs than a group has: one turn, several, no whole word, a rest of each length.
+FEW_ROWS = [(1, 64, 1), (2, 35, 2), (1, 130, 3), (1, 3, 3), (3, 2, 2), (2, 5, 1), (1, 260, 2), (1, 20, 3), (1, 700, 1)]
 
 
 def one_factor(entry):
@@ -183,6 +185,17 @@ def fc_cases(shapes=(*ROWS, *LONG_ROWS)):
                 [random.int8(*data.dims)],
                 quantization=quantization,
             )
+
+
+def few_row_cases():
+    """Of few outputs: bytes, and halfwords in flash or in the model."""
+    for index, entry in enumerate(fc_cases(FEW_ROWS)):
+        if index % 3:
+            yield built_for(entry, ("balanced", "speed")[index % 2])
+        else:
+            inputs = halfword_weights(index, *entry.view.inputs)
+            made = case(entry.view.operator, inputs, entry.values[:1], quantization=entry.view.outputs[0].quantization)
+            yield built_for(made, "balanced")
 
 
 def halfword_cases():
@@ -294,7 +307,7 @@ def candidates():
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     others += [built_for(one_factor(entry), "size") for entry in fc_cases()]
     special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
-    return [*edges, *others, *special, *pair_cases()]
+    return [*edges, *others, *special, *few_row_cases(), *pair_cases()]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -341,6 +354,18 @@ def test_few_output_channels_are_taken_with_an_fpu_and_where_there_are_more_pixe
     assert all(entry.call.function.count(f"_few{entry.view.outputs[0].dims[1]}") for entry in entries[:-4])
     assert accepted(without_fpu(entries[:-4])) == []
     assert accepted([int8_case(0, 1, 8, (1, 1), 3, (1, 1), 1, 1, (0, 0), 1)]) == []
+
+
+def test_rows_of_few_outputs_need_no_scratch_and_a_byte_for_each_weight_unless_speed_is_asked_for():
+    entries = list(fc_cases(FEW_ROWS))
+    assert accepted([built_for(entry, "size") for entry in entries]) == accepted(without_fpu(entries)) == []
+    for entry in entries:
+        features, outputs = entry.stored.inputs[0].dims[1], entry.stored.outputs[0].dims[1]
+        weights = [built_for(entry, objective).call.constants[0].values.nbytes for objective in ("balanced", "speed")]
+        words = outputs * -(-features // 4)
+        assert entry.kernel.node_class.demands(entry.view).scratch_bytes == 0
+        assert entry.call.function.startswith("aidge_cortexm_fc_few_int8") and weights[1] - weights[0] == 4 * words
+        assert weights[0] <= 12 + 4 * (4 + words + 6)
 
 
 def sample():

@@ -11,6 +11,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.resize import Resize
 from aidge_build.operators.restated import Restated
+from aidge_build.operators.search import ArgMax
 from aidge_build.recipes.fit_bias import fitted, in_same_units
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
@@ -117,9 +118,14 @@ def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization 
     Between two different quantizations a selecting operator does, too: stored values pass, and mean something else behind it.
     """
     return any(
-        node is not None and not (_keeps_meaning(node, found) or node.type in _STATING or node.operator.stores)
+        node is not None and not (_keeps_meaning(node, found) or node.type in _STATING or _reads_stored(node))
         for node in (view.producer(name), *view.consumers(name))
     )
+
+
+def _reads_stored(node: Node) -> bool:
+    """Whether it takes whatever the tensor stores: what keeps a state, and searches, for which the order of values is enough."""
+    return node.operator.stores or isinstance(node.operator, ArgMax)
 
 
 def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:

@@ -30,3 +30,21 @@ def test_the_index_is_searched_among_stored_values(operator, dtype):
 
 def test_not_where_real_values_of_two_stored_ones_are_equal():
     assert "DequantizeLinear" in types(simplify(searched("ArgMax<axis=1>", 3e36)))  # infinite, both
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_a_search_among_what_a_qoperator_layer_stores_leaves_the_layer_on_bytes(dtype):
+    before = graph(
+        "q = QuantizeLinear(x, s, z) a = QLinearConv(q, s, z, w, s, w0, s, z) y = ArgMax<axis=1>(a)",
+        inputs="float[1,2,3,3] x",
+        outputs="int64[?,?,?,?] y",
+        constants={
+            "s": numpy.float32(0.1),
+            "z": numpy.array(7, dtype),
+            "w": numpy.int8([[3, -4], [5, 6], [-7, 2]]).reshape(3, 2, 1, 1),
+            "w0": numpy.int8(0),
+        },
+    )
+    after = simplify(before)
+    assert types(after) == ["QuantizeLinear", "Conv2D", "ArgMax"]
+    assert same_meaning(before, after)

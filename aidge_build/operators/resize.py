@@ -130,6 +130,10 @@ class Resize(Operator):
             ("nearest_mode", self.nearest, NEAREST),
         ):
             require(value in known, f"{name} {value!r} is not supported", f"supported are {', '.join(known)}")
+        require(
+            len(self.dims) == len(self.scales) == data.rank,
+            f"{len(self.dims)} dims and {len(self.scales)} scales for data of rank {data.rank}",
+        )
         require(not self.antialias or self.mode != "nearest", "antialias with mode nearest")
         require(all(0 < size <= LARGEST for size in self.dims), f"the result has the dims {list(self.dims)}")
         return (TensorType(self.dims, data.dtype),)

@@ -32,6 +32,7 @@ from aidge_build.recipes.read_stored import read_stored
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.replace_blocks import replace_blocks
+from aidge_build.recipes.resize_reals import resize_reals
 from aidge_build.recipes.restate import restate
 from aidge_build.recipes.scale_sums import scale_sums
 from aidge_build.recipes.search_stored import search_stored
@@ -51,6 +52,7 @@ RECIPES: tuple[Recipe, ...] = (
     clip_stored,
     expand_qlinear,
     quantize_constants,
+    resize_reals,
     restate,
     pad_reals,
     move_views,

@@ -30,6 +30,7 @@ from aidge_build.operators.activation import Clip
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.rearrange import Slice
+from aidge_build.operators.resize import Resize
 from aidge_build.operators.view import Transpose
 from aidge_build.recipes import RECIPES
 from aidge_build.recipes.check import check_graph, check_rewrite, checked
@@ -107,6 +108,10 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
     "pad_reals": lambda: sample(
         "p = Pad(x, pads, zx) y = DequantizeLinear(p, sx, zx)", "int8[1,3,6,6] x", "float[1,3,?,?] y",
         sx=QDQ["sx"], zx=QDQ["zx"], pads=numpy.array([0, 0, 1, 1, 0, 0, 2, 2]),
+    ),
+    "resize_reals": lambda: sample(
+        'y = Resize<mode="linear">(x, , scales)', "uint8[2,3,6,6] x", "uint8[2,3,?,?] y",
+        scales=numpy.array([1, 1, 2, 0.5], numpy.float32),
     ),
     "search_stored": lambda: sample(
         "d = DequantizeLinear(x, sx, zx) y = ArgMax<axis=1>(d)", "int8[1,3,6,6] x", "int64[1,?,?,?] y", sx=QDQ["sx"], zx=QDQ["zx"]
@@ -227,6 +232,9 @@ def damaged_tensors(tensor: Tensor) -> Iterator[Tensor]:
             yield tensor.with_(quantization=Quantization(scales, points, axis + 1))
 
 
+OF_OTHER_MODES = ("nearest", "cubic", "extrapolation", "begin", "end", "exclude_outside")
+
+
 def damaged_nodes(view: GraphView, node: Node) -> Iterator[Node]:
     for operator in damaged_fields(node.operator):
         if isinstance(operator, Conv) and operator.window.ceil_mode:
@@ -236,6 +244,8 @@ def damaged_nodes(view: GraphView, node: Node) -> Iterator[Node]:
         if isinstance(operator, Slice) and (operator.starts, operator.counts) == (node.operator.starts, node.operator.counts):
             if all(count == 1 or one == other for count, one, other in zip(operator.counts, operator.steps, node.operator.steps)):
                 continue  # the step from one element to no other
+        if isinstance(operator, Resize):  # without crop, by linear weights, to which these mean nothing
+            operator = dataclasses.replace(operator, **{name: getattr(node.operator, name) for name in OF_OTHER_MODES})
         if isinstance(operator, QuantizeLinear | DequantizeLinear) and view.tensor(node.inputs[1]).rank == 0:
             operator = dataclasses.replace(operator, axis=node.operator.axis)  # of one scale: the axis means nothing
         if operator != node.operator:

@@ -67,8 +67,8 @@ def _annotate(view: GraphView) -> GraphView:
     plain = {name for name in found if _has_integer_user(view, name, found)}
     for nodes in (view.nodes, tuple(reversed(view.nodes))):
         for node in nodes:
-            if node.operator.views and not plain.isdisjoint((node.inputs[0], node.outputs[0])):
-                plain |= {node.inputs[0], node.outputs[0]}  # the same bytes: one statement about both
+            if selects(node) and not plain.isdisjoint((node.inputs[0], *node.outputs)):
+                plain |= {node.inputs[0], *node.outputs}  # the same elements: one statement about them
     rewrite = Rewrite(view)
     for name, quantization in found.items():
         if quantization is not None and view.tensor(name).quantization is None and name not in plain:

@@ -44,3 +44,12 @@ def test_elements_of_a_sum_of_plain_bytes_are_plain_bytes(dtype):
     after = simplify(before)
     assert "Slice" in types(after)
     assert same_meaning(before, after)
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+def test_a_clip_of_what_a_qoperator_layer_stores_is_the_clamp_of_the_layer(dtype):
+    zero_point = -9 if dtype is numpy.int8 else 121
+    before = between_convolutions(dtype, "r = Clip(a, low, high)", low=dtype(zero_point), high=dtype(zero_point + 60))
+    after = simplify(before)
+    assert types(after) == ["QuantizeLinear", "Conv2D", "Conv2D", "DequantizeLinear"]
+    assert same_meaning(before, after)

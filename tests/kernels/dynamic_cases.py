@@ -121,6 +121,7 @@ def measured_cases(case):
         random.normal(5, 0.1, 33),
         numpy.arange(15, -16, -1),
         numpy.arange(-15, 5),
+        [-382 * 1.4013e-45, 0.0],  # 382 of the smallest numbers: a scale of 1 of them, so that the zero point is clamped
     ]
     scaled = [random.normal(0, 1, 9) * scale for scale in (1e-44, 1e-37, 1e-30, 1e-17, 1e17, 1e30)]
     ends = [(0.0, 255.0), (-1.0, 1.0), *zip(random.uniform(-5, 0, 12), random.uniform(0, 9, 12))]

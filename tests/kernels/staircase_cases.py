@@ -13,21 +13,23 @@ from aidge_build.operators.real_table import RealTable
 from aidge_build.operators.staircase import Staircase
 
 LARGEST = 0x7F7FFFFF
+EVEN = 12
 
 
 def operator(seed):
-    """Steps in one octave or in many, evenly or not, on one side of 0 or on both."""
+    """Steps in one octave or in many, evenly (seed EVEN) or not, on one side of 0 or on both."""
     random = numpy.random.default_rng(seed)
     count = (1, 2, 9, 255, 270, 700)[seed % 6]
     places = random.uniform(*((-3, 5), (0.5, 90), (-7e-3, -2e-3))[seed % 3], count)
     places = places if seed % 4 else random.normal(0, 1, count) ** 5
+    places = numpy.linspace(-2.98, 4.97, 600) if seed == EVEN else places
     keys = numpy.unique(numpy.array(places, numpy.float32))
     patterns = keys.view(numpy.int32).astype(numpy.int64)
     keys = numpy.unique(numpy.where(patterns < 0, patterns ^ 0x7FFFFFFF, patterns))
     return Staircase(tuple(keys.tolist()), tuple(random.integers(-128, 128, len(keys) + 1).tolist()))
 
 
-def staircases(case, seeds=range(12)):
+def staircases(case, seeds=range(EVEN + 1)):
     """All steps with their neighbours, and numbers of every size."""
     for seed in seeds:
         made, random = operator(seed), numpy.random.default_rng(seed)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -13,7 +14,7 @@ from binary_cases import binaries, binary
 from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run, with_offsets
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
-from staircase_cases import real_tables, staircases
+from staircase_cases import EVEN, real_tables, staircases
 from test_overlaps import promised_lead, sharing
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -117,6 +118,15 @@ def test_outputs_beside_groups_of_eight_have_no_more_weights_than_they_need(feat
 def test_one_factor_of_all_outputs_stands_once():
     entry = one_factor(fully_connected(1, 1, 64, 24))
     assert entry.call.arguments[2].values.size == 16 + 4 + 3 * (32 + 8 * 64)
+
+
+def test_steps_apart_from_each_other_are_compared_once_where_flash_is_not_what_counts():
+    names = {}
+    for objective in ("speed", "balanced", "compact", "size"):
+        (entry,) = staircases(case, [EVEN])
+        entry = type(entry)(replace(entry.view, objective=objective), entry.values)
+        names[objective] = entry.call.function.removeprefix("aidge_helium_staircase_")[0]
+    assert names == {"speed": "1", "balanced": "1", "compact": "2", "size": "4"}
 
 
 def accepted(cases):

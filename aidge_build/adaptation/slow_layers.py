@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.view import GraphView
 from aidge_build.operators.dynamic import DynamicLayer
 
 MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
@@ -61,22 +62,42 @@ def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, 
 
 
 def layers_with_float_weights(assignment: Assignment) -> tuple[str, ...]:
-    """One line that names the layers whose data come from bytes while their weights are float32, or nothing: the data are turned
-    into floats and back, and a layer is slower than in a model that nobody quantized."""
-    from_bytes = {name for node in assignment.view.nodes if node.type == "DequantizeLinear" for name in node.outputs}
-    names = []
+    """A line that names the layers whose data come from bytes while their weights are float32, and one for those whose data come
+    from int16: the data are turned into floats and back, and a layer is slower than in a model that nobody quantized."""
+    stored = _dequantized(assignment.view)
+    names: dict[DType, list[str]] = {}
     for node in assignment.view.nodes:
         seen = assignment.node_view(node)
         weights = seen.inputs[1] if len(seen.inputs) > 1 else None
         is_float = weights is not None and weights.is_constant and weights.dtype is DType.float32
-        if is_float and seen.multiply_accumulates and node.inputs[0] in from_bytes:
-            names.append(node.name)
-    return _line(
-        names,
-        "float32 weights behind quantized data, which become floats for them",
-        "int8 weights, or QuantizeLinear and DequantizeLinear behind float ones, make layers of bytes (tf2onnx folds "
-        "BatchNormalization into quantized weights; a .tflite file keeps these)",
+        if is_float and seen.multiply_accumulates and node.inputs[0] in stored:
+            names.setdefault(stored[node.inputs[0]], []).append(node.name)
+    halfwords = names.pop(DType.int16, [])
+    return (
+        *_line(
+            sum(names.values(), []),
+            "float32 weights behind quantized data, which become floats for them",
+            "int8 weights, or QuantizeLinear and DequantizeLinear behind float ones, make layers of bytes (tf2onnx folds "
+            "BatchNormalization into quantized weights; a .tflite file keeps these)",
+        ),
+        *_line(
+            halfwords,
+            "int16 data, which become floats: a sum of them may be one level of 65,536 off",
+            "convolutions and fully connected layers add up integers where the weights are int8 and 32 bits hold every sum; "
+            "transposed convolutions do not",
+        ),
     )
+
+
+def _dequantized(view: GraphView) -> dict[str, DType]:
+    """The stored types of tensors that DequantizeLinear makes, in whatever format."""
+    found: dict[str, DType] = {}
+    for node in view.nodes:
+        if node.type == "DequantizeLinear":
+            found[node.outputs[0]] = view.tensor(node.inputs[0]).dtype
+        elif node.type == "Reformat" and node.inputs[0] in found:
+            found[node.outputs[0]] = found[node.inputs[0]]
+    return found
 
 
 def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:

@@ -79,6 +79,20 @@ def test_float_weights_behind_quantized_data_are_named(is_named):
     assert all("Conv_1;" in line for line in lines)
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_int16_data_that_become_floats_are_named(is_named):
+    weights = (
+        numpy.random.default_rng(1).normal(0, 1, (4, 3, 2, 2)).astype(F) if is_named else numpy.ones((4, 3, 2, 2), numpy.int8)
+    )
+    constants = {"s": F(0.1), "z": numpy.int16(0), "o": numpy.int8(0), "w": weights}
+    read = "" if is_named else "v = DequantizeLinear(w, s, o) "
+    nodes = f"{read}r = DequantizeLinear(x, s, z) a = Conv(r, {'w' if is_named else 'v'}) y = QuantizeLinear(a, s, z)"
+    made = model(nodes, inputs="int16[1,3,5,5] x", outputs="int16[1,4,4,4] y", constants=constants, opset=21)
+    lines = [line for line in program_of(made, "net.onnx", load_board("mps2-an386")).notices if "int16 data" in line]
+    assert len(lines) == is_named and all("1 layer has int16 data, which become floats" in line for line in lines)
+    assert all("Conv_1;" in line for line in lines)
+
+
 def test_a_fast_layer_of_bytes_is_not_named():
     constants = {"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((4, 3, 2, 2), numpy.int8)}
     nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv(r, v) y = QuantizeLinear(a, s, z)"

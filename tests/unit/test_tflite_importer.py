@@ -168,3 +168,22 @@ def test_an_axis_that_older_converters_write_on_a_bias_means_nothing():
     graph = convolution()
     graph.tensors[2]["axis"] = 3
     assert numpy.array_equal(imported(graph).tensor("bias").data, [7, -9])
+
+
+@pytest.mark.parametrize("name", ["CONV_2D same int16", "DEPTHWISE_CONV_2D int16", "FULLY_CONNECTED int16"])
+def test_layers_of_int16_data_and_int8_weights_add_up_integers(name):
+    view = simplify(import_tflite(CASES[name](), "case.tflite")[0])
+    (layer,) = (node for node in view.nodes if len(node.inputs) == 3)
+    assert not {"DequantizeLinear", "QuantizeLinear"} & {node.type for node in view.nodes}
+    assert [view.tensor(one).dtype.name for one in layer.inputs] == ["int16", "int8", "int32"]
+
+
+@pytest.mark.parametrize(("bias", "is_integers"), [(2**31 - 6 * 2**15, True), (2**31 - 5 * 2**15, False), (2**40, False)])
+def test_int16_layers_whose_sums_int32_does_not_hold_stay_in_real_numbers(bias, is_integers):
+    graph = Graph()
+    x = graph.input((1, 2), "int16", scale=0.01, zero_point=0)
+    w = graph.constant(numpy.array([[2, -3]], numpy.int8), scale=0.01, zero_point=0)
+    b = graph.constant(numpy.array([bias], numpy.int64), scale=0.0001)
+    y = graph.output((1, 1), "int16", scale=0.01, zero_point=0)
+    graph.node("FULLY_CONNECTED", [x, w, b], [y], 8)
+    assert ("DequantizeLinear" not in {node.type for node in imported(graph).nodes}) == is_integers

@@ -14,6 +14,7 @@ from typing import TypedDict
 
 import numpy
 
+from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.arithmetic.requantize import dequantize, dequantize_linear
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
@@ -44,6 +45,18 @@ def form_of(data: Value, weights: Value, output: Value, halfwords: bool = False)
     if stored and scaled and data.quantization.per_tensor and output.quantization.per_tensor:
         return Form.INTEGERS
     return Form.REAL
+
+
+def adds_halfwords(source: TfliteNode, weights: numpy.ndarray) -> bool:
+    """Whether a layer with int16 data and `weights` [output channel, ...] adds up integers: the contract says so by itself, or
+    int32 holds every sum and the bias."""
+    if source.on_stored:
+        return True
+    bias = source.optional_input(2)
+    if weights.dtype != numpy.int8 or bias is not None and not (bias.is_constant and bias.dtype is DType.int64):
+        return False
+    added = numpy.zeros(1, numpy.int64) if bias is None else bias.data
+    return bool(largest_accumulators(weights.reshape(len(weights), -1), added, 0, *DType.int16.range).max() < INT32_LIMIT)
 
 
 def single_product(source: TfliteNode, data: Value) -> bool:
@@ -122,7 +135,8 @@ def _integer_bias(source: TfliteNode, bias: Value, weights: Quantization) -> str
         )
         apart = numpy.abs(numpy.array(bias.stated) - numpy.array(units.scales)) / source.output().quantization.scale
         require(bool(numpy.all(apart <= BIAS_SLACK)), f"its bias '{bias.name}' has another scale than data times weights")
-    return source.add_constant(bias.name, bias.data, units)
+    stored = bias.data if source.on_stored else bias.data.astype(numpy.int32)  # `adds_halfwords`: it fits
+    return source.add_constant(bias.name, stored, units)
 
 
 def _real_bias(source: TfliteNode, bias: Value, weights: Quantization | None) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.importers.tflite.linear import activation, form_of, parameters, read_data, single_product, write_layer
+from aidge_build.importers.tflite.linear import (
+    activation,
+    adds_halfwords,
+    form_of,
+    parameters,
+    read_data,
+    single_product,
+    write_layer,
+)
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
@@ -37,7 +45,7 @@ def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], 
     operator = Conv(
         window=window, groups=groups, depthwise=depthwise, single_product=single_product(source, data), **activation(source)
     )
-    form = form_of(data, source.input(1), source.output(), source.on_stored)
+    form = form_of(data, source.input(1), source.output(), adds_halfwords(source, weights))
     write_layer(source, form, operator, [read_data(source, form), *parameters(source, form, weights, channel_axis)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.importers.tflite.linear import Form, activation, form_of, parameters, write_layer
+from aidge_build.importers.tflite.linear import Form, activation, adds_halfwords, form_of, parameters, write_layer
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
@@ -30,7 +30,7 @@ def fully_connected(source: TfliteNode) -> None:
     require(weights.ndim == 2, f"its weights have the dims {list(weights.shape)}, wants 2 axes")
     elements, width = math.prod(value.dims), weights.shape[1]
     require(width > 0 and elements % width == 0, f"{elements} elements do not divide into rows of {width}")
-    form = form_of(value, source.input(1), source.output(), source.on_stored)
+    form = form_of(value, source.input(1), source.output(), adds_halfwords(source, weights))
     data, rows = source.elements(0) if form is Form.INTEGERS else source.read_real(0), elements // width
     if value.dims != (rows, width):
         data = source.step(Reshape((rows, width)), [data], value if form is Form.INTEGERS else None)

@@ -30,7 +30,8 @@ def resize_reals(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         data = view.tensor(node.inputs[0]) if isinstance(node.operator, Resize) and len(node.inputs) == 1 else None
-        if data is not None and data.dtype in (DType.int8, DType.uint8) and _rounds_alike(node.operator, data.dims):
+        is_plain = data is not None and data.quantization is None and data.dtype in (DType.int8, DType.uint8)
+        if data is not None and is_plain and _rounds_alike(node.operator, data.dims):
             rewrite.replace_node(node, *_between_reals(view, rewrite, node, data))
     return rewrite.finish()
 

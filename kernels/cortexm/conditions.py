@@ -71,12 +71,17 @@ def _no_quads(view: NodeView) -> str:
     return "" if channels % 4 == 0 else f"{channels} input channels, wants a multiple of 4"
 
 
+def _quads_or_few(view: NodeView) -> str:
+    return "" if view.outputs[0].dims[1] < GROUP else _no_quads(view)
+
+
 CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
 ANY_CHANNELS = Predicate("at least 4 output channels, or with an FPU several pixels, but not --optimize size", _group_or_few)
 FEW_OUTPUTS = Predicate("at least 4 outputs, or with an FPU fewer, but not --optimize size", _outputs_or_few)
 QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
+QUADS_OR_FEW = Predicate("a multiple of 4 input channels, or fewer than 4 output channels", _quads_or_few)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST, channels: Predicate = ENOUGH_CHANNELS) -> ImplSpec:

@@ -169,15 +169,15 @@ def all_steps(code: Routine, is_packed: bool, ahead: int, body: int, few: int = 
     code("bne 4b")
 
 
-def any_steps(code: Routine, is_packed: bool, body: int, few: int = 0) -> None:
+def any_steps(code: Routine, is_packed: bool, body: int) -> None:
     """As many pairs of taps as the layer has, at least 2: the first one, then turns of `body`, a power of two. ENTRY says where
     in the text the first turn begins, (1 - pairs of taps) % body. Labels from 20 on."""
-    step(code, is_packed, True, few)
+    step(code, is_packed, True)
     code.get("{x0}", ENTRY)
     code.table_jump("{x0}".format_map(REGISTERS), [*range(_STEPS, _STEPS + body), _DONE], _TABLE, is_far=True)
     for index in range(body):
         code.label(_STEPS + index)
-        step(code, is_packed, few=few)
+        step(code, is_packed)
     code.label(_DONE)
     code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")

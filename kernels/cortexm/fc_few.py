@@ -20,8 +20,7 @@ def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
     code.begin()
     code("mov {w1}, r1", "the output stays there")
     code("mov {stream}, r2")
-    code("ldr r3, [r3]", "rows")
-    code.put("pairs", "r3")
+    code("ldr {b3}, [r3]", "rows")
     dense.load_head(code, stream)
     code.label(1, "a row")
     code("ldm {stream}!, {{r4-r7}}", "biases")
@@ -32,10 +31,8 @@ def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
     if stream.is_stated:
         code.get("{column}", "input")
         code(f"add {{w1}}, {{w1}}, #{stream.few}")
-    code.get("{x0}", "pairs")
     code.get("{stream}", "begin")
-    code("subs {x0}, {x0}, #1")
-    code.put("pairs", "{x0}")
+    code("subs {b3}, {b3}, #1")
     code("bne 1b")
     code.end()
     portable = f"aidge_cortexm_fc_few_int8(input, output, stream, shape, {features}, {stream.numbers});"
@@ -45,16 +42,16 @@ def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
 
 
 def _steps(code: Routine, stream: Stream, features: int, unroll: int) -> None:
-    """A row's products. Label 4; the turns are counted in b3."""
+    """A row's products. Label 4; the turns are counted where the fourth output had its sum."""
     ahead, body = dense.split_steps(features // 4, unroll, start=0)
     for _ in range(ahead):
         _step(code, stream)
     if body:
-        code.constant("r11", (features // 4 - ahead) // body)
+        code.constant("r7", (features // 4 - ahead) // body)
         code.label(4, f"{4 * body} inputs")
         for _ in range(body):
             _step(code, stream)
-        code("subs r11, r11, #1")
+        code("subs {a3}, {a3}, #1")
         code("bne 4b")
     if features % 4:
         _load_rest(code, features % 4)

@@ -52,7 +52,7 @@ def fc_demands(view: NodeView, rows: int) -> Demands:
 def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
-    stream = _stream(node)
+    stream = _stream(node, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     if stream.few:
         function, text = fc_few.routine(stream, features, unroll)
@@ -68,11 +68,14 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     )
 
 
-def _stream(node: LinearNode) -> Stream:
+def _stream(node: LinearNode, unroll: int) -> Stream:
     outputs, features = node.inputs[1].dims[:2]
     order = [tap if tap < features else -1 for tap in quads(features)]
     linear, is_even = node.linear(node.inputs[1].data.reshape(outputs, features)), _blocks(outputs, features) > 1
     view = node.view
-    as_bytes = view.objective != "speed" and node.inputs[1].dtype is DType.int8
+    gains = (
+        outputs >= GROUP or features > 4 * unroll
+    )  # of a short row, a text that unpacks bytes is longer by more than they save
+    as_bytes = gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8
     choices = {"is_short": wants_short(view), "as_bytes": as_bytes, "may_share": wants_short(view)}
     return pack(linear, order, has_fpu(view), is_even=is_even, is_row=True, **choices)

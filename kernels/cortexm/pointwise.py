@@ -60,9 +60,9 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
     code.put("input", "{x1}", "the next pixel")
     steps = dense.split_steps(channels // 2, unroll) if own else (0, shared // 2)
     if is_shared:
-        dense.groups(code, stream, lambda: dense.any_steps(code, stream.is_packed, unroll, stream.few), at_base=True)
+        dense.groups(code, stream, lambda: dense.any_steps(code, stream.is_packed, unroll), at_base=True)
     else:
-        dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps, stream.few), at_base=True)
+        dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps), at_base=True)
     code.get("{x0}", "input")
     code.get("r4, r5", "pairs")
     code.get("r6", "output_step")

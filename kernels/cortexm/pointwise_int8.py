@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 pointwise convolution: 1x1, stride 1, no pads; a multiple of 4 input channels."""
+"""int8 pointwise convolution: 1x1, stride 1, no pads; a multiple of 4 input channels, or fewer than 4 output channels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.following import following
 
-from .conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, in_text, linear_spec
+from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, in_text, linear_spec
 from .dense_node import DenseNode
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .packing import Stream, quads
@@ -58,7 +58,7 @@ BANDS = Predicate("bands of more pixels than one", _alone)
     ("Conv1D", "Conv2D"),
     linear_spec(
         ONE_GROUP,
-        QUADS_OF_CHANNELS,
+        QUADS_OR_FEW,
         ONE_PIXEL,
         NO_MOVES,
         BANDS,
@@ -72,8 +72,8 @@ class PointwiseInt8(DenseNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         pixels, channels, outputs = _pixels(view), view.inputs[0].dims[1], view.outputs[0].dims[1]
-        if pixels == 1:
-            return fc_demands(view, 1)
+        if pixels == 1 or outputs < GROUP:
+            return fc_demands(view, pixels)
         # Two pixels are unpacked before their outputs are written; of an odd number the last pair sees a pixel again.
         done = [*range(2, pixels + 1, 2), pixels]
         kept = pixels - 2 if pixels % 2 else pixels
@@ -84,14 +84,14 @@ class PointwiseInt8(DenseNode):
         )
 
     def call(self) -> Call:
-        if _pixels(self.view) == 1:
-            return fc_call(self, 1, in_text(FcInt8.unroll, self.view))
         data, (output,) = self.inputs[0], self.outputs
-        channels, outputs = data.dims[1], output.dims[1]
+        channels, outputs, pixels = data.dims[1], output.dims[1], _pixels(self.view)
+        if pixels == 1 or outputs < GROUP:  # of few channels the inputs are read once, so that they need no column
+            return fc_call(self, pixels, in_text(FcInt8.unroll, self.view))
         stream = self.stream(quads(channels))
         shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
         function, text = routine(stream, channels, shared or in_text(self.unroll, self.view), shared > 0)
-        shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)
+        shape = pixel_pairs(pixels, channels, outputs, stream)
         return Call(
             function,
             ("pointwise_int8.h",),

@@ -31,7 +31,7 @@ KINDS = ("usual", "nearly constant", "steep")
 STRESS = "AIDGE_STRESS" in os.environ
 
 
-def layer(shape: int, kind: str, seed: int) -> Case:
+def layer(shape: int, kind: str, seed: int, outputs: int = OUTPUTS) -> Case:
     """A layer of which every third output channel, beside each other in one pair, too, has levels that change once or twice
     beneath a bias of up to 2^30 (`nearly constant`), or levels far beyond 16 bits (`steep`)."""
     channels, spatial, kernel = SHAPES[shape]
@@ -40,11 +40,11 @@ def layer(shape: int, kind: str, seed: int) -> Case:
     low, high = LIMITS[seed % 3]
     operator = Conv(minimum=low, maximum=high, window=window, groups=1) if kernel else FC(minimum=low, maximum=high)
     data = random.data(1, channels, *spatial)
-    values = numpy.maximum(random.int8(OUTPUTS, channels, *kernel), -127)
-    scales = numpy.full(OUTPUTS, 0.01)
-    biases = random.numbers.integers(-3000, 3000, OUTPUTS)
+    values = numpy.maximum(random.int8(outputs, channels, *kernel), -127)
+    scales = numpy.full(outputs, 0.01)
+    biases = random.numbers.integers(-3000, 3000, outputs)
     output = per_tensor(SCALE * 0.01 * 50 * math.sqrt(values[0].size), random.choice(0, -128, 3))
-    special = random.numbers.permutation(OUTPUTS)[: OUTPUTS // 2] if kind != "usual" else []
+    special = random.numbers.permutation(outputs)[: outputs // 2] if kind != "usual" else []
     for number, channel in enumerate(special):
         if kind == "steep":
             scales[channel] = 30.0
@@ -53,7 +53,7 @@ def layer(shape: int, kind: str, seed: int) -> Case:
             biases[channel] = ((1 << 30) - 5, (1 << 24) + 3, 1 << 27, 1 << 29)[number] * (-1 if level < 0 else 1)
             scales[channel] = level * output.scales[0] / (data.quantization.scales[0] * abs(biases[channel]))
             scales[channel] = abs(scales[channel])
-    quantization = Quantization(tuple(map(float, scales)), (0,) * OUTPUTS, 0)
+    quantization = Quantization(tuple(map(float, scales)), (0,) * outputs, 0)
     inputs = [data, constant("w", values, quantization), constant("b", biases.astype(numpy.int32))]
     made = case(operator, inputs, [random.int8(*data.dims)], quantization=output)
     return type(made)(replace(made.view, any_weights=True), made.values)
@@ -83,6 +83,14 @@ def test_so_do_those_of_the_other_contract_and_those_without_an_fpu():
 def test_the_c_versions_equal_the_meaning_on_this_machine():
     for cases in (layers(), accepted([under_double(entry) for entry in layers(KINDS[:2])]), without_fpu(layers())):
         assert run(cases, board="host") == []
+
+
+@needs_compiler
+def test_so_do_rows_and_pixels_of_few_outputs_with_one_text_for_each_number_of_them():
+    cases = [layer(shape, kind, outputs, outputs) for shape in (0, 3) for outputs in (1, 2, 3) for kind in KINDS[:2]]
+    assert len({(entry.call.function, entry.call.texts) for entry in cases}) == 6
+    fixed = accepted([under_double(entry) for entry in cases[::3]])
+    assert run([*cases, *fixed], board=BOARD) == run(cases, board="host") == []
 
 
 def sums(found: dict[int, Case], low: float, spread: bool) -> None:

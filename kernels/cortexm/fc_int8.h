@@ -91,8 +91,9 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_few_int8(const int8_t *input, int8_t *outp
         (void)memcpy(sums, group, sizeof sums);
         group += 4;
         for (i = 0; i < features; i += 4) {
+            const int32_t left = features - i;
             uint32_t inputs = 0;
-            (void)memcpy(&inputs, input + i, (size_t)(features - i < 4 ? features - i : 4));
+            (void)memcpy(&inputs, input + i, left < 4 ? (size_t)left : sizeof inputs);
             group = aidge_cortexm_fc_quad(group, inputs, sums, packed);
         }
         (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, stream, packed, shift, form);

@@ -74,6 +74,15 @@ AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add_each(aidge_kit_sum sum, const int8_
     return sum;
 }
 
+/* The same as a function, which a compiler may put into its caller. Not every core that has it needs it. */
+static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                          const int32_t *numbers) __attribute__((unused));
+static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                          const int32_t *numbers)
+{
+    return aidge_kit_add_each(sum, value, step, count, numbers);
+}
+
 static inline int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t count, const int32_t *numbers)
 {
     int32_t level;
@@ -133,6 +142,12 @@ AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add_each(aidge_kit_sum sum, const int8_
         value += step;
     }
     return sum;
+}
+
+AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                          const int32_t *numbers)
+{
+    return aidge_kit_add_each(sum, value, step, count, numbers);
 }
 
 /* dividend * 2^24 / divisor, towards 0; the lowest bit: whether something is left. divisor <= dividend < 2 * divisor < 2^25. */
@@ -227,13 +242,6 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t cou
     return sum < 0 ? -level : level;
 }
 #endif
-
-/* The same as a function. */
-AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
-                                          const int32_t *numbers)
-{
-    return aidge_kit_add_each(sum, value, step, count, numbers);
-}
 
 /* Whether the fraction of a scaled sum decides its level. */
 AIDGE_KIT_INLINE int32_t aidge_kit_is_decided(uint32_t fraction, const int32_t *numbers)

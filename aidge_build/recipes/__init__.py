@@ -6,6 +6,7 @@ from __future__ import annotations
 from aidge_build.debug import show
 from aidge_build.graph.view import GraphView
 from aidge_build.recipes.average_axes import average_axes
+from aidge_build.recipes.byte_reals import byte_reals
 from aidge_build.recipes.check import checked
 from aidge_build.recipes.clip_stored import clip_stored
 from aidge_build.recipes.compare_stored import compare_stored
@@ -32,7 +33,6 @@ from aidge_build.recipes.read_stored import read_stored
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.replace_blocks import replace_blocks
-from aidge_build.recipes.resize_reals import resize_reals
 from aidge_build.recipes.restate import restate
 from aidge_build.recipes.scale_sums import scale_sums
 from aidge_build.recipes.search_stored import search_stored
@@ -51,8 +51,8 @@ RECIPES: tuple[Recipe, ...] = (
     fold_quantize,
     expand_qlinear,
     clip_stored,
+    byte_reals,
     quantize_constants,
-    resize_reals,
     restate,
     pad_reals,
     move_views,

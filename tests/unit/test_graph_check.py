@@ -109,7 +109,7 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "p = Pad(x, pads, zx) y = DequantizeLinear(p, sx, zx)", "int8[1,3,6,6] x", "float[1,3,?,?] y",
         sx=QDQ["sx"], zx=QDQ["zx"], pads=numpy.array([0, 0, 1, 1, 0, 0, 2, 2]),
     ),
-    "resize_reals": lambda: sample(
+    "byte_reals": lambda: sample(
         'y = Resize<mode="linear">(x, , scales)', "uint8[2,3,6,6] x", "uint8[2,3,?,?] y",
         scales=numpy.array([1, 1, 2, 0.5], numpy.float32),
     ),

@@ -53,3 +53,39 @@ def test_a_clip_of_what_a_qoperator_layer_stores_is_the_clamp_of_the_layer(dtype
     after = simplify(before)
     assert types(after) == ["QuantizeLinear", "Conv2D", "Conv2D", "DequantizeLinear"]
     assert same_meaning(before, after)
+
+
+SECOND = "b = QLinearConv(q, s, z, w, s, w0, s, z)"
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize(
+    "text, made",
+    [
+        ("r = Max(a, k)", ["Conv2D", "Restated", "Table"]),
+        (f"{SECOND} r = Min(a, b)", ["Conv2D", "Conv2D", "Restated", "Restated", "Min"]),
+        (f"{SECOND} r = Concat<axis=2>(a, b)", ["Conv2D", "Conv2D", "Restated", "Restated", "Concat"]),
+        ("r = Concat<axis=2>(a, a)", ["Conv2D", "Restated", "Concat"]),
+        (
+            f"{SECOND} p = Concat<axis=2>(a, b) r = Transpose<perm=[0,1,3,2]>(p)",
+            ["Conv2D", "Conv2D", "Restated", "Restated", "Concat", "Transpose"],
+        ),
+    ],
+)
+def test_layers_on_both_sides_of_an_operator_on_plain_bytes_compute_on_bytes(text, made, dtype):
+    before = between_convolutions(dtype, text, **({"k": dtype(3)} if "k" in text else {}))
+    after = simplify(before)
+    assert types(after) == ["QuantizeLinear", *made, "Restated", "Conv2D", "DequantizeLinear"]
+    assert same_meaning(before, after)
+
+
+def test_layers_on_both_sides_of_a_relu_of_plain_bytes_compute_on_bytes():
+    before = between_convolutions(numpy.int8, "r = Relu(a)")
+    after = simplify(before)
+    assert types(after) == ["QuantizeLinear", "Conv2D", "Restated", "ReLU", "Restated", "Conv2D", "DequantizeLinear"]
+    assert same_meaning(before, after)
+
+
+def test_an_operator_on_plain_bytes_of_which_no_layer_says_what_they_mean_stays():
+    before = graph("y = Max(x, k)", inputs="uint8[2,3] x", outputs="uint8[2,3] y", constants={"k": numpy.uint8(3)})
+    assert types(simplify(before)) == ["Max"]

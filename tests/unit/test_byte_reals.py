@@ -6,8 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
 from aidge_build.recipes import simplify
-from aidge_build.recipes.resize_reals import resize_reals
+from aidge_build.recipes.byte_reals import byte_reals
 from aidge_build.reference import cpu
 from tests.models import graph, same_meaning, types
 
@@ -71,7 +73,7 @@ def test_a_resize_of_plain_bytes_gives_the_same_in_floats_and_in_integers(dtype,
     low, high = numpy.iinfo(dtype).min, numpy.iinfo(dtype).max
     x = numpy.random.default_rng(size).integers(low, high + 1, (64, 8, 8)).astype(dtype)
     expected = cpu.run(before, {"x": x})["y"]
-    for after in (resize_reals(before), simplify(before)):
+    for after in (byte_reals(before), simplify(before)):
         assert numpy.array_equal(cpu.run(after, {"x": x})["y"], expected)
 
 
@@ -90,4 +92,16 @@ def test_a_resize_whose_ties_depend_on_the_order_of_its_sums_stays_on_plain_inte
         outputs="int8[1,1,?,?] y",
         constants={"by": by(*scales)},
     )
-    assert types(resize_reals(before)) == ["Resize"]
+    assert types(byte_reals(before)) == ["Resize"]
+
+
+def test_a_resize_of_values_whose_meaning_the_tensors_state_stays():
+    rewrite = Rewrite(
+        graph(
+            'y = Resize<mode="linear">(x, , by)', inputs="int8[1,1,6,6] x", outputs="int8[1,1,?,?] y", constants={"by": by(2, 2)}
+        )
+    )
+    for name in ("x", "y"):
+        rewrite.update_tensor(name, quantization=Quantization((0.5,), (3,)))
+    before = rewrite.finish()
+    assert byte_reals(before) is before

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Operators on plain bytes become ones on the real numbers that equal them, for which there are layers that compute on bytes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.activation import ReLU
+from aidge_build.operators.binary import Max, Min
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.rearrange import Concat
+from aidge_build.operators.resampling import shares_of
+from aidge_build.operators.resize import Resize
+from aidge_build.recipes.recipe import recipe
+
+EXACT = 1 << 16  # the largest power of two: float32 holds every sum of 8-bit values over it
+DISTINCT = 1 << 10  # the largest odd number: sums over it are farther from the middle of two levels than float32 errs
+NEAR = 2.0**-40  # how far a weight in float64 may be from its fraction
+_ALIKE = (Concat, Max, Min, ReLU)  # their results are elements of their inputs, or 0
+
+
+@recipe(exact=True)
+def byte_reals(view: GraphView) -> GraphView:
+    """1. QOperator files resize 8-bit tensors as plain integers: DequantizeLinear of scale 1 and zero point 0, Resize, and
+    QuantizeLinear. The layers around it state themselves what the values mean to them (`restate`). 2. Linear weights whose sums
+    round the same in float64, float32 and integers: fractions over a power of two, or over an odd number, which has no ties.
+    3. So do Concat, Max, Min and Relu beside a QuantizeLinear or a DequantizeLinear.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if isinstance(node.operator, (Resize, *_ALIKE)) and _works_on_plain_bytes(view, node):
+            if isinstance(node.operator, Resize):
+                is_alike = len(node.inputs) == 1 and _rounds_alike(node.operator, view.tensor(node.inputs[0]).dims)
+            else:
+                is_alike = _is_beside_a_layer(view, node)
+            if is_alike:
+                rewrite.replace_node(node, *_between_reals(view, rewrite, node))
+    return rewrite.finish()
+
+
+def _works_on_plain_bytes(view: GraphView, node: Node) -> bool:
+    """Not where the tensors say already what their values mean, as those of .tflite files do."""
+    tensors = (*view.input_tensors(node), *view.output_tensors(node))
+    return all(one is not None and one.dtype in (DType.int8, DType.uint8) and one.quantization is None for one in tensors)
+
+
+def _is_beside_a_layer(view: GraphView, node: Node) -> bool:
+    writers, readers = map(view.producer, node.inputs), view.consumers(node.outputs[0])
+    return any(writer is not None and writer.type == "QuantizeLinear" for writer in writers) or any(
+        reader.type == "DequantizeLinear" for reader in readers
+    )
+
+
+def _rounds_alike(operator: Resize, dims: tuple[int, ...]) -> bool:
+    """Whether no sum lies where rounding errors decide between two levels."""
+    two_taps = operator.mode == "linear" and not operator.antialias and not operator.begin
+    shares = shares_of(operator, dims) if two_taps else None
+    if shares is None:
+        return False
+    for axis, one in enumerate(shares):
+        _, weights = operator.taps(axis, dims[axis])
+        if (numpy.abs(weights * one.whole - one.shares) > one.whole * NEAR).any():
+            return False
+    whole = math.prod(one.whole for one in shares)
+    return whole <= (DISTINCT if whole % 2 else EXACT) and (whole % 2 == 1 or whole & (whole - 1) == 0)
+
+
+def _between_reals(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node]:
+    (result,) = view.output_tensors(node)
+    scale = rewrite.add_tensor(constant(f"{node.name}_scale", numpy.array(1, numpy.float32)))
+    reals = [rewrite.add_tensor(Tensor(f"{name}_real", view.tensor(name).dims, DType.float32)) for name in node.inputs]
+    real = rewrite.add_tensor(Tensor(f"{result.name}_real", result.dims, DType.float32))
+    return [
+        *(
+            Node(f"{node.name}_dequantize_{index}", DequantizeLinear(0), (name, scale), (made,), node.origin)
+            for index, (name, made) in enumerate(zip(node.inputs, reals))
+        ),
+        node.with_(inputs=tuple(reals), outputs=(real,)),
+        Node(f"{node.name}_quantize", QuantizeLinear(0, result.dtype), (real, scale), (result.name,), node.origin),
+    ]

@@ -124,7 +124,7 @@ AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_rounded(int64_t value)
     return (int64_t)(((uint64_t)value + (dropped >> 1) + ((low >> excess) & 1u)) & ~(uint64_t)dropped);
 }
 
-AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
+AIDGE_KIT_INLINE aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
 {
     return aidge_kit_rounded(a + b);
 }

@@ -139,13 +139,13 @@ def test_without_a_compiler_the_image_is_unknown_and_constants_too_large_for_fla
     names = [
         "stm32f4",
         asked.own_board("short", flash="64"),
-        asked.own_board("one_short", flash="227"),
-        asked.own_board("exact", flash="228"),
+        asked.own_board("one_short", flash="255"),
+        asked.own_board("exact", flash="256"),
     ]
     found, short, one_short, exact = evaluate_together([asked(name) for name in names])
-    assert found.verdict == FITS and found.image_bytes is None and found.constants_bytes == 228
+    assert found.verdict == FITS and found.image_bytes is None and found.constants_bytes == 256
     assert "arm-none-eabi-gcc" in dict(found.unknown)["image"]
-    assert short.verdict == TOO_SMALL and short.code == "PLAN04" and short.missing == (("FLASH", 228 - 64),)
+    assert short.verdict == TOO_SMALL and short.code == "PLAN04" and short.missing == (("FLASH", 256 - 64),)
     assert one_short.missing == (("FLASH", 1),)
     assert exact.verdict == FITS
 

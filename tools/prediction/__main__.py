@@ -80,8 +80,13 @@ def write_tables(asked: argparse.Namespace) -> None:
             continue
         text = tables(own, features, asked.board)[library]
         partly = asked.parts or asked.functions != [""]
-        path.write_text(merged(path.read_text(), text) if partly and path.exists() else text)
-        print(f"{library}: {text.count('[[cost]]')} entries")
+        text = merged(path.read_text(), text) if partly and path.exists() else text
+        entries = text.count("[[cost]]")
+        print(f"{library}: {entries} entries")
+        if entries:
+            path.write_text(text)
+        else:  # of so few layers that nothing is fitted
+            path.unlink(missing_ok=True)
     print(f"{len(rows)} layers, {monotonic() - begun:.0f} s")
 
 

@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
 #include "../helium.h"
+#include "kit/dynamic_range.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /* Levels, scale and zero point of numbers, from their own range including 0:
  * output = saturate(rint_half_even(input / scale) + zero point). */
 static void aidge_helium_dynamic_quantize_c(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {
-    float low = 0.0f;
-    float high = 0.0f;
-    float step, zero;
+    float zero;
+    const float step = aidge_kit_dynamic_range(input, count, &zero);
     int32_t i;
-    for (i = 0; i < count; i++) {
-        low = input[i] < low ? input[i] : low;
-        high = input[i] > high ? input[i] : high;
-    }
-    step = (high - low) / 255.0f;
-    step = step > 0.0f ? step : 1.0f;
-    zero = rintf(-low / step);
-    zero = zero < 255.0f ? zero : 255.0f;
     for (i = 0; i < count; i++) {
         const float level = rintf(input[i] / step) + zero;
         output[i] = (uint8_t)(level > 0.0f ? level < 255.0f ? level : 255.0f : 0.0f);

@@ -2,22 +2,14 @@
 #include <math.h>
 #include <stdint.h>
 #include "shared/float_model.h"
+#include "kit/dynamic_range.h"
 
 /* uint8 values, scale and zero point of `count` float32 numbers, from their own range including 0. */
 static void aidge_ref_dynamic_quantize(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {
-    float low = 0.0f;
-    float high = 0.0f;
-    float step, zero;
+    float zero;
+    const float step = aidge_kit_dynamic_range(input, count, &zero);
     int32_t i;
-    for (i = 0; i < count; i++) {
-        low = input[i] < low ? input[i] : low;
-        high = input[i] > high ? input[i] : high;
-    }
-    step = (high - low) / 255.0f;
-    step = step > 0.0f ? step : 1.0f;
-    zero = rintf(-low / step);
-    zero = zero > 255.0f ? 255.0f : zero;
     for (i = 0; i < count; i++) {
         float level = rintf(input[i] / step) + zero;
         level = level >= 0.0f ? level : 0.0f;

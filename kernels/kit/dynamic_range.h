@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include <stdint.h>
+#include "inline.h"
+
+/* The step between uint8 levels of `count` numbers, from their own range including 0; `zero`: the level of 0, a whole number. */
+AIDGE_KIT_INLINE float aidge_kit_dynamic_range(const float *input, int32_t count, float *zero)
+{
+    float low = 0.0f;
+    float high = 0.0f;
+    float step;
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        low = input[i] < low ? input[i] : low;
+        high = input[i] > high ? input[i] : high;
+    }
+    step = (high - low) / 255.0f;
+    step = step > 0.0f ? step : 1.0f;
+    *zero = rintf(-low / step);
+    *zero = *zero > 255.0f ? 255.0f : *zero;
+    return step;
+}

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Part:
-    """Networks of these seeds: of the `KINDS` in turn, or "rare"; in int8 or float32; with every kernel that accepts a layer."""
+    """Networks of these seeds: of the `KINDS` in turn, "rare" or "uniform"; in int8 or float32; with every kernel that accepts a
+    layer."""
 
     name: str
     seeds: Sequence[int]
@@ -20,11 +21,12 @@ class Part:
 
 RARE = Part("rare", range(24), kind="rare")
 FLOAT = Part("float32", range(64), is_quantized=False)
+UNIFORM = Part("uniform", range(1000, 1096), kind="uniform")
 OTHERS = Part("alternatives", (3001, 3041, 3042, *range(3081, 3089), *range(3121, 3129)), has_alternatives=True)
 
 CORPORA = {
     "mps2-an386": (Part("int8", range(320)), RARE, OTHERS, FLOAT),
-    "mps3-an547": (Part("int8", range(320)), RARE, replace(FLOAT, seeds=range(48))),
+    "mps3-an547": (Part("int8", range(320)), RARE, UNIFORM, replace(FLOAT, seeds=range(48))),
     "mps2-an385": (Part("int8", range(80)),),
     "mps2-an386-nofpu": (Part("int8", range(141)),),
     "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8))),

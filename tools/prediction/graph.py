@@ -26,9 +26,10 @@ class Graph:
     """Adds layers one by one; every random number comes from the seed. `quantized`: each tensor gets a QuantizeLinear and a
     DequantizeLinear."""
 
-    def __init__(self, seed: int, quantized: bool):
+    def __init__(self, seed: int, quantized: bool, shares_scales: bool = False):
         self.random = numpy.random.default_rng(seed)
         self.quantized = quantized
+        self.shares_scales = shares_scales  # all channels of weights have one
         self._nodes: list = []
         self._constants: list = []
         self._inputs: list = []
@@ -79,7 +80,7 @@ class Graph:
         return self.stored(name, dims, float(self.random.uniform(0.01, 0.05)), int(self.random.integers(-40, 40)))
 
     def weights(self, dims: Sequence[int], axis: int, fan_in: int, scale: float) -> list[str]:
-        """Weights and bias whose sums spread like the inputs; one scale for each index of the axis."""
+        """Weights and bias whose sums spread like the inputs; one scale for each index of the axis, or for all."""
         count = dims[axis]
         if not self.quantized:
             values = self.random.normal(size=dims) / numpy.sqrt(fan_in)
@@ -88,6 +89,8 @@ class Graph:
         draw = self.pick(self.random.normal, self.random.laplace)
         values = numpy.clip(numpy.rint(draw(0, spread, dims)), -127, 127).astype(numpy.int8)
         scales = (self.random.uniform(0.6, 1.4, count) / (spread * numpy.sqrt(fan_in))).astype(numpy.float32)
+        if self.shares_scales:
+            scales[:] = scales[0]
         zeros = self.constant(numpy.zeros(count, numpy.int8))
         weights = self.node("DequantizeLinear", [self.constant(values), self.constant(scales), zeros], axis=axis)
         steps = (scales * numpy.float32(scale)).astype(numpy.float32)

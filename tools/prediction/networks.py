@@ -215,7 +215,7 @@ KINDS: tuple[Callable[[Graph], None], ...] = (image, linear, image, linear, dens
 
 
 def network(seed: int, quantized: bool, kind: str = "") -> ModelProto:
-    """The network of this seed: of the `KINDS` in turn, or a `rare` one."""
-    graph = Graph(seed, quantized)
+    """The network of this seed: of the `KINDS` in turn, "uniform" ones with one scale for all channels; or a `rare` one."""
+    graph = Graph(seed, quantized, shares_scales=kind == "uniform")
     (rare if kind == rare.__name__ else KINDS[seed % len(KINDS)])(graph)
     return graph.model()

@@ -34,7 +34,7 @@ def strided_copy(
             merged.append((target_step, source_step, size))
     if len(merged) > AXES:
         raise AidgeError(f"the copy needs {len(merged)} loops, the kernel has {AXES}", code="KERNEL")
-    if merged and not in_order:
+    if all(size for _, _, size in merged) and merged and not in_order:
         merged.append(merged.pop(_innermost(merged, dtype.size_bytes)))
     filled = [(0, 0, 1)] * (AXES - len(merged)) + merged
     return Struct(

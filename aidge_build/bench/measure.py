@@ -23,7 +23,7 @@ from aidge_build.request import CompileRequest
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.compare import compare
 from aidge_build.verify.firmware import Execution, execute
-from aidge_build.verify.float_levels import are_right_by_layer
+from aidge_build.verify.float_levels import are_right_by_layer, makes_levels_of_floats
 from aidge_build.verify.vectors import Vectors, model_inputs, random_vectors, read_npz, reference_outputs
 
 ENDINGS = {"int8": "_int8_qdq.onnx", "float": "_float.onnx"}
@@ -76,7 +76,7 @@ def measure(
         execution = execute(program, board, vectors, Path(temporary), estimates=True, probe=probe)
         differing = _differing(program, execution, stored or run_in_order(program.view, vectors, range(count)))
         by_floats = False
-        if differing and not stored:
+        if differing and not stored and makes_levels_of_floats(program.view):
             traced = execute(program, board, vectors, Path(temporary) / "traced", trace=True, probe=probe)
             by_floats = are_right_by_layer(program, vectors, execution.outputs, traced)
         stack, flash = _stack_bytes(execution.elf, f"{program.name}_run", board.core), _flash_bytes(execution.elf, board)

@@ -18,7 +18,8 @@ from aidge_build.contract.call import Call, Constant, Input, Literal, Output, co
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.channel_lines_text import TOGETHER, channel_lines_text
+from aidge_build.kernel_kit.channel_lines_text import channel_lines_text
+from aidge_build.kernel_kit.channel_pixels import TOGETHER
 from aidge_build.kernel_kit.conditions import QUANTIZED
 from aidge_build.kernel_kit.elementwise import ElementWise
 from aidge_build.kernel_kit.routine import Routine

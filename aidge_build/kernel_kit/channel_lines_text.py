@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from aidge_build.kernel_kit.channel_pixels import each_pixel, values_of_lines
 from aidge_build.kernel_kit.routine import Routine
 
-TOGETHER = 4  # pixels in a turn
 COUNTED = {1: "A line", 2: "Two lines"}
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *lines, int32_t channels, int32_t pixels"
 _REGISTERS = {
@@ -27,15 +27,13 @@ _REGISTERS = {
     "thrice": "lr",
 }
 _LINES = (("a", "b"), ("c", "d"))
-_PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the pixels of a turn
 
 
 def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shifts: tuple[int, ...]) -> str:
     """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
 
     def values(code: Routine, places: Sequence[str]) -> None:
-        for pair in (places[:2], places[2:]):
-            _values(code, shifts, dict(zip(("x", "y"), pair)))
+        values_of_lines(code, ((*line, shift) for line, shift in zip(_LINES, shifts)), places)
 
     return _text(
         make,
@@ -85,24 +83,7 @@ def _text(
     code("mov {read}, {input}")
     code("mov {written}, {output}")
     code("ldr {left}, [sp, #40]", "pixels")
-    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
-    code("blt 3f")
-    code.label(2, f"{TOGETHER} pixels")
-    values(code, _PLACES)
-    for pointer in ("read", "written"):
-        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}, lsl #2")
-    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
-    code("bge 2b")
-    code.label(3)
-    code(f"adds {{left}}, {{left}}, #{TOGETHER}")
-    code("beq 5f")
-    code.label(4, "the pixels left over")
-    values(code, _PLACES[:1])
-    for pointer in ("read", "written"):
-        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}")
-    code("subs {left}, {left}, #1")
-    code("bne 4b")
-    code.label(5)
+    each_pixel(code, lambda places: values(code, places))
     code("ldr {left}, [sp]")
     code("add {input}, {input}, #1")
     code("add {output}, {output}, #1")
@@ -111,18 +92,6 @@ def _text(
     code("add sp, sp, #4")
     code("pop {{r4-r11, pc}}")
     return code.function(name, *stated)
-
-
-def _values(code: Routine, shifts: tuple[int, ...], places: Mapping[str, str]) -> None:
-    for register, place in places.items():
-        code(f"ldrsb {{{register}}}, [{{read}}{place}]")
-    for (slope, start), shift in zip(_LINES, shifts):
-        for register in places:
-            code(f"mla {{{register}}}, {{{register}}}, {{{slope}}}, {{{start}}}")
-        for register in places:
-            code(f"ssat {{{register}}}, #8, {{{register}}}, asr #{shift}")
-    for register, place in places.items():
-        code(f"strb {{{register}}}, [{{written}}{place}]")
 
 
 def portable(shifts: tuple[int, ...]) -> str:

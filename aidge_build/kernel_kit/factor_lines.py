@@ -17,8 +17,9 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.kernel_kit.binary_int8 import BinaryInt8, meaning_of_pairs
 from aidge_build.kernel_kit.broadcast import operand
+from aidge_build.kernel_kit.channel_pixels import TOGETHER
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.factor_lines_text import TOGETHER, factor_lines_text
+from aidge_build.kernel_kit.factor_lines_text import factor_lines_text
 from aidge_build.kernel_kit.routine import Routine
 from aidge_build.operators.base import Operator
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from aidge_build.arithmetic.factor_lines import SLOPE_BITS
+from aidge_build.kernel_kit.channel_pixels import each_pixel, values_of_lines
 from aidge_build.kernel_kit.routine import Routine
 
-TOGETHER = 4  # pixels in a turn
 WHAT = "An image times a factor for each channel, channels last."
 PARAMETERS = "const int8_t *data, const int8_t *factors, int8_t *output, const int32_t *numbers, int32_t channels, int32_t pixels"
 _REGISTERS = {
@@ -28,7 +28,6 @@ _REGISTERS = {
     "end": "lr",
 }
 CHANNELS, PIXELS = 36, 40  # behind the saved registers
-_PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the pixels of a turn
 
 
 def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int) -> str:
@@ -48,42 +47,13 @@ def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, s
     code("mov {read}, {data}")
     code("mov {written}, {output}")
     code(f"ldr {{left}}, [sp, #{PIXELS}]")
-    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
-    code("blt 3f")
-    code.label(2, f"{TOGETHER} pixels")
-    for first, second in (_PLACES[:2], _PLACES[2:]):
-        _values(code, shift, {"x": first, "y": second})
-    for pointer in ("read", "written"):
-        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}, lsl #2")
-    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
-    code("bge 2b")
-    code.label(3)
-    code(f"adds {{left}}, {{left}}, #{TOGETHER}")
-    code("beq 5f")
-    code.label(4, "the pixels left over")
-    _values(code, shift, {"x": ""})
-    for pointer in ("read", "written"):
-        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}")
-    code("subs {left}, {left}, #1")
-    code("bne 4b")
-    code.label(5)
+    each_pixel(code, lambda places: values_of_lines(code, [("slope", "start", shift)], places))
     code("add {data}, {data}, #1")
     code("add {output}, {output}, #1")
     code("cmp {factors}, {end}")
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
     return code.function(name, PARAMETERS, WHAT, portable_text(shift))
-
-
-def _values(code: Routine, shift: int, places: Mapping[str, str]) -> None:
-    for register, place in places.items():
-        code(f"ldrsb {{{register}}}, [{{read}}{place}]")
-    for register in places:
-        code(f"mla {{{register}}}, {{{register}}}, {{slope}}, {{start}}")
-    for register in places:
-        code(f"ssat {{{register}}}, #8, {{{register}}}, asr #{shift}")
-    for register, place in places.items():
-        code(f"strb {{{register}}}, [{{written}}{place}]")
 
 
 def portable_text(shift: int) -> str:

@@ -9,14 +9,14 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import ReLU
 from aidge_build.operators.binary import Max, Min
-from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.resampling import shares_of
 from aidge_build.operators.resize import Resize
+from aidge_build.recipes.between_reals import between_reals
 from aidge_build.recipes.recipe import recipe
 
 EXACT = 1 << 16  # the largest power of two: float32 holds every sum of 8-bit values over it
@@ -40,7 +40,8 @@ def byte_reals(view: GraphView) -> GraphView:
             else:
                 is_alike = _is_beside_a_layer(view, node)
             if is_alike:
-                rewrite.replace_node(node, *_between_reals(view, rewrite, node))
+                scale = rewrite.add_tensor(constant(f"{node.name}_scale", numpy.array(1, numpy.float32)))
+                rewrite.replace_node(node, *between_reals(view, rewrite, node, (scale,)))
     return rewrite.finish()
 
 
@@ -69,18 +70,3 @@ def _rounds_alike(operator: Resize, dims: tuple[int, ...]) -> bool:
             return False
     whole = math.prod(one.whole for one in shares)
     return whole <= (DISTINCT if whole % 2 else EXACT) and (whole % 2 == 1 or whole & (whole - 1) == 0)
-
-
-def _between_reals(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node]:
-    (result,) = view.output_tensors(node)
-    scale = rewrite.add_tensor(constant(f"{node.name}_scale", numpy.array(1, numpy.float32)))
-    reals = [rewrite.add_tensor(Tensor(f"{name}_real", view.tensor(name).dims, DType.float32)) for name in node.inputs]
-    real = rewrite.add_tensor(Tensor(f"{result.name}_real", result.dims, DType.float32))
-    return [
-        *(
-            Node(f"{node.name}_dequantize_{index}", DequantizeLinear(0), (name, scale), (made,), node.origin)
-            for index, (name, made) in enumerate(zip(node.inputs, reals))
-        ),
-        node.with_(inputs=tuple(reals), outputs=(real,)),
-        Node(f"{node.name}_quantize", QuantizeLinear(0, result.dtype), (real, scale), (result.name,), node.origin),
-    ]

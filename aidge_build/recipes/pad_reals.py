@@ -11,10 +11,9 @@ from aidge_build.arithmetic.requantize import dequantize_linear, quantize
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.pad import Pad
-from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.recipes.between_reals import between_reals
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
 
@@ -29,7 +28,9 @@ def pad_reals(view: GraphView) -> GraphView:
     for node in view.nodes:
         stating = _stating(view, node) if isinstance(node.operator, Pad) else None
         if stating is not None:
-            rewrite.replace_node(node, *_between_reals(view, rewrite, node, stating))
+            value = float(dequantize_linear(numpy.array(node.operator.value), linear_quantization(view, stating)))
+            padding = node.with_(operator=replace(node.operator, value=value))
+            rewrite.replace_node(node, *between_reals(view, rewrite, padding, stating.inputs[1:]))
     return rewrite.finish()
 
 
@@ -51,15 +52,3 @@ def _come_back(stated: Quantization | None, dtype: DType) -> bool:
     levels = numpy.arange(dtype.range[0], dtype.range[1] + 1)
     with numpy.errstate(over="ignore", invalid="ignore"):
         return numpy.array_equal(quantize(dequantize_linear(levels, stated), stated, dtype), levels)
-
-
-def _between_reals(view: GraphView, rewrite: Rewrite, node: Node, stating: Node) -> tuple[Node, Node, Node]:
-    (data,), (result,) = view.input_tensors(node), view.output_tensors(node)
-    stated, parameters = linear_quantization(view, stating), stating.inputs[1:]
-    real, padded = (rewrite.add_tensor(Tensor(f"{tensor.name}_real", tensor.dims, DType.float32)) for tensor in (data, result))
-    value = float(dequantize_linear(numpy.array(node.operator.value), stated))
-    return (
-        Node(f"{node.name}_dequantize", DequantizeLinear(0), (data.name, *parameters), (real,), node.origin),
-        node.with_(operator=replace(node.operator, value=value), inputs=(real,), outputs=(padded,)),
-        Node(f"{node.name}_quantize", QuantizeLinear(0, data.dtype), (padded, *parameters), (result.name,), node.origin),
-    )

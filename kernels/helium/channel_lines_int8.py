@@ -34,8 +34,9 @@ def _idle(view: NodeView) -> str:
     return "" if is_worth else f"{channels} channels, wants a multiple of {LANES} or at least {MANY}"
 
 
+FILLED = Predicate("channels that fill the lanes", _idle)
 _ANY = channel_lines_spec(MVE)
-SPEC = replace(_ANY, predicates=(*_ANY.predicates, Predicate("channels that fill the lanes", _idle)))
+SPEC = replace(_ANY, predicates=(*_ANY.predicates, FILLED))
 
 
 @kernel(CHANNEL_LINES_TYPE, SPEC, CHANNEL_LINES)

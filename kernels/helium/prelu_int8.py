@@ -9,27 +9,18 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec, portable
 
 from .assembly import Assembler, function
+from .channel_lines_int8 import FILLED, LANES
 from .conditions import MVE
 
-LANES = 4
-MANY = 16  # channels of which a few lanes may be idle
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *lines, int32_t channels, int32_t pixels, int32_t zero"
-
-
-def _idle(view: NodeView) -> str:
-    channels = view.outputs[0].dims[1]
-    is_worth = channels % LANES == 0 or channels >= MANY
-    return "" if is_worth else f"{channels} channels, wants a multiple of {LANES} or at least {MANY}"
-
 
 _ANY = bent_lines_spec(MVE)
 
 
-@kernel("PReLU", replace(_ANY, predicates=(*_ANY.predicates, Predicate("channels that fill the lanes", _idle))))
+@kernel("PReLU", replace(_ANY, predicates=(*_ANY.predicates, FILLED)))
 class HeliumPReluInt8(BentLinesInt8):
     def call(self) -> Call:
         channels = self.outputs[0].dims[1]

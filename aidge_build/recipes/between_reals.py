@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""An operator on stored values as one on the real numbers that they stand for: DequantizeLinear, the operator, QuantizeLinear."""
+
+from __future__ import annotations
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+
+
+def between_reals(view: GraphView, rewrite: Rewrite, node: Node, parameters: tuple[str, ...]) -> list[Node]:
+    """The nodes in place of `node`; `parameters`: the names of the scale and perhaps the zero point of all its tensors."""
+    (result,) = view.output_tensors(node)
+    reals = [rewrite.add_tensor(Tensor(f"{name}_real", view.tensor(name).dims, DType.float32)) for name in node.inputs]
+    real = rewrite.add_tensor(Tensor(f"{result.name}_real", result.dims, DType.float32))
+    return [
+        *(
+            Node(f"{node.name}_dequantize_{index}", DequantizeLinear(0), (name, *parameters), (made,), node.origin)
+            for index, (name, made) in enumerate(zip(node.inputs, reals))
+        ),
+        node.with_(inputs=tuple(reals), outputs=(real,)),
+        Node(f"{node.name}_quantize", QuantizeLinear(0, result.dtype), (real, *parameters), (result.name,), node.origin),
+    ]

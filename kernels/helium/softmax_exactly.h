@@ -20,6 +20,7 @@ enum {
 
 #if AIDGE_HELIUM_ASSEMBLY
 #define AIDGE_HELIUM_SOFTMAX_DECIDED 0.49999f /* from a level, with all that a quotient may err */
+#define AIDGE_HELIUM_SOFTMAX_DECIDED_BITS 0x3EFFFEB0u /* of that float */
 #endif
 #define AIDGE_HELIUM_SOFTMAX_LAST 255 /* where the exponential of a row's largest value stands */
 

@@ -12,7 +12,9 @@ from aidge_build.kernel_kit.softmax import softmax_spec
 
 from .conditions import MVE
 from .softmax_numbers import softmax_constants
+from .softmax_text import LONGEST_IN_REGISTERS, few_rows_text
 
+NAME = "aidge_helium_softmax_int8"
 SHORTEST = 12  # of many rows: lanes of rows take fewer instructions for those below
 MANY = 4  # rows fill the lanes
 FEWEST_UNDER_SIZE = 64  # values that are worth a table of all exponentials
@@ -47,15 +49,17 @@ SPEC = softmax_spec(MVE, ROW_MAJOR, 1)
 class SoftmaxInt8(KernelNode):
     def call(self) -> Call:
         length = self.operator.row_length(self.inputs[0].dims)
+        is_short = length <= LONGEST_IN_REGISTERS
         return Call(
-            "aidge_helium_softmax_int8",
-            ("softmax_int8.h",),
+            f"{NAME}_{length}" if is_short else NAME,
+            ("softmax_exactly.h",) if is_short else ("softmax_int8.h",),
             (
                 Input(0),
                 Output(0),
-                *softmax_constants(self.view, additions=0),
+                *softmax_constants(self.view, additions=length if is_short else 0),
                 Literal(self.outputs[0].elements // length),
             ),
             "float32, beside the middle of two levels whole numbers",
             facts=computed("4 values"),
+            texts=(few_rows_text(f"{NAME}_{length}", length),) if is_short else (),
         )

@@ -52,6 +52,9 @@ def candidates():
         for axis in range(len(dims)):
             yield case(Softmax(axis), *_real(Randomness(seed), dims, scale=9.0))
     yield case(Softmax(1, True), *_real(Randomness(9), ROWS[0]))
+    for length in range(1, 10):
+        for rows in (1, 3):
+            yield case(Softmax(1), *_real(Randomness(length), (rows, length), scale=(1.0, 40.0)[length % 2]))
     for seed, operator in enumerate(CURVES, 1):  # of values far below 0 alone, Gelu and Swish are smaller than the curve's error
         for count in (1, 3, 4, 37):
             yield case(operator, *_real(Randomness(seed), (count,), scale=4.0))

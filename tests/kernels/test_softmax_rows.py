@@ -28,7 +28,13 @@ DIMS = ((5, 16), (3, 17), (2, 4, 32), (1, 100), (2, 63), (1, 1025), (4, 19))
 SCALES = (1 / 256, 1 / 127, 0.0041, 2.0**-10, 0.1, 1 / 300)
 
 # Rows of which one level in float32 is not the exact one, with the scales of input and output.
-UNDECIDED = (([127, 29, 31], (0.025, 1 / 256)), ([127, -33, 127], (0.1, 1 / 127)), ([127, -9, 56], (2.0**-6, 0.0041)))
+UNDECIDED = (
+    ([127, 29, 31], (0.025, 1 / 256)),
+    ([127, -33, 127], (0.1, 1 / 127)),
+    ([127, -9, 56], (2.0**-6, 0.0041)),
+    ([-124, -90, -110, -37, 126, 126], (0.1, 1 / 127)),
+    ([30, 69, -26, -9, -91, -110], (0.025, 1 / 256)),
+)
 
 
 def rows(case):
@@ -69,9 +75,9 @@ def single_rows(case):
         output = per_tensor(SCALES[length % len(SCALES)], (-128, 0, 100)[length % 3])
         yield case(Softmax(1), [data], [values.astype(numpy.int8)], quantization=output)
     for row, scales in UNDECIDED:
-        for dims, axis in (((1, 3), 1), ((4, 3), 1), ((3, 4), 0)):
+        for dims, axis in (((1, len(row)), 1), ((4, len(row)), 1), ((len(row), 4), 0)):
             data = Tensor("x", dims, DType.int8, quantization=per_tensor(scales[0], 3))
-            values = numpy.broadcast_to(numpy.array(row, numpy.int8), (dims[1 - axis], 3))
+            values = numpy.broadcast_to(numpy.array(row, numpy.int8), (dims[1 - axis], len(row)))
             values = numpy.ascontiguousarray(values if axis == 1 else values.T)
             yield case(Softmax(axis), [data], [values], quantization=per_tensor(scales[1], -128))
 
@@ -125,7 +131,8 @@ def test_cores_without_dsp_instructions_give_the_exact_levels(flags):
 @pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 1 + 2 * STRESS], ids=str)
 def test_helium_gives_the_exact_levels(flags):
     entries = [*rows(helium_harness.case), *single_rows(helium_harness.case)]
-    assert {entry.call.function for entry in entries} == {"aidge_helium_softmax_int8", "aidge_helium_softmax_lanes"}
+    few = {f"aidge_helium_softmax_int8_{length}" for length in range(1, 9)}
+    assert {entry.call.function for entry in entries} == {"aidge_helium_softmax_int8", "aidge_helium_softmax_lanes", *few}
     assert helium_harness.run(entries, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 

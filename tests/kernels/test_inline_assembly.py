@@ -42,6 +42,10 @@ CALLS = {
     "helium": {
         "steps.h": ("q = (const uint8_t *)aidge_helium_next_of_4((const float *)(const void *)q);",),
         "copies.h": ("aidge_helium_copy((int8_t *)p, (const int8_t *)q, i);", "aidge_helium_fill((int8_t *)p, i, j);"),
+        "columns_int16.h": (
+            "aidge_helium_gather_int16((int16_t *)(void *)p, (const int16_t *)(const void *)q, (const uint16_t *)m, i);",
+            "aidge_helium_fill_int16((int16_t *)(void *)p, i, j);",
+        ),
         "wide_rows.h": ("aidge_helium_wide_copy((int8_t *)p, (const int8_t *)q, i);",),
         "strided_bytes.h": (
             "aidge_helium_strided_bytes((int8_t *)p, i, (const int8_t *)q, 1, j);",
@@ -74,7 +78,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 13, "helium": 27}
+STATEMENTS = {"cortexm": 13, "helium": 29}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -27,7 +27,7 @@ typedef struct {
     int32_t whole_weights, whole_numbers, count, rest;
 } aidge_armv7m_rows;
 
-static void aidge_armv7m_begin_rows(aidge_armv7m_row_block *block, const aidge_armv7m_rows *shape, const int32_t *numbers)
+static inline void aidge_armv7m_begin_rows(aidge_armv7m_row_block *block, const aidge_armv7m_rows *shape, const int32_t *numbers)
 {
     block->first_taps = shape->first_taps;
     block->entry = shape->entry;
@@ -35,15 +35,15 @@ static void aidge_armv7m_begin_rows(aidge_armv7m_row_block *block, const aidge_a
     block->taps = shape->taps;
 }
 
-/* What the assembly of rows.py does. */
+/* What the assembly of rows.py does; `odd`: what outputs 1, 3, 5 and 7 of a group lack. */
 AIDGE_KIT_INLINE const int32_t *aidge_armv7m_groups(const int8_t *row, const int32_t *weights, const int32_t *numbers,
-                                                    int8_t *output, aidge_armv7m_row_block *block, const int32_t *end,
-                                                    int32_t shift)
+                                                    int8_t *output, aidge_armv7m_row_block *block, int32_t odd,
+                                                    const int32_t *end, int32_t shift)
 {
     for (; numbers != end; numbers += AIDGE_ARMV7M_GROUP_WORDS) {
         int32_t tap, place;
         for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
-            block->sums[place] = place % 2 == 0 ? -block->offset : 0;
+            block->sums[place] = place % 2 == 0 ? -block->offset : -odd;
         }
         for (tap = 0; tap < block->taps; tap++) {
             for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {

@@ -20,6 +20,7 @@ PARAMETERS = (
 FRAME = ("row", "numbers", "output", "first", "entry", "offset", "lowest", "highest", "stop")
 FRAME_BYTES = 4 * len(FRAME)
 TOTALS = 28  # bytes before the sums of aidge_armv7m_row_block
+ODD = TOTALS + 4 * GROUP  # before what odd outputs of aidge_armv7m_product_block lack
 SAVED_BYTES = 36
 LEAVE, EXACT, TABLE, STEPS, AGAIN = 4, 5, 9, 10, 6  # labels
 
@@ -37,8 +38,22 @@ def routine(form: Form, taps: int) -> tuple[str, str]:
 
     It returns 0, or the numbers of a group whose outputs the caller has to compute from its sums, which are in `block->sums`.
     """
+    name, code = _groups(form, taps, "rows")
+    portable = f"return aidge_armv7m_groups(row, weights, numbers, output, block, 0, end, {form.shift});"
+    return name, code.function(name, PARAMETERS, f"All outputs of a row, {GROUP} at once.", portable, "const int32_t *")
+
+
+def product_routine(form: Form, taps: int) -> tuple[str, str]:
+    """The same of columns that are weights for a while: what a row adds to odd outputs is in the block, too (matmul_int8.h)."""
+    name, code = _groups(form, taps, "product", has_odd=True)
+    portable = f"return aidge_armv7m_groups(row, weights, numbers, output, &block->rows, block->odd, end, {form.shift});"
+    parameters = PARAMETERS.replace("_row_block", "_product_block")
+    return name, code.function(name, parameters, f"All columns of a row, {GROUP} at once.", portable, "const int32_t *")
+
+
+def _groups(form: Form, taps: int, kind: str, has_odd: bool = False) -> tuple[str, Code]:
     is_long = taps > MOST_TAPS
-    name = f"aidge_armv7m_rows{'_long' * is_long}_line{form.shift}{'_clamped' * form.is_clamped}"
+    name = f"aidge_armv7m_{kind}{'_long' * is_long}_line{form.shift}{'_clamped' * form.is_clamped}"
     code = Code({})
     code("push {{r4-r11, lr}}")
     code(f"sub sp, sp, #{FRAME_BYTES}")
@@ -73,9 +88,8 @@ def routine(form: Form, taps: int) -> tuple[str, str]:
         code(f"adc {high}, r2, {high}, lsl #{32 - FIELD}")
     if is_long:
         _next_turn(code)
-    _end_of_group(code, form)
-    portable = f"return aidge_armv7m_groups(row, weights, numbers, output, block, end, {form.shift});"
-    return name, code.function(name, PARAMETERS, f"All outputs of a row, {GROUP} at once.", portable, "const int32_t *")
+    _end_of_group(code, form, has_odd)
+    return name, code
 
 
 def _step(code: Code, is_first: bool = False) -> None:
@@ -127,7 +141,12 @@ def _next_turn(code: Code) -> None:
     code.label(7)
 
 
-def _end_of_group(code: Code, form: Form) -> None:
+def _end_of_group(code: Code, form: Form, has_odd: bool) -> None:
+    if has_odd:
+        code(f"ldr r2, {_argument(0)}")
+        code(f"ldr r2, [r2, #{ODD}]")
+        for _, high in SUMS:
+            code(f"sub {high}, {high}, r2")
     code(f"ldr r2, {_place('offset')}")
     code(f"ldr r3, {_place('numbers')}")
     for low, _ in SUMS:

@@ -24,6 +24,8 @@
  *   sums, whatever that is; the middles of both odd channels stand before the factors, in place of the two words of `form` -2, and
  *   the multipliers are those of sums as they are.
  * Uniform (fully connected layers of form 0 alone): the multipliers of a group follow the head, and stand in none.
+ * Joined (form 0 alone): 6 words stand in place of the biases, and no multipliers behind the weights. Of each channel the low 4 bits
+ *   of its own bias lie below the 28 bits of its multiplier's pattern, less AIDGE_CORTEXM_JOINED_BASE, and in two words the upper 16.
  * Wide: a word per channel, a halfword per tap.
  * Bytes (fully connected layers): for each 4 taps a word per channel, a byte per tap; all else is as if weights were wide.
  * Of fewer than 4 channels the last one stands for those that lack; of one or two, the weights of the group's other half are left
@@ -43,10 +45,12 @@ enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
  * multipliers of form 0; levels leave as words; fixed-point factors round once; centred sums; times how many channels
- * there are, if fewer than 4; bytes; one factor. */
+ * there are, if fewer than 4; bytes; one factor; joined. */
 enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8,
        AIDGE_CORTEXM_CENTRED = 16, AIDGE_CORTEXM_FEW = 32, AIDGE_CORTEXM_BYTES = 128,
-       AIDGE_CORTEXM_UNIFORM = 256, AIDGE_CORTEXM_BITS = 512 };
+       AIDGE_CORTEXM_UNIFORM = 256, AIDGE_CORTEXM_JOINED = 512, AIDGE_CORTEXM_BITS = 1024 };
+
+enum { AIDGE_CORTEXM_JOINED_BASE = 0x30000000 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -201,6 +205,55 @@ AIDGE_CORTEXM_NAKED void aidge_cortexm_round_group(void)
 }
 #endif
 
+#if AIDGE_CORTEXM_FPU
+/* A group's biases to r8 to r11 and multipliers to s4 to s7 from its 6 joined words at r1, which moves on; r4 to r7, r12 are lost. */
+AIDGE_CORTEXM_NAKED void aidge_cortexm_joined_group(void)
+{
+    __asm__(
+        ".syntax unified\n"
+        "    ldm r1!, {r4-r9}\n"
+        "    mov r12, #0x30000000\n"
+        "    asr r11, r9, #12\n"
+        "    bfi r11, r7, #0, #4\n"
+        "    sxth r10, r9\n"
+        "    lsl r10, r10, #4\n"
+        "    bfi r10, r6, #0, #4\n"
+        "    asr r9, r8, #12\n"
+        "    bfi r9, r5, #0, #4\n"
+        "    sxth r8, r8\n"
+        "    lsl r8, r8, #4\n"
+        "    bfi r8, r4, #0, #4\n"
+        "    add r4, r12, r4, lsr #4\n"
+        "    add r5, r12, r5, lsr #4\n"
+        "    add r6, r12, r6, lsr #4\n"
+        "    add r7, r12, r7, lsr #4\n"
+        "    vmov s4, s5, r4, r5\n"
+        "    vmov s6, s7, r6, r7\n"
+        "    bx lr\n"
+    );
+}
+#endif
+
+/* A group's biases, with those of even channels in those of odd ones if packed. Returns where its weights begin. */
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_biases(const int32_t *group, uint32_t *biases, int32_t packed)
+{
+    const uint32_t *const words = (const uint32_t *)group;
+    int32_t i;
+    if ((packed & AIDGE_CORTEXM_JOINED) == 0) {
+        (void)memcpy(biases, group, 16);
+        return group + 4;
+    }
+    for (i = 0; i < 4; i++) {
+        const int32_t high = (i & 1) == 0 ? aidge_cortexm_low(words[4 + i / 2]) : aidge_cortexm_high(words[4 + i / 2]);
+        biases[i] = ((uint32_t)high << 4) | (words[i] & 15u);
+    }
+    if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
+        biases[1] = (biases[1] << 8) + biases[0];
+        biases[3] = (biases[3] << 8) + biases[2];
+    }
+    return group + 6;
+}
+
 /* Where the activations of a pixel lie, in words: `planes` times `step` apart, in each plane those of `taps` [count]. */
 typedef struct {
     int32_t planes, step, count;
@@ -231,12 +284,12 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_curved(int32_t sum, int32_t factor, in
 }
 
 /*
- * The stored values of a group of channels from their sums; `group` points behind its weights. Returns the end of the group.
+ * The stored values of a group of channels from their sums; `start` points to its begin, `group` behind its weights. Returns its end.
  * packed: AIDGE_CORTEXM_PACKED and others.
  */
 AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
-                                                              const int32_t *group, int8_t *output, const int32_t *head,
-                                                              int32_t packed, int32_t shift, int32_t form)
+                                                              const int32_t *start, const int32_t *group, int8_t *output,
+                                                              const int32_t *head, int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t is_fixed = (int32_t)((form == 3) || (form < -4));
     const int32_t bits = packed / AIDGE_CORTEXM_BITS;
@@ -249,7 +302,9 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uin
     const int32_t integers = form == -6 ? 12 + centres : form == -4 ? 2 * whole + centres : own != 0 ? 8 : 6;
     const int32_t more = packed & (AIDGE_CORTEXM_FRACTIONS | AIDGE_CORTEXM_CENTRED); /* in place of two words */
     const int32_t floats = whole != 0 ? 2 * whole : (form == -2) && (more == 0) ? integers : 4;
+    const int32_t is_ahead = packed & (AIDGE_CORTEXM_UNIFORM | AIDGE_CORTEXM_JOINED); /* the multipliers are not behind weights */
     const int32_t *factors;
+    int32_t joined[4];
     int8_t *second;
     int8_t *third;
     int32_t is_proved = (int32_t)(form == 1);
@@ -317,24 +372,31 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_four_levels(uint32_t sum0, uin
         /* the sums are as they are */
     }
     factors = (packed & AIDGE_CORTEXM_UNIFORM) != 0 ? head + AIDGE_CORTEXM_HEAD_WORDS : group + whole;
+    if ((packed & AIDGE_CORTEXM_JOINED) != 0) {
+        int32_t i;
+        for (i = 0; i < 4; i++) {
+            joined[i] = (int32_t)(((uint32_t)start[i] >> 4) + (uint32_t)AIDGE_CORTEXM_JOINED_BASE);
+        }
+        factors = joined;
+    }
     output[0] = aidge_cortexm_rounded((int32_t)sum0, factors[0], head);
     *second = aidge_cortexm_rounded((int32_t)sum1, factors[1], head);
     *third = aidge_cortexm_rounded((int32_t)sum2, factors[2], head);
     output[3] = aidge_cortexm_rounded((int32_t)sum3, factors[3], head);
-    return (packed & AIDGE_CORTEXM_UNIFORM) != 0 ? group : group + floats;
+    return is_ahead != 0 ? group : group + floats;
 }
 
 /* The same of as many channels as there are. */
 AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
-                                                              const int32_t *group, int8_t *output, const int32_t *head,
-                                                              int32_t packed, int32_t shift, int32_t form)
+                                                              const int32_t *start, const int32_t *group, int8_t *output,
+                                                              const int32_t *head, int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t few = (packed / AIDGE_CORTEXM_FEW) & 3;
     int8_t levels[4];
     if (few == 0) {
-        return aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, group, output, head, packed, shift, form);
+        return aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, start, group, output, head, packed, shift, form);
     }
-    group = aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, group, levels, head, packed, shift, form);
+    group = aidge_cortexm_four_levels(sum0, sum1, sum2, sum3, start, group, levels, head, packed, shift, form);
     (void)memcpy(output, levels, (uint32_t)few);
     return group;
 }
@@ -392,10 +454,11 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, 
                                                           const int32_t *group, int8_t *output, const int32_t *head,
                                                           int32_t packed, int32_t shift, int32_t form)
 {
+    const int32_t *const start = group;
     uint32_t sums[4];
-    (void)memcpy(sums, group, sizeof sums);
-    group = aidge_cortexm_sums(column, taps, group + 4, sums, packed);
-    return aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, head, packed, shift, form);
+    group = aidge_cortexm_biases(group, sums, packed);
+    group = aidge_cortexm_sums(column, taps, group, sums, packed);
+    return aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], start, group, output, head, packed, shift, form);
 }
 
 /* The sums of two channels at two pixels, with packed weights that lie `step` words apart. */
@@ -436,10 +499,10 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_two_groups(const uint32_t *col
                                                                int8_t *output, int32_t second_output, const int32_t *head,
                                                                int32_t packed, int32_t shift, int32_t form)
 {
+    const int32_t *const start = group;
     uint32_t sums[8];
-    (void)memcpy(sums, group, 16);
-    (void)memcpy(sums + 4, group, 16);
-    group += 4;
+    group = aidge_cortexm_biases(group, sums, packed);
+    (void)memcpy(sums + 4, sums, 16);
     if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
         const int32_t step = aidge_cortexm_is_half(packed) != 0 ? 1 : 2;
         aidge_cortexm_packed_sums(column, second, taps, group, step, sums, sums + 4);
@@ -451,6 +514,7 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_two_groups(const uint32_t *col
         (void)aidge_cortexm_sums(column, taps, group, sums, packed);
         group = aidge_cortexm_sums(column + second, taps, group, sums + 4, packed);
     }
-    (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, head, packed, shift, form);
-    return aidge_cortexm_store_group(sums[4], sums[5], sums[6], sums[7], group, output + second_output, head, packed, shift, form);
+    (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], start, group, output, head, packed, shift, form);
+    return aidge_cortexm_store_group(sums[4], sums[5], sums[6], sums[7], start, group, output + second_output, head, packed, shift,
+                                     form);
 }

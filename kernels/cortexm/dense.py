@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aidge_build.arithmetic import near_halves
+from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
 from .assembly import Routine, Waiting
 from .dense_levels import epilogue
@@ -228,12 +229,23 @@ def groups(code: Routine, stream: Stream, sums: Callable[[], None], at_base: boo
     `sums` prints their steps. Label 3."""
     code.get("{column}, {stream}" if at_base else "{stream}", "base" if at_base else "begin")
     code.label(3, "a group of 4 channels")
-    code("ldm {stream}!, {{r8-r11}}", "their biases")
+    load_biases(code, stream)
     sums()
     epilogue(code, stream)
     code.get("{x0}, {column}", "end")
     code("cmp {stream}, {x0}")
     code("bne 3b")
+
+
+def load_biases(code: Routine, stream: Stream) -> None:
+    """Those of a group to b0..b3; where they are joined with its factors, these to FPU registers, by a function that knows these
+    registers: a0..a3, w0 and w1 are lost."""
+    if not stream.is_joined:
+        code("ldm {stream}!, {{r8-r11}}", "their biases")
+        return
+    code.call("aidge_cortexm_joined_group")
+    for even, odd in ((0, 1), (2, 3)) if stream.is_packed else ():
+        code(f"add {{b{odd}}}, {{b{even}}}, {{b{odd}}}, lsl #{HIGH_SHIFT}")
 
 
 def next_pair(code: Routine, entry: str, step: str) -> None:

@@ -160,7 +160,7 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "colum
         for pixel in pixels:
             for channel in (0, 2):
                 code(f"add {{{pixel}{channel}}}, {{x{channel // 2}}}, {{{pixel}{channel}}}, lsl #8")
-    if not stream.is_uniform:
+    if not (stream.is_uniform or stream.is_joined):
         code("vldmia {stream}!, {{s4-s7}}")
     _prepare_join(code, stream)
     code.get("{w0}", "zero", "ROUNDING and zero point + 128" if stream.sums_round else "zero point + 128, twice")

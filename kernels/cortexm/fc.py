@@ -49,7 +49,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         code.get("{stream}", "begin")
         code.label(3, "a group of 4 outputs")
         code.get("{column}", "base")
-        code("ldm {stream}!, {{r4-r7}}", "their biases")
+        _load_biases(code, stream)
         all_steps(code, quads, stream.is_packed, stream.are_bytes, unroll)
         epilogue(code, stream, "a")
         _next_group(code, 3)
@@ -69,7 +69,19 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
 def _tail_words(stream: Stream, features: int) -> int:
     """Behind the weights of each group of a stream whose groups are as long as each other."""
     weights = features // 2 * _pair_words(stream)
-    return (len(stream.words) - HEAD_WORDS - GROUP * stream.is_uniform) // stream.groups - GROUP - weights
+    return (len(stream.words) - HEAD_WORDS - GROUP * stream.is_uniform) // stream.groups - stream.bias_words - weights
+
+
+def _load_biases(code: Routine, stream: Stream) -> None:
+    """Those of a group, to where the sums begin."""
+    if not stream.is_joined:
+        code("ldm {stream}!, {{r4-r7}}", "their biases")
+        return
+    code("mov {x1}, {w1}", "the output, or none yet")
+    dense.load_biases(code, stream)
+    code("mov {w1}, {x1}")
+    for channel in range(GROUP):
+        code(f"mov {{a{channel}}}, {{b{channel}}}")
 
 
 def _pair_words(stream: Stream) -> int:
@@ -98,7 +110,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     code.get("{stream}", "begin")
     code.label(3, "a group of 4 outputs")
     code.get("{column}", "base")
-    code("ldm {stream}!, {{r4-r7}}", "their biases")
+    _load_biases(code, stream)
     code("cmp {w1}, #0")
     code("beq 10f")
     code.get("{x0}", SUMS)

@@ -65,13 +65,13 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
         inputs[words - 1] = 0;
         (void)memcpy(inputs, input, (size_t)features);
         while (group != end) {
+            const int32_t *const start = group;
             uint32_t sums[4];
-            (void)memcpy(sums, group, sizeof sums);
-            group += 4;
+            group = aidge_cortexm_biases(group, sums, packed);
             for (i = 0; i < words; i++) {
                 group = aidge_cortexm_fc_quad(group, inputs[i], sums, packed);
             }
-            group = aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, stream, packed, shift, form);
+            group = aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], start, group, output, stream, packed, shift, form);
             output += form < 0 ? 0 : 4;
         }
         input += features;
@@ -86,17 +86,17 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_few_int8(const int8_t *input, int8_t *outp
 {
     int32_t row, i;
     for (row = shape->rows; row > 0; row--) {
-        const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
+        const int32_t *const start = stream + AIDGE_CORTEXM_HEAD_WORDS;
+        const int32_t *group;
         uint32_t sums[4];
-        (void)memcpy(sums, group, sizeof sums);
-        group += 4;
+        group = aidge_cortexm_biases(start, sums, packed);
         for (i = 0; i < features; i += 4) {
             const int32_t left = features - i;
             uint32_t inputs = 0;
             (void)memcpy(&inputs, input + i, left < 4 ? (size_t)left : sizeof inputs);
             group = aidge_cortexm_fc_quad(group, inputs, sums, packed);
         }
-        (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, stream, packed, shift, form);
+        (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], start, group, output, stream, packed, shift, form);
         input += features;
         output += shape->outputs;
     }

@@ -77,5 +77,5 @@ def _stream(node: LinearNode, unroll: int) -> Stream:
         outputs >= GROUP or features > 4 * unroll
     )  # of a short row, a text that unpacks bytes is longer by more than they save
     as_bytes = gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8
-    choices = {"is_short": wants_short(view), "as_bytes": as_bytes, "may_share": wants_short(view)}
+    choices = {"is_short": wants_short(view), "as_bytes": as_bytes, "may_share": wants_short(view), "may_join": wants_short(view)}
     return pack(linear, order, has_fpu(view), is_even=is_even, is_row=True, **choices)

@@ -24,6 +24,7 @@ from aidge_build.kernel_kit.linear_int8 import (
 
 from .conditions import GROUP
 from .curves import Curve
+from .joined import joined_words
 from .limits import Limits, compared, limits_of
 from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_sums
 
@@ -74,11 +75,17 @@ class Stream:
     curve: Curve | None = None  # sums go through a function, whose table stands behind the groups; nothing is proved
     are_bytes: bool = False  # weights that are not packed stand as the model's bytes, 4 taps of a channel in a word
     is_uniform: bool = False  # all channels have one float factor: those of a group follow the head, and no group has its own
+    is_joined: bool = False  # 6 words at the begin of a group hold its biases and its float factors
 
     @property
     def group_bytes(self) -> int:
         """Of head and groups, without the table of a curve."""
         return self.words.nbytes - (4 * self.curve.cells if self.curve else 0)
+
+    @property
+    def bias_words(self) -> int:
+        """Of a group before its weights."""
+        return 6 if self.is_joined else GROUP
 
     @property
     def is_half(self) -> bool:
@@ -103,7 +110,7 @@ class Stream:
         weights = "packed" if self.is_packed else "bytes" if self.are_bytes else "wide"
         weights += f"{'_fractions' * self.has_fractions}{self.fraction_bits or ''}"
         weights += "_centred" * self.is_centred
-        weights += "_uniform" * self.is_uniform
+        weights += "_uniform" * self.is_uniform + "_joined" * self.is_joined
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}{f'_few{self.few}' * (self.few > 0)}"
         if self.curve:
             return f"{weights}{self.curve.variant}"
@@ -123,7 +130,7 @@ class Stream:
             return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
         flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
         flags += 16 * self.is_centred + 32 * self.few + 128 * self.are_bytes
-        flags += 256 * self.is_uniform + 512 * self.fraction_bits
+        flags += 256 * self.is_uniform + 512 * self.is_joined + 1024 * self.fraction_bits
         return f"{flags}, {self.shift}, {self.form_in_c}"
 
     @property
@@ -187,12 +194,14 @@ def pack(
     is_short: bool = False,
     as_bytes: bool = False,
     may_share: bool = False,
+    may_join: bool = False,
 ) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
     size, flags = (
         len(linear.rows),
-        {"may_pack": may_pack, "is_row": is_row, "is_short": is_short, "as_bytes": as_bytes, "may_share": may_share},
+        {"may_pack": may_pack, "is_row": is_row, "is_short": is_short, "as_bytes": as_bytes},
     )
+    flags |= {"may_share": may_share, "may_join": may_join}
     few = size if size < GROUP else 0
     if few:
         linear, size = linear.of(numpy.minimum(range(GROUP), few - 1)), GROUP
@@ -213,6 +222,7 @@ def pack_blocks(
     few: int = 0,
     as_bytes: bool = False,
     may_share: bool = False,
+    may_join: bool = False,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
@@ -221,7 +231,7 @@ def pack_blocks(
     unpacked pairs have a second constant, and of few channels each has its own weights, which share no halfword. `is_short`:
     with an FPU all groups are requantized in float, whose factors take the fewest bytes. `few`: how many channels of the only
     group there are, if not all. `as_bytes`: weights that share no halfword are bytes, of taps in the order of `quads`.
-    `may_share`: one float factor of all channels may stand once."""
+    `may_share`: one float factor of all channels may stand once. `may_join`: biases and float factors may stand in 6 words."""
     is_few_row = is_row and few > 0
     may_pack = may_pack and not is_few_row
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
@@ -253,10 +263,13 @@ def pack_blocks(
     ]
     proofs = {first: groups.is_proved(first) for first in starts}
     is_mixed, numbers = len(set(proofs.values())) > 1, []
-    is_one = may_share and has_fpu and not (groups.fixed or has_fractions or groups.is_centred or linear.is_any)
-    is_uniform = is_one and not any(proofs.values()) and len(starts) > 1 and len(set(linear.factors.tolist())) == 1
+    in_float = has_fpu and not (any(proofs.values()) or groups.fixed or has_fractions or groups.is_centred or linear.is_any)
+    is_uniform = may_share and in_float and len(starts) > 1 and len(set(linear.factors.tolist())) == 1
     if is_uniform:
         head += groups.factors(starts[0], False, has_fpu, has_fractions)
+    can_join = may_join and in_float and not (is_uniform or is_few_row)
+    joined = [groups.joined(first) for first in starts] if can_join else []
+    is_joined = bool(joined) and all(joined)
     if linear.is_any and may_prove:  # which groups are proved depends on the weights, and the stream says it
         is_mixed = is_even = True
     stated, is_even = (few > 0 and not is_row) or size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
@@ -271,7 +284,8 @@ def pack_blocks(
             else:
                 weights = weights_by_tap(own) if by_tap else pair_words(own, groups.is_packed, is_half)
             factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
-            numbers += [*groups.biases(block + first), *weights, *statement, *([] if is_uniform else factors[0])]
+            biases = joined.pop(0) if is_joined else groups.biases(block + first)
+            numbers += [*biases, *weights, *statement, *([] if is_uniform or is_joined else factors[0])]
             numbers += [0] * (len(factors[1]) - len(factors[0])) * is_even
     return Stream(
         as_words(numbers),
@@ -300,6 +314,7 @@ def pack_blocks(
         few,
         are_bytes=as_bytes and not groups.is_packed,
         is_uniform=is_uniform,
+        is_joined=is_joined,
     )
 
 
@@ -381,6 +396,12 @@ class _Groups:
             else:
                 biases.append(own + (int(part.extras[channel]) if is_proved else 0))
         return biases
+
+    def joined(self, first: int) -> list[int]:
+        """Biases and float factors of a group in 6 words; none where they do not fit, or where more than its own is in a bias."""
+        own = [int(self.linear.bias[channel]) for channel in self.channels(first)]
+        sums = [256 * own[index] + own[index - 1] if self.is_packed and index % 2 else own[index] for index in range(GROUP)]
+        return joined_words(own, self.factors(first, False, True, False)) if sums == self.biases(first) else []
 
     def factors(self, first: int, is_proved: bool, has_fpu: bool, has_fractions: bool) -> list[int]:
         """The words behind the weights of a group, if its integer form is proved, or if not."""

@@ -26,7 +26,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_taps_row(const uint32_t *words, int8_t *outpu
                     sums[channel] += (uint32_t)(weight * source[4 * places[tap] + channel]);
                 }
             }
-            (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group + 4 + 2 * taps,
+            (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, group + 4 + 2 * taps,
                                             output + pixel * run->second_output, stream, 0, shift, form);
         }
         words += run->input_step / 4;

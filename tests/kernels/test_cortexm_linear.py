@@ -307,7 +307,7 @@ def candidates():
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     others += [built_for(one_factor(entry), "size") for entry in fc_cases()]
     special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
-    return [*edges, *others, *special, *few_row_cases(), *pair_cases()]
+    return [*edges, *others, *special, *few_row_cases(), *pair_cases(), *joined_cases()]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -337,6 +337,42 @@ def test_under_size_one_factor_of_all_outputs_stands_once():
         short = built_for(entry, "size").call
         assert short.constants[0].values.nbytes == 12 + 16 + outputs * (features + 4)
         assert "_uniform" in short.function and "_uniform" not in built_for(entry, "balanced").call.function
+
+
+def with_bias(entry, largest):
+    """The case with one bias of this size beside none, to which no zero point adds, and with factors of channels."""
+    data, weights, _ = entry.view.inputs
+    data = data.with_(quantization=per_tensor(data.quantization.scales[0], 0))
+    scales = tuple(0.01 + 0.001 * channel for channel in range(weights.dims[0]))
+    weights = constant("w", weights.data, Quantization(scales, (0,) * len(scales), 0))
+    bias = constant("b", numpy.where(numpy.arange(weights.dims[0]) == 1, largest, 0).astype(numpy.int32))
+    return case(entry.view.operator, [data, weights, bias], entry.values[:1], quantization=entry.view.outputs[0].quantization)
+
+
+def joined_cases():
+    """The largest biases that 20 bits hold, above and below zero."""
+    shapes = [(2, 64, 12)]
+    return [built_for(with_bias(entry, largest), "size") for entry in fc_cases(shapes) for largest in (2**19 - 1, -(2**19))]
+
+
+def test_under_size_bias_and_factor_of_a_channel_take_six_bytes():
+    entries = [
+        *fc_cases(((1, 64, 20), (3, 96, 64))),
+        *(int8_case(seed, 1, 16, (6, 6), 20, (1, 1), 1, 1, (0, 0), 1) for seed in (0, 1)),
+    ]
+    of_channels = [entry for entry in entries if not entry.view.inputs[1].quantization.per_tensor]
+    assert len({len(entry.view.outputs[0].dims) for entry in of_channels}) == 2
+    for entry in of_channels:
+        features, outputs = entry.view.inputs[1].dims[1], entry.view.inputs[1].dims[0]
+        short = built_for(entry, "size").call
+        assert short.constants[0].values.nbytes == 12 + outputs * (features + 6)
+        assert "_joined" in short.function and "_joined" not in built_for(entry, "balanced").call.function
+
+
+def test_a_bias_of_more_than_20_bits_keeps_its_word():
+    for entry in [*fc_cases([(2, 64, 12)])][:2]:
+        names = [built_for(with_bias(entry, largest), "size").call.function for largest in (2**19 - 1, 2**19)]
+        assert ["_joined" in name for name in names] == [True, False]
 
 
 @pytest.mark.parametrize(

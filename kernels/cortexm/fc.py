@@ -12,18 +12,21 @@ from .packing import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_fc *shape"
 WEIGHTS = [f"b{index}" for index in range(4)]
+FEW_WEIGHTS = {1: "ldr {b0}, [{stream}], #4", 2: "ldrd {b0}, {b1}, [{stream}], #8", 3: "ldm {stream}!, {{r8-r10}}"}
 HEAD_WORDS = 3
 SUMS, OUTPUT = "second_output", "back_output"  # wait there, where no second pixel does
 
 
-def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tuple[str, str]:
+def routine(stream: Stream, features: int, unroll: int, blocks: int = 1, rest: Stream | None = None) -> tuple[str, str]:
     """Name and text for rows of `features` inputs; the last ones are filled up to a multiple of 4 with weights of 0.
 
     In 2 `blocks` half of a row is unpacked at a time, and behind it wait the sums of all outputs; features are then a multiple
-    of 8, and all groups of outputs have streams of one length.
+    of 8, and all groups of outputs have streams of one length. The `rest` is the stream of fewer outputs than a group has, which
+    stands without its head behind the others and is requantized as they are.
     """
     halves = f"_{_tail_words(stream, features)}_halves" if blocks > 1 else ""
-    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}{halves}"
+    behind = f"_and_{rest.few}" if rest else ""
+    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}{halves}{behind}"
     quads = (features + 3) // 4
     code = dense.routine_of(stream)
     code.begin()
@@ -53,6 +56,11 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         all_steps(code, quads, stream.is_packed, stream.are_bytes, unroll)
         epilogue(code, stream, "a")
         _next_group(code, 3)
+    if rest:
+        code.get("{column}", "base")
+        code("ldm {stream}!, {{r4-r7}}", "biases of the outputs left")
+        all_steps(code, quads, False, True, max(unroll // 2, 1), rest.few)
+        epilogue(code, rest, "a")
     if stream.is_stated:
         code.get("r4", "output_step")
         code("add {w1}, {w1}, r4")
@@ -62,7 +70,8 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
     code.put("pairs", "r5")
     code("bne 1b")
     code.end()
-    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {stream.numbers});"
+    numbers = f"{features}, {stream.numbers}, {rest.flags if rest else 0}"
+    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {numbers});"
     return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
 
 
@@ -165,32 +174,32 @@ def _unpack(code: Routine, features: int, most: int = 8) -> None:
         code(f"adds r0, r0, #{features % 4}")
 
 
-def all_steps(code: Routine, quads: int, is_packed: bool, are_bytes: bool, unroll: int) -> None:
-    """A row's products with 4 outputs, for `quads` times 4 inputs in the column. Label 4."""
+def all_steps(code: Routine, quads: int, is_packed: bool, are_bytes: bool, unroll: int, few: int = 0) -> None:
+    """A row's products with 4 outputs, of bytes with `few`, for `quads` times 4 inputs in the column. Label 4."""
     ahead, body = dense.split_steps(quads, unroll, start=0)
     for _ in range(ahead):
-        _step(code, is_packed, are_bytes)
+        _step(code, is_packed, are_bytes, few)
     if not body:
         return
     if not are_bytes:
         code.get("{w0}", "column_end")
     code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
     for _ in range(body):
-        _step(code, is_packed, are_bytes)
+        _step(code, is_packed, are_bytes, few)
     if are_bytes:
         code.get("{w0}", "column_end")
     code("cmp {column}, {w0}")
     code("bne 4b")
 
 
-def _step(code: Routine, is_packed: bool, are_bytes: bool) -> None:
-    """4 inputs, 4 outputs: 16 multiply-accumulates. Weights that are bytes need w0, too."""
+def _step(code: Routine, is_packed: bool, are_bytes: bool, few: int = 0) -> None:
+    """4 inputs, 4 outputs: 16 multiply-accumulates. Weights that are bytes need w0, too, and may be of `few` outputs."""
     code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
     if is_packed:
         _packed_step(code)
     elif are_bytes:
-        code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
-        for channel, weight in enumerate(WEIGHTS):
+        code(FEW_WEIGHTS.get(few, "ldm {stream}!, {{r8-r11}}"), f"their weights for {few or GROUP} outputs")
+        for channel, weight in enumerate(WEIGHTS[: few or GROUP]):
             code(f"sxtb16 {{w0}}, {{{weight}}}")
             code(f"sxtb16 {{{weight}}}, {{{weight}}}, ror #8")
             code(f"smlad {{a{channel}}}, {{w0}}, {{x0}}, {{a{channel}}}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from . import dense
 from .assembly import Routine
 from .dense_levels import epilogue
+from .fc import FEW_WEIGHTS
 from .packing import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, const aidge_cortexm_fc *shape"
@@ -78,9 +79,8 @@ def _load_rest(code: Routine, count: int) -> None:
 
 def _multiply(code: Routine, stream: Stream) -> None:
     """The inputs in x0 and x1 with each output's weights."""
-    loads = {1: "ldr {b0}, [{stream}], #4", 2: "ldrd {b0}, {b1}, [{stream}], #8", 3: "ldm {stream}!, {{r8-r10}}"}
     if stream.are_bytes:
-        code(loads[stream.few], "their weights")
+        code(FEW_WEIGHTS[stream.few], "their weights")
         for channel in range(stream.few):
             code(f"sxtb16 {{w0}}, {{b{channel}}}")
             code(f"sxtb16 {{b{channel}}}, {{b{channel}}}, ror #8")
@@ -88,6 +88,6 @@ def _multiply(code: Routine, stream: Stream) -> None:
             code(f"smlad {{a{channel}}}, {{b{channel}}}, {{x1}}, {{a{channel}}}")
         return
     for taps in ("x0", "x1"):
-        code(loads[stream.few], "their weights")
+        code(FEW_WEIGHTS[stream.few], "their weights")
         for channel in range(stream.few):
             code(f"smlad {{a{channel}}}, {{b{channel}}}, {{{taps}}}, {{a{channel}}}")

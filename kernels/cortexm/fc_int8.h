@@ -51,10 +51,11 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_quad(const int32_t *weights, uin
 }
 
 /* A fully connected layer: the C version of the generated functions of this name. Scratch: a row of inputs, of which the assembly
- * unpacks a half or all. They are read from there, for the outputs may lie where they lay. */
+ * unpacks a half or all. They are read from there, for the outputs may lie where they lay. `rest`: what `packed` is for the fewer
+ * outputs than a group has, whose numbers follow the groups; 0: there are none. */
 AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
                                            const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
-                                           int32_t form)
+                                           int32_t form, int32_t rest)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
     uint32_t *const inputs = (uint32_t *)scratch;
@@ -73,6 +74,15 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
             }
             group = aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], start, group, output, stream, packed, shift, form);
             output += form < 0 ? 0 : 4;
+        }
+        if (rest != 0) {
+            uint32_t sums[4];
+            group = aidge_cortexm_biases(end, sums, rest);
+            for (i = 0; i < words; i++) {
+                group = aidge_cortexm_fc_quad(group, inputs[i], sums, rest);
+            }
+            (void)aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], end, group, output, stream, rest, shift, form);
+            output += aidge_cortexm_fc_outputs(rest);
         }
         input += features;
         output += form < 0 ? shape->outputs : 0;

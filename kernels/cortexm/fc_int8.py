@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy
+
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
@@ -12,11 +14,12 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from . import fc_few
 from .conditions import FEW_OUTPUTS, GROUP, has_fpu, in_text, linear_spec, wants_short
-from .fc import routine
-from .packing import Stream, pack, quads
+from .fc import HEAD_WORDS, routine
+from .packing import ROUNDED, Stream, pack, quads
 
 LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 200
 LEAST_SAVED_BYTES = 64
+REST_TEXT_BYTES = 200  # of the text for fewer outputs than a group has, behind groups
 
 
 @kernel("FC", linear_spec(form=ROW_MAJOR, channels=FEW_OUTPUTS))
@@ -52,23 +55,26 @@ def fc_demands(view: NodeView, rows: int) -> Demands:
 def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
-    stream = _stream(node, unroll)
+    stream, rest = _streams(node, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
+    words = numpy.concatenate([stream.words, rest.words[HEAD_WORDS:]]) if rest else stream.words
     if stream.few:
         function, text = fc_few.routine(stream, features, unroll)
     else:
-        function, text = routine(stream, features, unroll, _blocks(outputs, features))
+        function, text = routine(stream, features, unroll, _blocks(outputs, features), rest)
     return Call(
         function,
         ("fc_int8.h",),
-        (Input(0), Output(0), Constant("stream", stream.words), *[Scratch()] * (not stream.few), shape),
+        (Input(0), Output(0), Constant("stream", words), *[Scratch()] * (not stream.few), shape),
         note=stream.note,
         texts=(text,),
         facts=stream.facts(pixels=1),
     )
 
 
-def _stream(node: LinearNode, unroll: int) -> Stream:
+def _streams(node: LinearNode, unroll: int) -> tuple[Stream, Stream | None]:
+    """Of all outputs, or of those in whole groups and of the rest, where this saves more than its text takes and both are
+    requantized in one way."""
     outputs, features = node.inputs[1].dims[:2]
     order = [tap if tap < features else -1 for tap in quads(features)]
     linear, is_even = node.linear(node.inputs[1].data.reshape(outputs, features)), _blocks(outputs, features) > 1
@@ -78,4 +84,18 @@ def _stream(node: LinearNode, unroll: int) -> Stream:
     )  # of a short row, a text that unpacks bytes is longer by more than they save
     as_bytes = gains and view.objective != "speed" and node.inputs[1].dtype is DType.int8
     choices = {"is_short": wants_short(view), "as_bytes": as_bytes, "may_share": wants_short(view), "may_join": wants_short(view)}
-    return pack(linear, order, has_fpu(view), is_even=is_even, is_row=True, **choices)
+    whole = pack(linear, order, has_fpu(view), is_even=is_even, is_row=True, **choices)
+    left = outputs % GROUP
+    spared = (GROUP - left) * features + 4 * whole.groups
+    if not (whole.is_stated and left and has_fpu(view) and wants_short(view)) or is_even or spared < REST_TEXT_BYTES:
+        return whole, None
+    parts = (linear.of(numpy.arange(outputs - left)), linear.of(numpy.arange(outputs - left, outputs)))
+    groups, rest = (pack(part, order, True, is_row=True, **choices) for part in parts)
+    return (groups, rest) if _are_alike(groups, rest) else (whole, None)
+
+
+def _are_alike(groups: Stream, rest: Stream) -> bool:
+    """Whether one text requantizes both."""
+    in_float = groups.form == rest.form == ROUNDED and not (groups.fixed or rest.has_fractions or rest.is_centred)
+    ways = [(stream.limits, stream.sums_round, stream.leaves_words) for stream in (groups, rest)]
+    return in_float and rest.are_bytes and not groups.is_uniform and ways[0] == ways[1]

@@ -124,14 +124,19 @@ class Stream:
         return self.form if self.has_fpu else _FORMS_WITHOUT_FPU[self.form]
 
     @property
+    def flags(self) -> int:
+        """What the C versions know beside shift and form."""
+        flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
+        flags += 16 * self.is_centred + 32 * self.few + 128 * self.are_bytes
+        flags += 256 * self.is_uniform + 512 * self.is_joined + 1024 * self.fraction_bits
+        return flags
+
+    @property
     def numbers(self) -> str:
         """The last arguments of the C versions."""
         if self.curve:
             return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
-        flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
-        flags += 16 * self.is_centred + 32 * self.few + 128 * self.are_bytes
-        flags += 256 * self.is_uniform + 512 * self.is_joined + 1024 * self.fraction_bits
-        return f"{flags}, {self.shift}, {self.form_in_c}"
+        return f"{self.flags}, {self.shift}, {self.form_in_c}"
 
     @property
     def padding(self) -> int:

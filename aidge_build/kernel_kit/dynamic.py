@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 
 import numpy
@@ -78,6 +79,27 @@ def data_arguments(inputs: Sequence[Tensor | None]) -> tuple[Argument, ...]:
     return Input(DATA), known(ZERO_POINT, "zero_point"), known(SCALE, "scale")
 
 
+def measured_bounds(is_above: bool, top: float) -> tuple[float, float]:
+    """Between what `is_above_0` and a clamp put the numbers of a quantization."""
+    return 0.0 if is_above else -math.inf, top
+
+
+def bits_of(value: float) -> int:
+    """The pattern of a float32."""
+    return int.from_bytes(struct.pack("<f", value), "little")
+
+
+def bounds_in_c(bounds: tuple[float, float]) -> str:
+    """The lowest number, 0 or none, and the highest one as arguments in C."""
+    lowest, highest = bounds
+    return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
+
+
+def end_name(top: float) -> str:
+    """What the name of a function says of the highest number of a clamp."""
+    return f"_to_{bits_of(top):x}" if top < math.inf else ""
+
+
 def bias_of(inputs: Sequence[Tensor | None]) -> numpy.ndarray:
     """float32, of each output; zeros where the layer has none."""
     bias = inputs[BIAS] if len(inputs) > BIAS else None
@@ -86,6 +108,8 @@ def bias_of(inputs: Sequence[Tensor | None]) -> numpy.ndarray:
 
 
 def is_above_0(view: NodeView) -> bool:
-    """Whether the layer before clamps the data so that none is negative."""
+    """Whether numbers below 0 count as 0, or the layer before clamps them so that there is none."""
+    if view.operator.minimum >= 0:
+        return True
     producer = view.graph.producer(view.node.inputs[0]) if view.graph else None
     return producer is not None and getattr(producer.operator, "minimum", -1) >= 0

@@ -12,7 +12,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.axes import counted_axis
 from aidge_build.operators.bands import ROWS, same_rows
-from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.groups import same_channels
 from aidge_build.operators.register import operator
 
@@ -243,19 +243,31 @@ class DequantizeByInput(ByInput):
         return real.reshape(data.shape)
 
 
-@operator("DynamicQuantizeLinear")
-class DynamicQuantizeLinear(Operator):
-    """uint8 values, scale and zero point of a tensor, from its own range including 0.
+_REAL = numpy.finfo(numpy.float32)
 
-    Source: ONNX operator DynamicQuantizeLinear.
+
+@operator("DynamicQuantizeLinear")
+@dataclass(frozen=True)
+class DynamicQuantizeLinear(Activated):
+    """uint8 values, scale and zero point of a tensor, clamped ahead, from its own range including 0.
+
+    A clamp begins at 0 and ends where numbers have all their bits: it is then enough to clamp the range. What is below it has
+    no level above 0, and what is beyond it none below 255, which is the level of 255 scales but for their last bits.
+    Source: ONNX operator DynamicQuantizeLinear; recipes add the clamp (`clamp_levels`).
     """
+
+    @staticmethod
+    def may_clamp(minimum: float, maximum: float) -> bool:
+        """Whether clamping the range is enough."""
+        return bool(minimum == 0 and (maximum == numpy.inf or 256 * _REAL.tiny <= maximum <= _REAL.max))
 
     def infer(self, inputs):
         (data,) = inputs
+        require(not self.clamps or self.may_clamp(self.minimum, self.maximum), f"a clamp from {self.minimum} to {self.maximum}")
         return TensorType(data.dims, DType.uint8), TensorType((), DType.float32), TensorType((), DType.uint8)
 
     def forward(self, data):
-        data = data.astype(numpy.float32)
+        data = self.clamp(data.astype(numpy.float32))
         low, high = numpy.minimum(data.min(initial=0), 0), numpy.maximum(data.max(initial=0), 0)
         scale = numpy.float32(high - low) / numpy.float32(255)
         scale = scale if scale > 0 else numpy.float32(1)

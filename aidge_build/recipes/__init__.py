@@ -8,6 +8,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.recipes.average_axes import average_axes
 from aidge_build.recipes.byte_reals import byte_reals
 from aidge_build.recipes.check import checked
+from aidge_build.recipes.clamp_levels import clamp_levels
 from aidge_build.recipes.clip_stored import clip_stored
 from aidge_build.recipes.compare_stored import compare_stored
 from aidge_build.recipes.convolve_transposed import convolve_transposed
@@ -75,6 +76,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_activations,
     signed_tensors,
     search_stored,
+    clamp_levels,
     scale_sums,
     dequantize_constants,
     square_powers,

@@ -24,7 +24,7 @@ def fuse_activations(view: GraphView) -> GraphView:
         rewrite = Rewrite(view)
         taken: set[str] = set()
         for node in view.nodes:
-            bounds = _bounds(node)
+            bounds = bounds_of(node)
             behind = view.producer(node.inputs[0]) if bounds is not None else None
             if behind is None or node.name in taken or not _fusable(view, behind, node):
                 continue
@@ -42,7 +42,7 @@ def fuse_activations(view: GraphView) -> GraphView:
     return view
 
 
-def _bounds(node: Node) -> tuple[float, float] | None:
+def bounds_of(node: Node) -> tuple[float, float] | None:
     if node.type == "ReLU":
         return 0.0, numpy.inf
     if node.type == "Clip" and node.operator.minimum <= node.operator.maximum:
@@ -57,7 +57,7 @@ def _fusable(view: GraphView, behind: Node, node: Node) -> bool:
         or view.only_consumer(behind.outputs[0]) is not node
     ):
         return False
-    low, high = _bounds(node)
+    low, high = bounds_of(node)
     if max(behind.operator.minimum, low) > min(behind.operator.maximum, high):
         return False
     source, result = view.tensor(behind.outputs[0]), view.tensor(node.outputs[0])

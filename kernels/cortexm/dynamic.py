@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
+
+from aidge_build.kernel_kit.dynamic import bits_of, bounds_in_c, end_name
 
 from . import dense
 from .assembly import Routine, Waiting
@@ -63,7 +64,7 @@ def routine(pairs: int, is_packed: bool, bounds: tuple[float, float], unroll: in
         code("bne 3b")
     code(f"vpop {{{{{SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    numbers = f"{pairs}, 2, {is_packed:d}, {overlap}, {limits(bounds)}"
+    numbers = f"{pairs}, 2, {is_packed:d}, {overlap}, {bounds_in_c(bounds)}"
     portable = f"aidge_cortexm_dynamic_groups(column, stream, table, first, second, end, {numbers});"
     return name, code.function(name, PARAMETERS, f"{pairs} pairs of taps of two pixels to float32.", portable)
 
@@ -72,19 +73,8 @@ def clamp_name(bounds: tuple[float, float]) -> str:
     """What a name says of the limits of the output."""
     lowest, highest = bounds
     if highest < math.inf:
-        return f"_to_{_bits_of(highest):x}"
+        return end_name(highest)
     return "_relu" if lowest == 0 else ""
-
-
-def limits(bounds: tuple[float, float]) -> str:
-    """Lowest and highest value, in C."""
-    lowest, highest = bounds
-    return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
-
-
-def _bits_of(value: float) -> int:
-    """The pattern of a float32."""
-    return int.from_bytes(struct.pack("<f", value), "little")
 
 
 def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, float], output: str, limit: str) -> None:
@@ -108,7 +98,7 @@ def scale(code: Routine, sums: Sequence[str], free: int, bounds: tuple[float, fl
 def load_limit(code: Routine, bounds: tuple[float, float], limit: str) -> None:
     """What `clamp` wants in the register `limit`: from the highest value to 2^31 - 1, as integers."""
     if bounds[1] < math.inf:
-        code.constant(limit, _HIGHEST - _bits_of(bounds[1]))
+        code.constant(limit, _HIGHEST - bits_of(bounds[1]))
 
 
 def clamp(code: Routine, values: Sequence[str], bounds: tuple[float, float], limit: str) -> None:
@@ -193,5 +183,5 @@ def depthwise(bounds: tuple[float, float], signed: bool) -> tuple[str, str]:
     code(f"str r0, {COUNT}")
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
-    portable = f"aidge_cortexm_dynamic_pixel(from, words, table, output, patch, zeros, {128 * signed}, {limits(bounds)});"
+    portable = f"aidge_cortexm_dynamic_pixel(from, words, table, output, patch, zeros, {128 * signed}, {bounds_in_c(bounds)});"
     return name, code.function(name, PIXEL_PARAMETERS, "Depthwise: groups of 4 channels of a pixel.", portable)

@@ -14,7 +14,7 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView
-from aidge_build.kernel_kit.dynamic import DEPTHWISE, bias_of, data_arguments, dynamic_spec, is_signed
+from aidge_build.kernel_kit.dynamic import DEPTHWISE, bias_of, bounds_in_c, data_arguments, dynamic_spec, is_signed
 from aidge_build.operators.dynamic import FACTORS, WEIGHTS
 
 from .assembly import Routine, Waiting
@@ -26,7 +26,7 @@ from .depthwise_int8 import NEAR
 from .depthwise_layout import LARGEST_OFFSET, Depthwise, depthwise_of, group, places, struct
 from .depthwise_sums import REGISTERS, sums
 from .depthwise_weights import load_weights
-from .dynamic import clamp, clamp_name, limits, load_limit
+from .dynamic import clamp, clamp_name, load_limit
 from .offsets import plus
 from .packing import as_words, group_starts, taps_last_channels
 from .window import plane_of_view
@@ -158,7 +158,7 @@ def text_of(layer: Depthwise, bounds: tuple[float, float], together: int) -> tup
     portable = (
         f"static const int16_t places[] = {{{', '.join(map(str, places(layer)))}}};\n"
         f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-        f"    aidge_cortexm_dynamic_band(words, output, constants, rows, numbers, &geometry, {limits(bounds)});"
+        f"    aidge_cortexm_dynamic_band(words, output, constants, rows, numbers, &geometry, {bounds_in_c(bounds)});"
     )
     return name, code.function(name, PARAMETERS, f"Output rows of 4 channels, window {height}x{width}.", portable)
 

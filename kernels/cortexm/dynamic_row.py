@@ -10,12 +10,12 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Literal, Output, Scratch, Struct
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
-from aidge_build.kernel_kit.dynamic import ONE_GROUP, data_arguments, dynamic_spec, is_signed
+from aidge_build.kernel_kit.dynamic import ONE_GROUP, bounds_in_c, data_arguments, dynamic_spec, is_signed
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
 from .assembly import Routine, Waiting
 from .conditions import GROUP
-from .dynamic import REGISTERS, SAVED, STATE, clamp_name, limits, load_limit, scale
+from .dynamic import REGISTERS, SAVED, STATE, clamp_name, load_limit, scale
 from .dynamic_layer import HARDWARE, DynamicLayer, can_pack, data_in_c, groups_of, numbers_of
 from .fc import all_steps
 from .packing import as_words, group_starts, pair_words, quads, taps_last_channels
@@ -132,6 +132,6 @@ def _routine(quads: int, is_packed: bool, bounds: tuple[float, float], unroll: i
     code("bne 3b")
     code(f"vpop {{{{{SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    numbers = f"{2 * quads}, 1, {is_packed:d}, 0, {limits(bounds)}"
+    numbers = f"{2 * quads}, 1, {is_packed:d}, 0, {bounds_in_c(bounds)}"
     portable = f"aidge_cortexm_dynamic_groups(column, stream, table, output, output, end, {numbers});"
     return name, code.function(name, PARAMETERS, f"A row of {4 * quads} inputs to float32.", portable)

@@ -10,7 +10,7 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
-from aidge_build.kernel_kit.dynamic import is_above_0
+from aidge_build.kernel_kit.dynamic import end_name, is_above_0
 
 from .conditions import FEATURES
 from .dynamic_quantize import levels, measure
@@ -72,16 +72,18 @@ class QuantizeFloat32Int16(Quantize):
 )
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
-        is_above = is_above_0(self.view)
-        (limited, limited_text), (found, found_text), (bytes_, bytes_text) = routine("uint8"), measure(is_above), levels(is_above)
-        name = "aidge_cortexm_dynamic_quantize" + "_above_0" * is_above
+        is_above, top = is_above_0(self.view), self.operator.maximum
+        found, found_text = measure(is_above, top)
+        bytes_, bytes_text = levels(is_above)
+        limited, limited_text = levels(is_above, is_limited=True)
+        name = f"aidge_cortexm_dynamic_quantize{'_above_0' * is_above}{end_name(top)}"
         driver = f"""/* The range, then the levels. */
 static void {name}(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {{
     if ({found}(input, scale, zero_point, count) != 0) {{
         {bytes_}(input, output, scale, zero_point, count);
     }} else {{
-        {limited}(input, output, scale, zero_point[0], count);
+        {limited}(input, output, scale, zero_point, count);
     }}
 }}"""
         arguments = (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements))

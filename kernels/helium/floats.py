@@ -13,14 +13,13 @@ unsigned.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
 
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.dynamic import bias_of
+from aidge_build.kernel_kit.dynamic import bias_of, bits_of, bounds_in_c
 from aidge_build.operators.dynamic import FACTORS
 
 from .assembly import Assembler
@@ -96,13 +95,12 @@ class Floats:
     @property
     def highest_bits(self) -> int:
         """The pattern of a float32; 0 without a highest number."""
-        return int.from_bytes(struct.pack("<f", self.bounds[1]), "little") if self.bounds[1] < math.inf else 0
+        return bits_of(self.bounds[1]) if self.bounds[1] < math.inf else 0
 
     @property
     def in_c(self) -> str:
         """The lowest and the highest number as arguments."""
-        lowest, highest = self.bounds
-        return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
+        return bounds_in_c(self.bounds)
 
     def clamp(self, emit: Assembler, registers: Sequence[str], highest: str, place: str = "") -> None:
         """As integers, in whose order floats above 0 are; `highest`: the register for the highest number, which has it already

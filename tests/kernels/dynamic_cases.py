@@ -78,9 +78,9 @@ def dynamic_layers(case):
     yield from (fully_connected(case, seed, *shape, seed >= len(rows)) for seed, shape in enumerate(rows * 2))
 
 
-def measured(case, values):
+def measured(case, values, **bounds):
     values = numpy.asarray(values, numpy.float32)
-    return case(DynamicQuantizeLinear(), [Tensor("x", values.shape, DType.float32)], [values])
+    return case(DynamicQuantizeLinear(**bounds), [Tensor("x", values.shape, DType.float32)], [values])
 
 
 def behind_a_clamp(entry):
@@ -107,6 +107,18 @@ def halves(lowest, highest):
     return numpy.array([lowest, highest, *found[(found >= lowest) & (found <= highest)]], numpy.float32)
 
 
+def clamped_cases(case):
+    """Clamps from 0 on: beyond all numbers, at the highest one, below many; the least one that a quantization may have."""
+    random = numpy.random.default_rng(8)
+    values = random.normal(0, 3, 179)
+    for top in (6.0, float(numpy.float32(values.max())), 2.5, 1e-3, 256 * 2.0**-126, math.inf):
+        yield measured(case, values, minimum=0.0, maximum=top)
+    for top in (0.1, 6.0, *random.uniform(0, 9, 3)):
+        yield measured(case, [*halves(0.0, top), -1.0, 1e30, top * 1.001, -1e-30], minimum=0.0, maximum=float(top))
+    late = numpy.concatenate([random.normal(0, 1, 61), [9.0], random.normal(0, 20, 58)])  # beyond the clamp from place 61 on
+    yield from (measured(case, part, minimum=0.0, maximum=6.0) for part in (late, late[::-1], late[:62], [-3.0], [7.0] * 17))
+
+
 def measured_cases(case):
     """Ranges with and without 0, constants, scales at which products underflow or overflow, and middles of levels."""
     random = numpy.random.default_rng(7)
@@ -128,4 +140,4 @@ def measured_cases(case):
     ends += tops_near_short_scales()
     above = [numpy.abs(random.normal(0, 3, (2, 5, 7))), *(halves(0.0, top) for _, top in ends)]
     found = [measured(case, values) for values in (*plain, *scaled, *(halves(*pair) for pair in ends))]
-    return [*found, *(behind_a_clamp(measured(case, values)) for values in above)]
+    return [*found, *clamped_cases(case), *(behind_a_clamp(measured(case, values)) for values in above)]

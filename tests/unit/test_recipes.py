@@ -7,6 +7,7 @@ import numpy
 import pytest
 
 from aidge_build.recipes import simplify
+from aidge_build.recipes.clamp_levels import clamp_levels
 from aidge_build.recipes.flatten_products import flatten_products
 from aidge_build.recipes.fold_quantize import fold_quantize
 from aidge_build.recipes.fuse_activations import fuse_activations
@@ -556,3 +557,45 @@ def test_tensors_and_views_that_differ_are_quantized_each():
 def test_bytes_that_the_graph_hands_out_are_quantized_under_their_own_name():
     view = remove_identities(quantized_twice("Identity(r)", "float[4] y, uint8[2,2] d"))
     assert types(quantize_once(view)).count("DynamicQuantizeLinear") == 2
+
+
+OUTPUTS = "uint8[1,2,?,?] q, float s, uint8 z"
+
+
+def quantized_behind(nodes, outputs):
+    """What `nodes` make of x, as p, is quantized."""
+    constants = {"six": numpy.float32(6), "low": numpy.float32(0), "half": numpy.float32(0.5), "flat": numpy.array([1, -1])}
+    return graph(f"{nodes} q, s, z = DynamicQuantizeLinear(p)", inputs="float[1,2,4,4] x", outputs=outputs, constants=constants)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "left"),
+    [
+        ("p = Relu(x)", []),
+        ("y = Neg(x) p = Clip(y, low, six)", ["Neg"]),
+        ("y = Add(x, x) p = Relu(y)", ["Add"]),
+        ("y = Add(x, x) c = Clip(y, low, six) p = MaxPool<kernel_shape=[2,2]>(c)", ["Add", "MaxPooling2D"]),
+        ("y = Mul(x, half) c = Clip(y, low, six) p = Reshape(c, flat)", ["Mul", "Reshape"]),
+    ],
+)
+def test_a_clamp_from_0_on_becomes_part_of_the_quantization_behind_it(nodes, left):
+    before = fuse_activations(quantized_behind(nodes, "uint8[?,?] q, float s, uint8 z" if "flat" in nodes else OUTPUTS))
+    after = clamp_levels(before)
+    assert types(after) == [*left, "DynamicQuantizeLinear"]
+    assert [getattr(node.operator, "clamps", False) for node in after.nodes] == [*(False for _ in left), True]
+    assert same_meaning(before, after)
+    assert clamp_levels(after) is after
+
+
+@pytest.mark.parametrize(
+    ("nodes", "outputs"),
+    [
+        ("y = Add(x, x) p = Clip(y, half, six)", OUTPUTS),
+        ("y = Add(x, x) p = Clip(y, low)", OUTPUTS + ", float[1,2,4,4] p"),
+        ("y = Add(x, x) p = Clip(y, low, six) b = Neg(p)", OUTPUTS + ", float[1,2,4,4] b"),
+        ("y = Add(x, x) c = Clip(y, low, six) p = AveragePool<kernel_shape=[2,2]>(c)", OUTPUTS),
+    ],
+)
+def test_a_clamp_that_others_see_stays(nodes, outputs):
+    before = fuse_activations(quantized_behind(nodes, outputs))
+    assert clamp_levels(before) is before

@@ -4,12 +4,13 @@
 #include "kit/dynamic_range.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
-/* Levels, scale and zero point of numbers, from their own range including 0:
+/* Levels, scale and zero point of numbers clamped between two bounds, from their own range including 0:
  * output = saturate(rint_half_even(input / scale) + zero point). */
-static void aidge_helium_dynamic_quantize_c(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
+static void aidge_helium_dynamic_quantize_c(const float *input, uint8_t *output, float *scale, uint8_t *zero_point,
+                                            int32_t count, float lowest, float highest)
 {
     float zero;
-    const float step = aidge_kit_dynamic_range(input, count, &zero);
+    const float step = aidge_kit_dynamic_range(input, count, lowest, highest, &zero);
     int32_t i;
     for (i = 0; i < count; i++) {
         const float level = rintf(input[i] / step) + zero;

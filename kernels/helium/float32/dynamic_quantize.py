@@ -16,11 +16,13 @@ those where nothing on the way underflows but what is far below half a level.
 
 from __future__ import annotations
 
+import math
+
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.dynamic import is_above_0
+from aidge_build.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, is_above_0, measured_bounds
 
 from ..assembly import Assembler, function
 from ..conditions import MVE
@@ -32,14 +34,14 @@ from ..conditions import MVE
 )
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
-        is_above = is_above_0(self.view)
-        name = "aidge_helium_dynamic_quantize" + "_above_0" * is_above
+        is_above, top = is_above_0(self.view), self.operator.maximum
+        name = f"aidge_helium_dynamic_quantize{'_above_0' * is_above}{end_name(top)}"
         return Call(
             name,
             ("float32/dynamic_quantize.h",),
             (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements)),
             "products as exact as divisions",
-            (_text(name, is_above),),
+            (_text(name, is_above, top),),
             facts=computed("16 values"),
         )
 
@@ -50,19 +52,20 @@ LEAST_SCALE, TOO_LARGE_A_SCALE = 0x22000000, 0x5D000000  # the bits of 2^-59 and
 TOO_CLOSE = 6
 
 
-def _text(name: str, is_above: bool) -> str:
-    """Where no number is below 0, the zero point is 0 and no level above 255: the highest number is 255 scales, rounded.
+def _text(name: str, is_above: bool, top: float) -> str:
+    """Where those below 0 count as 0, the zero point is 0, and no level above 255: the highest number is 255 scales, rounded.
+    That of a number beyond the end of a clamp is 255.
 
     r0, r1: numbers and levels; r2, r3: where the scale and the zero point go; r7: all numbers; r8: their count."""
-    emit = Assembler()
+    emit, limits = Assembler(), bounds_in_c(measured_bounds(is_above, top))
     emit("push {r4-r8, lr}", "ldr r8, [sp, #24]", "mov r7, r0")
-    _range(emit, is_above)
+    _range(emit, is_above, top)
     _scale(emit)
     emit("vmov.f32 s2, #1.0", "vdiv.f32 s3, s2, s0", "vfms.f32 s2, s3, s0", "vmul.f32 s2, s2, s3", why="the reciprocal")
     emit("vmov r5, r4, s2, s3")
     _zero_point(emit, is_above)
     emit("strb r6, [r3]")
-    _levels(emit, is_above)
+    _levels(emit, is_above, top < math.inf)
     emit("pop {r4-r8, pc}")
     emit.label(5)
     emit(f"cmp r12, #{TOO_CLOSE}", "beq 6b", why="16 bits of 0")
@@ -74,7 +77,7 @@ def _text(name: str, is_above: bool) -> str:
         "Levels of numbers" + (" above 0; their zero point is 0." if is_above else ", from their own range including 0."),
         "const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count",
         emit.lines,
-        "    aidge_helium_dynamic_quantize_c(input, output, scale, zero_point, count);",
+        f"    aidge_helium_dynamic_quantize_c(input, output, scale, zero_point, count, {limits});",
     )
 
 
@@ -90,7 +93,7 @@ def _turns(emit: Assembler, before: list[str], of_16: list[str], of_4: list[str]
     emit.label(4)
 
 
-def _range(emit: Assembler, is_above: bool) -> None:
+def _range(emit: Assembler, is_above: bool, top: float) -> None:
     """s0: the range; s1: the lowest number, where it is not 0."""
     emit("movs r4, #0", "vdup.32 q2, r4")
     emit(*([] if is_above else ["mov r5, #0x80000000", "vdup.32 q1, r5"]))
@@ -98,6 +101,8 @@ def _range(emit: Assembler, is_above: bool) -> None:
     turn = highest if is_above else [*highest, "vmax.u32 q1, q1, q0"]
     _turns(emit, [], 4 * turn, turn)
     emit("vmaxv.s32 r4, q2", "mov r0, r7")
+    if top < math.inf:
+        emit(f"movw r5, #{bits_of(top) & 0xFFFF}", f"movt r5, #{bits_of(top) >> 16}", "cmp r4, r5", "it gt", "movgt r4, r5")
     emit(*(["vmov s0, r4"] if is_above else ["vmaxv.u32 r5, q1", "vmov s0, s1, r4, r5", "vsub.f32 s0, s0, s1"]))
 
 
@@ -122,10 +127,12 @@ def _quotient(numbers: str, quotient: str) -> list[str]:
     return [f"vmul.f32 {quotient}, {numbers}, r5", f"vfma.f32 {quotient}, {numbers}, r4"]
 
 
-def _levels(emit: Assembler, is_above: bool) -> None:
-    of_4 = ["vldrw.u32 q0, [r0], #16", *_quotient("q0", "q1"), "vcvtn.s32.f32 q1, q1"]
+def _levels(emit: Assembler, is_above: bool, is_limited: bool) -> None:
+    """Without a sign, what is below 0 becomes 0; limited: what is beyond 255 that."""
+    of_4 = ["vldrw.u32 q0, [r0], #16", *_quotient("q0", "q1"), f"vcvtn.{'u' if is_above else 's'}32.f32 q1, q1"]
     if is_above:
-        of_4.append("vstrb.32 q1, [r1], #4")
+        of_4 += [*(["vmin.u32 q1, q1, q2"] if is_limited else []), "vstrb.32 q1, [r1], #4"]
+        emit(*(["vmov.i32 q2, #255"] if is_limited else []))
         _turns(emit, [], 4 * of_4, of_4)
         return
     of_4 += ["vqadd.s32 q1, q1, r6", "vqmovunb.s32 q1, q1", "vqmovnb.u16 q1, q1", "vstrb.32 q1, [r1], #4"]

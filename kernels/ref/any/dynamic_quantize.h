@@ -4,11 +4,12 @@
 #include "shared/float_model.h"
 #include "kit/dynamic_range.h"
 
-/* uint8 values, scale and zero point of `count` float32 numbers, from their own range including 0. */
-static void aidge_ref_dynamic_quantize(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
+/* uint8 values, scale and zero point of `count` float32 numbers, clamped between two bounds, from their own range including 0. */
+static void aidge_ref_dynamic_quantize(const float *input, uint8_t *output, float *scale, uint8_t *zero_point,
+    const float *bounds, int32_t count)
 {
     float zero;
-    const float step = aidge_kit_dynamic_range(input, count, &zero);
+    const float step = aidge_kit_dynamic_range(input, count, bounds[0], bounds[1], &zero);
     int32_t i;
     for (i = 0; i < count; i++) {
         float level = rintf(input[i] / step) + zero;

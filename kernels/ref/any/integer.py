@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Argument, Call, Input, Literal, Output, Struct
+import numpy
+
+from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Struct
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
@@ -216,8 +218,9 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
 @kernel("DynamicQuantizeLinear", ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.uint8, SAME), _ANY)))
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
+        bounds = Constant("bounds", numpy.array([self.operator.minimum, self.operator.maximum], numpy.float32))
         return Call(
             "aidge_ref_dynamic_quantize",
             ("any/dynamic_quantize.h",),
-            (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements)),
+            (Input(0), *map(Output, range(3)), bounds, Literal(self.inputs[0].elements)),
         )

@@ -14,11 +14,25 @@ typedef struct {
     int32_t groups, group_words, channels, pairs;
 } aidge_cortexm_dynamic;
 
+/* What gathering two pixels inside the image needs: the zero point in both halves (of int8 and 128 more), the runs of a window, how
+ * often a run has 8 bytes, from the last whole 4 of them to the next run, and the bytes of a run. */
+typedef struct {
+    uint32_t zeros;
+    int32_t runs, eights, step, length;
+} aidge_cortexm_dynamic_runs;
+
 /* What gathering one pixel needs: the tensor's zero point in both halves, the highest bits of bytes with signs, room for a run. */
 typedef struct {
     uint32_t zeros, signs;
     uint8_t *room; /* 4 bytes more than a run */
 } aidge_cortexm_dynamic_data;
+
+/* The room for a run behind the column, 4 bytes ahead of which are read. */
+AIDGE_CORTEXM_INLINE uint8_t *aidge_cortexm_dynamic_room(uint32_t *behind)
+{
+    *behind = 0;
+    return (uint8_t *)behind;
+}
 
 /* Bytes side by side, in every other word of the column: of every 4 the pairs (0, 2) and (1, 3), and so of the last 4 if 3 are left;
  * of 2 that are left their pair, of 1 that is left it and its neighbour but one. It reads 4 bytes before the last ones. */
@@ -92,7 +106,49 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const u
     }
 }
 
+/* A pixel of the output. */
+typedef struct {
+    int32_t y, x;
+} aidge_cortexm_dynamic_place;
+
+/* The pixel behind it. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_next(aidge_cortexm_dynamic_place *place, const aidge_kit_window2d *shape)
+{
+    place->x++;
+    if (place->x == shape->out_width) {
+        place->x = 0;
+        place->y++;
+    }
+}
+
+/* The first tap of a window that lies inside the image, or NULL; its rows of taps are runs. */
+AIDGE_CORTEXM_INLINE const uint8_t *aidge_cortexm_dynamic_inside(const uint8_t *input, const aidge_cortexm_dynamic_place *place,
+                                                                 const aidge_kit_window2d *shape)
+{
+    const int32_t top = place->y * shape->stride_height - shape->pad_top;
+    const int32_t left = place->x * shape->stride_width - shape->pad_left;
+    const int32_t bottom = top + (shape->kernel_height - 1) * shape->dilation_height;
+    if ((top < 0) || (left < 0) || (bottom >= shape->in_height) || (left + shape->kernel_width > shape->in_width)) {
+        return NULL;
+    }
+    return input + (top * shape->in_width + left) * shape->in_channels;
+}
+
 #if !AIDGE_CORTEXM_FPU
+/* The C version of the functions that gather two pixels: runs of `length` bytes. */
+AIDGE_CORTEXM_C void aidge_cortexm_dynamic_gather_two(uint32_t *column, const uint8_t *first, const uint8_t *second,
+                                                      const aidge_cortexm_dynamic_runs *runs, uint32_t signs)
+{
+    const int32_t length = runs->length;
+    int32_t run;
+    for (run = 0; run < runs->runs; run++) {
+        const int32_t from = run * (runs->step + length / 4 * 4);
+        uint32_t *const next = aidge_cortexm_dynamic_run(column, first + from, length, runs->zeros, signs);
+        (void)aidge_cortexm_dynamic_run(column + 1, second + from, length, runs->zeros, signs);
+        column = next;
+    }
+}
+
 /* The C version of the generated functions: all groups from `stream` to `end` for the pixels of a column, 1 or 2, and one more group
  * if it overlaps the one before by so many channels. */
 AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const int32_t *stream, const float *table, float *first,

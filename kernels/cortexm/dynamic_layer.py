@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy
 
@@ -18,6 +18,7 @@ from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 
 from .conditions import FEATURES, GROUP
 from .dynamic import depthwise, routine
+from .dynamic_driver import data_in_c, driver
 from .packing import as_words, group_starts, pair_words, quads, taps_last_channels, weights_by_tap
 
 _LARGEST = 255  # |byte - zero point|
@@ -48,9 +49,7 @@ class DynamicLayer(KernelNode):
         words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
         bounds = self.operator.minimum, self.operator.maximum
         function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective], -len(rows) % GROUP)
-        signed = is_signed(self.inputs)
-        is_one = _is_one_tap(shape.fields)
-        name = f"{function}_{'pixels' if is_one else 'image'}{'_signed' * signed}"
+        name, texts = driver(function, shape.fields, runs_of(shape)[0], is_signed(self.inputs), self.view.objective)
         counts = {
             "groups": len(starts),
             "group_words": len(words) // len(starts),
@@ -69,16 +68,9 @@ class DynamicLayer(KernelNode):
                 shape,
                 Struct("aidge_cortexm_dynamic", counts),
             ),
-            texts=(text, _DRIVER.format(name=name, function=function, **(_ONE_TAP if is_one else _WINDOW), **data_in_c(signed))),
+            texts=(text, *texts),
             note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, 2 pixels x {GROUP} channels",
         )
-
-
-def data_in_c(signed: bool) -> dict[str, str]:
-    """In C: the type of the data, its zero point as that of uint8, and the bits that uint8 has otherwise."""
-    if signed:
-        return {"type": "int8_t", "zero": "zero_point[0] + 128", "signs": "0x80808080u"}
-    return {"type": "uint8_t", "zero": "zero_point[0]", "signs": "0u"}
 
 
 def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bool = False) -> numpy.ndarray:
@@ -94,13 +86,6 @@ def runs_of(shape: Struct) -> tuple[int, int]:
     fields = shape.fields
     taps = fields["kernel_width"] if fields["dilation_width"] == 1 else 1
     return taps * fields["in_channels"], fields["kernel_height"] * fields["kernel_width"] // taps
-
-
-def _is_one_tap(fields: Mapping[str, int]) -> bool:
-    """Whether each pixel of the output is made of the pixel in its place, of 4 bytes at least."""
-    ones = all(fields[f"{what}_{axis}"] == 1 for what in ("kernel", "stride") for axis in ("height", "width"))
-    is_image = all(fields[f"in_{axis}"] == fields[f"out_{axis}"] for axis in ("height", "width"))
-    return ones and is_image and fields["pad_top"] == fields["pad_left"] == 0 and fields["in_channels"] >= 4
 
 
 def order_of(length: int, runs: int) -> list[int]:
@@ -122,58 +107,6 @@ def can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
     largest = numpy.abs(rows).sum(axis=1) * _LARGEST
     halves = [256 * rows[first + 1 : first + 4 : 2] + rows[first : first + 4 : 2] for first in starts]
     return bool((257 * largest < 1 << 31).all()) and all(half.min() >= -32768 and half.max() <= 32767 for half in halves)
-
-
-_ONE_TAP = {
-    "places": "batch",
-    "begin": "",
-    "gather": """(void)aidge_cortexm_dynamic_run(column + turn, bytes, shape->in_channels, data.zeros, data.signs);
-                bytes += pixel + turn + 1 < pixels ? shape->in_channels : 0;""",
-    "next": "bytes += shape->in_channels;",
-}
-_WINDOW = {
-    "places": "batch, y, x",
-    "begin": "y = 0;\n        x = 0;\n        ",
-    "gather": """aidge_cortexm_dynamic_gather(column + turn, bytes, y, x, &data, shape);
-                if (pixel + turn + 1 < pixels) {
-                    x++;
-                    if (x == shape->out_width) {
-                        x = 0;
-                        y++;
-                    }
-                }""",
-    "next": "bytes += shape->in_height * shape->in_width * shape->in_channels;",
-}
-_DRIVER = """/* Two pixels after the other; a last one alone is the second of them, whose results are written over the others. */
-static void {name}(const {type} *input, const {type} *zero_point, const float *scale, float *output, const int32_t *stream,
-    const float *numbers, void *scratch, const aidge_kit_window2d *shape, const aidge_cortexm_dynamic *groups)
-{{
-    float *const table = (float *)scratch;
-    uint32_t *const column = (uint32_t *)scratch + 8 * groups->groups;
-    const uint8_t *bytes = (const uint8_t *)input;
-    const int32_t *const end = stream + groups->channels / 4 * groups->group_words;
-    aidge_cortexm_dynamic_data data;
-    int32_t {places};
-    data.zeros = (uint32_t)({zero}) * 0x10001u;
-    data.signs = {signs};
-    data.room = (uint8_t *)(column + 2 * groups->pairs);
-    aidge_cortexm_store(data.room, 0);
-    aidge_cortexm_dynamic_table(table, numbers, scale[0], groups->groups);
-    for (batch = 0; batch < shape->batches; batch++) {{
-        const int32_t pixels = shape->out_height * shape->out_width;
-        int32_t pixel;
-        {begin}for (pixel = 0; pixel < pixels; pixel += 2) {{
-            float *const second = output + (pixel + 1 < pixels ? groups->channels : 0);
-            int32_t turn;
-            for (turn = pixel + 1 < pixels ? 0 : 1; turn < 2; turn++) {{
-                {gather}
-            }}
-            {function}(column, stream, table, output, second, end);
-            output = second + groups->channels;
-        }}
-        {next}
-    }}
-}}"""
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, GROUP, ONE_GROUP))

@@ -16,7 +16,8 @@ from aidge_build.operators.dynamic import DATA, WEIGHTS
 from .assembly import Routine, Waiting
 from .conditions import GROUP
 from .dynamic import REGISTERS, SAVED, STATE, clamp_name, load_limit, scale
-from .dynamic_layer import HARDWARE, DynamicLayer, can_pack, data_in_c, groups_of, numbers_of
+from .dynamic_driver import data_in_c
+from .dynamic_layer import HARDWARE, DynamicLayer, can_pack, groups_of, numbers_of
 from .fc import all_steps
 from .packing import as_words, group_starts, pair_words, quads, taps_last_channels
 

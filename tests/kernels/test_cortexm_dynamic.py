@@ -30,10 +30,19 @@ DEPTHWISE = [
     (1, 4, (7, 8), 4, (3, 3), 3, 1, (1, 1), 4),
 ]
 
+WINDOWS = [  # runs of 1, 2 and 3 bytes more than a multiple of 4; inside the image and beyond its edges
+    (1, 3, (7, 8), 5, (3, 3), 1, 1, (1, 1), 1),
+    (2, 5, (9, 6), 4, (3, 3), 2, 1, (1, 0), 1),
+    (1, 2, (6, 7), 6, (3, 3), 1, 1, (0, 1), 1),
+    (1, 11, (11,), 4, (3,), 1, 1, (1, 1), 1),
+    *((2, channels, (3, 3), 6, (1, 1), 1, 1, (0, 0), 1) for channels in (5, 7, 9, 10, 24)),
+]
+
 
 def candidates():
     yield from dynamic_layers(case)
     yield from (convolution(case, place + 1, edge, place % 4 == 1) for place, edge in enumerate(DEPTHWISE))
+    yield from (convolution(case, 2 * place + turn, edge, turn == 1) for turn in range(2) for place, edge in enumerate(WINDOWS))
     yield from measured_cases(case)
     yield from accepted(list(staircases(case)))
     for seed, (rows, count) in enumerate([(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (2, 1), (2, 4), (2, 31)]):

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""The C around the dense core of dynamic quantization: how the taps of two pixels come into the column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .dynamic_gather import LEAST_RUN, gather
+
+
+def driver(function: str, shape: Mapping[str, int], length: int, signed: bool, objective: str) -> tuple[str, tuple[str, ...]]:
+    """Name of the function of a layer, and the texts that it needs: `function` is the core, a run has `length` bytes."""
+    if _is_one_tap(shape):
+        kind, has_runs = "pixels", True
+    else:
+        has_runs = shape["dilation_width"] == 1 and length >= LEAST_RUN and objective != "size"
+        kind = "windows" if has_runs else "image"
+    gathering, text = gather(length, signed) if has_runs else ("", "")
+    name = f"{function}_{kind}{gathering.removeprefix('aidge_cortexm_dynamic_gather')}{'_signed' * (signed and not has_runs)}"
+    is_pixels = kind == "pixels"
+    parts = [_BEGIN, _RUNS * has_runs, "" if is_pixels else _ROOM, _BATCHES, "" if is_pixels else _PLACE, _PIXELS]
+    parts += [
+        {"pixels": _OWN_TAPS, "windows": _WINDOWS, "image": _IMAGE}[kind],
+        _END,
+        "" if is_pixels else _NEXT_IMAGE,
+        "    }\n}",
+    ]
+    words = {"name": name, "function": function, "gather": gathering, **data_in_c(signed)}
+    filled = "".join(parts)
+    for word, value in words.items():
+        filled = filled.replace(f"<{word}>", value)
+    return name, (*([text] if has_runs else []), filled)
+
+
+def data_in_c(signed: bool) -> dict[str, str]:
+    """In C: the type of the data, its zero point as that of uint8, and the bits that uint8 has otherwise."""
+    if signed:
+        return {"type": "int8_t", "zero": "zero_point[0] + 128", "signs": "0x80808080u"}
+    return {"type": "uint8_t", "zero": "zero_point[0]", "signs": "0u"}
+
+
+def _is_one_tap(fields: Mapping[str, int]) -> bool:
+    """Whether each pixel of the output is made of the pixel in its place, of 4 bytes at least."""
+    ones = all(fields[f"{what}_{axis}"] == 1 for what in ("kernel", "stride") for axis in ("height", "width"))
+    is_image = all(fields[f"in_{axis}"] == fields[f"out_{axis}"] for axis in ("height", "width"))
+    return ones and is_image and fields["pad_top"] == fields["pad_left"] == 0 and fields["in_channels"] >= 4
+
+
+_BEGIN = """/* Two pixels after the other; a last one alone is the second of them, whose results are written over the others. */
+static void <name>(const <type> *input, const <type> *zero_point, const float *scale, float *output, const int32_t *stream,
+    const float *numbers, void *scratch, const aidge_kit_window2d *shape, const aidge_cortexm_dynamic *groups)
+{
+    float *const table = (float *)scratch;
+    uint32_t *const column = (uint32_t *)scratch + 8 * groups->groups;
+    const uint8_t *bytes = (const uint8_t *)input;
+    const int32_t *const end = stream + groups->channels / 4 * groups->group_words;
+    const uint32_t zeros = (uint32_t)(<zero>) * 0x10001u;
+    const int32_t pixels = shape->out_height * shape->out_width;
+"""
+_RUNS = """\
+    const int32_t length = shape->kernel_width * shape->in_channels;
+    const aidge_cortexm_dynamic_runs runs = {zeros, shape->kernel_height, length / 8,
+        shape->dilation_height * shape->in_width * shape->in_channels - length / 4 * 4, length};
+"""
+_ROOM = """\
+    const aidge_cortexm_dynamic_data data = {zeros, <signs>, aidge_cortexm_dynamic_room(column + 2 * groups->pairs)};
+"""
+_BATCHES = """\
+    int32_t batch;
+    aidge_cortexm_dynamic_table(table, numbers, scale[0], groups->groups);
+    for (batch = 0; batch < shape->batches; batch++) {
+"""
+_PLACE = """\
+        aidge_cortexm_dynamic_place place = {0, 0};
+"""
+_PIXELS = """\
+        int32_t pixel;
+        for (pixel = 0; pixel < pixels; pixel += 2) {
+            const int32_t ahead = pixel + 1 < pixels ? 1 : 0;
+            float *const second = output + ahead * groups->channels;
+"""
+_OWN_TAPS = """\
+            <gather>(column, bytes, bytes + ahead * shape->in_channels, &runs);
+            bytes += (1 + ahead) * shape->in_channels;
+"""
+_EACH = """\
+            if (ahead != 0) {
+                aidge_cortexm_dynamic_gather(column, bytes, place.y, place.x, &data, shape);
+                aidge_cortexm_dynamic_next(&place, shape);
+            }
+            aidge_cortexm_dynamic_gather(column + 1, bytes, place.y, place.x, &data, shape);
+"""
+_NEXT = """\
+            aidge_cortexm_dynamic_next(&place, shape);
+"""
+_IMAGE = _EACH + _NEXT
+_WINDOWS = (
+    """\
+            aidge_cortexm_dynamic_place next = place;
+            const uint8_t *first, *last;
+            if (ahead != 0) {
+                aidge_cortexm_dynamic_next(&next, shape);
+            }
+            first = aidge_cortexm_dynamic_inside(bytes, &place, shape);
+            last = aidge_cortexm_dynamic_inside(bytes, &next, shape);
+            if ((first != NULL) && (last != NULL)) {
+                <gather>(column, first, last, &runs);
+                place = next;
+            } else {
+"""
+    + _EACH.replace("            ", "                ", 1).replace("\n            ", "\n                ")
+    + "            }\n"
+    + _NEXT
+)
+_END = """\
+            <function>(column, stream, table, output, second, end);
+            output = second + groups->channels;
+        }
+"""
+_NEXT_IMAGE = """\
+        bytes += shape->in_height * shape->in_width * shape->in_channels;
+"""

@@ -22,7 +22,8 @@ Scaling = tuple[numpy.ndarray, numpy.ndarray]  # y = x * factors + summands, one
 @recipe(exact=False)
 def fuse_scalings(view: GraphView) -> GraphView:
     """Mul, Div, Add and Sub by a constant that differs along channels at most, as exporters write batch normalization, too:
-    w' = w * f, b' = b * f + s in float64, rounded once. A chain of them is folded from the front.
+    w' = w * f, b' = b * f + s in float64, rounded once. A chain of them is folded from the front. Results that are quantized
+    stay: the levels between the layer and the node are part of what the model computes.
     """
     changed = True
     while changed:
@@ -47,6 +48,8 @@ def _layer_before(view: GraphView, node: Node) -> Node | None:
     for name in node.inputs:
         found = view.producer(name)
         if found is None or not isinstance(found.operator, Conv | FC) or found.operator.clamps:
+            continue
+        if view.tensor(name).quantization is not None:
             continue
         if view.only_consumer(name) is node and node.inputs.count(name) == 1:
             return found

@@ -13,6 +13,7 @@ from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.quantize_constants import quantize_constants
+from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.reference import cpu
 from tests.models import graph, same_meaning, types
 
@@ -119,3 +120,14 @@ def test_a_fully_connected_layer_with_transposed_weights_folds_too():
     after = fuse_scalings(fuse_fully_connected(before))
     assert types(after) == ["FC"] and weights_of(after).dtype is DType.int8
     assert same_meaning(dequantize_constants(before), dequantize_constants(after), relative=1e-5)
+
+
+def test_a_summand_behind_a_quantized_result_stays_a_layer_of_its_own():
+    text = (
+        "v = DequantizeLinear(x, t) d = DequantizeLinear<axis = 0>(w, s) a = Conv(v, d) q = QuantizeLinear(a, t, z) "
+        "r = DequantizeLinear(q, t, z) e = DequantizeLinear(k, t, z) m = Add(r, e) y = QuantizeLinear(m, t, z)"
+    )
+    constants = {**BASE, "t": F(0.37), "z": numpy.int8(3), "k": numpy.array([5], numpy.int8)}
+    view = graph(text, inputs="int8[1,2,5,5] x", outputs="int8[1,3,3,3] y", constants=constants)
+    stored = quantize_islands(quantize_constants(view))
+    assert types(stored) == ["Conv2D", "Add"] and types(fuse_scalings(stored)) == ["Conv2D", "Add"]

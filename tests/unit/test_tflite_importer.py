@@ -60,6 +60,30 @@ def test_a_convolution_has_the_order_of_onnx_and_lies_as_in_the_file():
     )
 
 
+def sum_with(values: list[int], scale: float = 0.0, zero_point: int = 0) -> Graph:
+    """An int8 tensor and a constant of this scale."""
+    graph = Graph()
+    x = graph.input((1, 3), "int8", scale=0.5, zero_point=3)
+    k = graph.constant(numpy.array([values], numpy.int8), scale=scale, zero_point=zero_point)
+    graph.node("ADD", [x, k], [graph.output((1, 3), "int8", scale=0.5, zero_point=3)], 11, (0, "int8", 0))
+    return graph
+
+
+@pytest.mark.parametrize("rounding", ["onnx", "double"])
+def test_constants_that_are_all_zero_may_have_the_scale_zero(rounding):
+    view, _ = import_tflite(write(sum_with([0, 0, 0])), "m.tflite", rounding=rounding)
+    x = numpy.array([[-7, 0, 99]], numpy.int8)
+    execution = prepare(simplify(view, rounding))
+    result = execution.forward(execution.context(), {view.inputs[0]: x})[view.outputs[0]]
+    assert result.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(("values", "zero_point"), [([0, 1, 0], 0), ([0, 0, 0], 5)])
+def test_no_other_constant_has_the_scale_zero(values, zero_point):
+    with pytest.raises(AidgeError, match=r"the scale 0\.0 is not a positive finite number"):
+        imported(sum_with(values, zero_point=zero_point))
+
+
 def test_which_importer_reads_a_file_follows_from_its_content(tmp_path):
     (tmp_path / "net.onnx").write_bytes(write(convolution()))
     assert main(["compile", str(tmp_path / "net.onnx"), "--name", "net", "--out", str(tmp_path), "--cpu", "cortex-m4"]) == 0

@@ -12,7 +12,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.importers.tflite.order import Order
-from aidge_build.tflite_format import TfliteTensor
+from aidge_build.tflite_format import TfliteQuantization, TfliteTensor
 
 # Element types that have none of their own here are widened: constants only.
 _WIDENED = {"FLOAT16": numpy.float16, "INT4": numpy.int8}
@@ -93,13 +93,22 @@ def _quantization(tensor: TfliteTensor) -> Quantization | None:
             code="QUANTIZATION",
         )
     try:
-        quantization = Quantization(found.scales, found.zero_points, axis)
+        quantization = Quantization(_scales(tensor, found), found.zero_points, axis)
     except AidgeError as error:
         raise error.within(f"tensor '{tensor.name}'")
     low, high = TYPES[tensor.type].range
     if any(not low <= point <= high for point in found.zero_points):
         raise AidgeError(f"tensor '{tensor.name}' has a zero point outside of {tensor.type}", code="QUANTIZATION")
     return quantization
+
+
+def _scales(tensor: TfliteTensor, found: TfliteQuantization) -> tuple[float, ...]:
+    """Those of the file. Of constants that are all 0 a converter writes the scale 0, and reckons with the smallest normal one in
+    what it derives from that: they are 0 in any scale, and with that one their products' factors stay within bounds.
+    """
+    if tensor.raw is None or any(found.scales) or any(found.zero_points) or any(tensor.raw):
+        return found.scales
+    return (float(numpy.finfo(numpy.float32).tiny),) * len(found.scales)
 
 
 def _elements(tensor: TfliteTensor) -> numpy.ndarray:

@@ -108,9 +108,39 @@ static inline void aidge_armv7m_clear_plane(uint32_t *plane, int32_t pads, const
     }
 }
 
-/* A row of the plane some of whose values lie outside of the image: `row` is that of the first outputs. */
-AIDGE_KIT_NOINLINE void aidge_armv7m_edge_row(uint32_t *plane, const int8_t *image, int32_t row, int32_t fill,
-                                  const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
+/* Words of a row of the plane, those that some value of the image stands in, where no row or one row of the image is seen: then
+ * the values of a pair lie one above the other. `row` is that of the first values. */
+AIDGE_KIT_NOINLINE void aidge_armv7m_edge_row(uint32_t *words, const int8_t *image, int32_t row, int32_t pads,
+                                              const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
+{
+    const int32_t channels = window->in_channels;
+    const int32_t other = row + shape->down * window->stride_height;
+    const int32_t column = shape->before - window->pad_left;
+    const uint32_t below = (uint32_t)pads << AIDGE_ARMV7M_FIELD;
+    int32_t count = shape->seconds + shape->both + shape->firsts;
+    if ((row >= 0) && (row < window->in_height)) {
+        const int8_t *value = image + (row * window->in_width + column) * channels;
+        for (; count > 0; count--) {
+            *words++ = (uint32_t)*value + below;
+            value += channels;
+        }
+    } else if ((other >= 0) && (other < window->in_height)) {
+        const int8_t *value = image + (other * window->in_width + column) * channels;
+        for (; count > 0; count--) {
+            *words++ = (uint32_t)pads + ((uint32_t)*value << AIDGE_ARMV7M_FIELD);
+            value += channels;
+        }
+    } else {
+        for (; count > 0; count--) {
+            *words++ = (uint32_t)pads + below;
+        }
+    }
+}
+
+#if !AIDGE_ARMV7M_ASSEMBLY
+/* A row of the plane, `row` is that of the first values. */
+AIDGE_KIT_NOINLINE void aidge_armv7m_plane_row(uint32_t *plane, const int8_t *image, int32_t row, int32_t fill,
+                                              const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
 {
     int32_t other = row + shape->down * window->stride_height;
     int32_t column;
@@ -130,6 +160,7 @@ AIDGE_KIT_NOINLINE void aidge_armv7m_edge_row(uint32_t *plane, const int8_t *ima
         plane[column] = (uint32_t)first + ((uint32_t)second << AIDGE_ARMV7M_FIELD);
     }
 }
+#endif
 
 /* The sum of a pair of outputs, whose window begins at this word; the weights are bytes, or halfwords where there are `wide` ones. */
 AIDGE_KIT_INLINE int64_t aidge_armv7m_pair_sum(const uint32_t *plane, const int8_t *weights, const int16_t *wide, int32_t pitch,

@@ -298,16 +298,19 @@ static void aidge_armv7m_fill_rows(uint32_t *plane, const int8_t *image, int32_t
 {{
     while (row < end) {{
         uint32_t *const words = plane + row * shape->pitch;
-#if AIDGE_ARMV7M_ASSEMBLY
         const int32_t inside = aidge_armv7m_rows_inside(top + row, end - row, shape, window);
-        if (inside > 0) {{
+        if (inside <= 0) {{
+            aidge_armv7m_edge_row(words + shape->before, image, top + row, fill->pads, shape, window);
+            row++;
+        }} else {{
+#if AIDGE_ARMV7M_ASSEMBLY
             const int32_t column = shape->before - window->pad_left;
             {FILL}(words + shape->before, image + ((top + row) * window->in_width + column) * window->in_channels, fill, inside);
             row += inside;
-            continue;
-        }}
+#else
+            aidge_armv7m_plane_row(words, image, top + row, fill->pads, shape, window);
+            row++;
 #endif
-        aidge_armv7m_edge_row(words, image, top + row, fill->pads, shape, window);
-        row++;
+        }}
     }}
 }}"""

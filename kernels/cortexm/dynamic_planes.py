@@ -7,6 +7,7 @@ everywhere, the zero point times the sum of the weights, and each channel begins
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy
@@ -32,7 +33,7 @@ from .packing import as_words, group_starts, taps_last_channels
 from .window import plane_of_view
 
 HEAD_WORDS = 3  # sum of the weights, factor, bias
-LARGEST_STEP = 255  # by which a store moves its pointer
+LARGEST_FPU_OFFSET = 1020  # of VSTR
 QUADS = 5  # times 4 pixels in the text that gathers
 PARAMETERS = (
     "const uint32_t *words, float *output, const int32_t *constants, int32_t rows, const aidge_cortexm_dynamic_numbers *numbers"
@@ -173,47 +174,43 @@ def _next(code: Routine, name: str, label: int) -> None:
 def _row(code: Routine, layer: Depthwise, bounds: tuple[float, float], together: int) -> None:
     """The outputs of a row; `words` ends behind what its pairs read first."""
     plane = layer.plane
-    step = 4 * plane.in_channels
     pairs, is_odd = divmod(plane.out_size[1], 2)
     ahead, body = split_steps(pairs, together, start=0)
-    for _ in range(ahead):
-        _two(code, layer, bounds)
+    _outputs(code, layer, bounds, [2] * ahead)
     if body:
-        code.constant("lr", 2 * (pairs - ahead) * step)
+        code.constant("lr", 2 * (pairs - ahead) * 4 * plane.in_channels)
         code("add lr, lr, {output}")
         code.label(3, f"{2 * body} outputs")
-        for _ in range(body):
-            _two(code, layer, bounds)
+        _outputs(code, layer, bounds, [2] * body)
         code("cmp {output}, lr")
         code("bne 3b")
-    if is_odd:
-        sums(code, layer, False, 0, False)
-        _store(code, ("{sum0}",), step, bounds)
+    _outputs(code, layer, bounds, [1] * is_odd)
 
 
-def _two(code: Routine, layer: Depthwise, bounds: tuple[float, float]) -> None:
-    sums(code, layer, True, 0, False, advance=4 * layer.plane.strides[1])
-    _store(code, ("{sum0}", "{sum1}"), 4 * layer.plane.in_channels, bounds)
+def _outputs(code: Routine, layer: Depthwise, bounds: tuple[float, float], counts: Sequence[int]) -> None:
+    """So many outputs after each other, 2 or 1 at a time; the output moves on only where a store does not reach further."""
+    step, furthest = 4 * layer.plane.in_channels, LARGEST_OFFSET if clamp_name(bounds) else LARGEST_FPU_OFFSET
+    offset = 0
+    for count in counts:
+        sums(code, layer, count == 2, 0, False, advance=4 * layer.plane.strides[1] if count == 2 else 0)
+        for value in _values(code, ("{sum0}", "{sum1}")[:count], bounds):
+            if offset > furthest:
+                plus(code, "{output}", offset)
+                offset = 0
+            code(f"{'v' * value.startswith('s')}str {value}, [{{output}}, #{offset}]")
+            offset += step
+    plus(code, "{output}", offset)
 
 
-def _store(code: Routine, totals: tuple[str, ...], step: int, bounds: tuple[float, float]) -> None:
-    """Sums times the factor plus the bias, clamped, `step` bytes apart; the output then is behind them."""
+def _values(code: Routine, totals: tuple[str, ...], bounds: tuple[float, float]) -> tuple[str, ...]:
+    """Sums times the factor plus the bias, clamped: the registers with the results."""
     values = ("s6", "s7")[: len(totals)]
     code(f"vmov {', '.join((*values, *totals))}")
     for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vadd.f32 {0}, {0}, s5"):
         for value in values:
             code(operation.format(value))
+    if not clamp_name(bounds):
+        return values
     code(f"vmov {', '.join((*totals, *values))}")
     clamp(code, totals, bounds, LIMIT)
-    if step <= LARGEST_STEP:
-        for total in totals:
-            code(f"str {total}, [{{output}}], #{step}")
-        return
-    if len(totals) > 1 and step <= LARGEST_OFFSET:
-        code(f"str {totals[1]}, [{{output}}, #{step}]")
-        code(f"str {totals[0]}, [{{output}}]")
-        plus(code, "{output}", 2 * step)
-        return
-    for total in totals:
-        code(f"str {total}, [{{output}}]")
-        plus(code, "{output}", step)
+    return totals

@@ -153,10 +153,10 @@ def _lower(code: Routine, value: str) -> None:
     code(f"movhi {{lowest}}, {value}")
 
 
-def levels(is_above: bool, is_limited: bool = False) -> tuple[str, str]:
+def levels(is_above: bool, is_limited: bool, is_short: bool) -> tuple[str, str]:
     """Name and text of what writes levels; `is_above`: the zero point is 0, and so are levels of what is below 0; without
-    `is_limited` no other level is beyond a byte."""
-    name = f"aidge_cortexm_levels{'_above_0' * is_above}{'_limited' * is_limited}"
+    `is_limited` no other level is beyond a byte; `is_short`: less text, 8 values at a time instead of 16."""
+    name = f"aidge_cortexm_levels{'_above_0' * is_above}{'_limited' * is_limited}{'_short' * is_short}"
     code = Routine({"input": "r0", "output": "r1", "zeros": "r3", "count": "r12"})
     code("ldr {count}, [sp]")
     code("push {{r4-r10}}")
@@ -166,13 +166,21 @@ def levels(is_above: bool, is_limited: bool = False) -> tuple[str, str]:
         if not is_limited:
             code("orr {zeros}, {zeros}, {zeros}, lsl #8")
             code("orr {zeros}, {zeros}, {zeros}, lsl #16")
-    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    in_a_turn = TOGETHER if is_short else 2 * TOGETHER
+    code(f"subs {{count}}, {{count}}, #{in_a_turn}")
     code("blt 2f")
-    code.label(1, f"{TOGETHER} values")
-    _words(code, TOGETHER, is_above, is_limited)
-    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    code.label(1, f"{in_a_turn} values")
+    for _ in range(0, in_a_turn, TOGETHER):
+        _words(code, TOGETHER, is_above, is_limited)
+    code(f"subs {{count}}, {{count}}, #{in_a_turn}")
     code("bge 1b")
     code.label(2)
+    if not is_short:
+        code(f"adds {{count}}, {{count}}, #{TOGETHER}", f"how many more than {TOGETHER} are left")
+        code("blt 6f")
+        _words(code, TOGETHER, is_above, is_limited)
+        code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+        code.label(6)
     code("adds {count}, {count}, #4", "how many more than 4 are left")
     code("blt 5f")
     _words(code, 4, is_above, is_limited)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
@@ -73,9 +75,10 @@ class QuantizeFloat32Int16(Quantize):
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
         is_above, top = is_above_0(self.view), self.operator.maximum
+        is_short = self.view.objective == "size"
         found, found_text = measure(is_above, top)
-        bytes_, bytes_text = levels(is_above)
-        limited, limited_text = levels(is_above, is_limited=True)
+        bytes_, bytes_text = levels(is_above, False, is_short)
+        limited, limited_text = levels(is_above, True, is_short or top == math.inf)
         name = f"aidge_cortexm_dynamic_quantize{'_above_0' * is_above}{end_name(top)}"
         driver = f"""/* The range, then the levels. */
 static void {name}(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)

@@ -77,7 +77,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_edge(const aidge_cortexm_dynam
 }
 
 /* Taps of one pixel: a run is a row of taps side by side in the image, or where they are further apart one tap. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
                                                        const aidge_cortexm_dynamic_data *data, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;

@@ -53,9 +53,20 @@ class CurvedSums:
     steps: CarriedSteps
 
 
-def curved_sums(sums: ScaledSums, keys: numpy.ndarray, levels: numpy.ndarray, most_cells: int) -> CurvedSums | None:
-    """Of a function that has `levels[n]` where a number has reached n of the rising `keys` (staircase.py); None where no fixed
-    point tells the sums of a step apart, or it needs more cells."""
+@dataclass(frozen=True, eq=False)
+class StepsOfSums:
+    """The steps of a function that some sum has reached and some has not: their float32 `numbers`; of each channel the smallest
+    sums that have reached them (int64 [channels, steps]), and whether any does, and any does not; the levels, one more."""
+
+    numbers: numpy.ndarray
+    firsts: numpy.ndarray
+    reached: numpy.ndarray
+    left: numpy.ndarray
+    levels: numpy.ndarray
+
+
+def steps_of_sums(sums: ScaledSums, keys: numpy.ndarray, levels: numpy.ndarray) -> StepsOfSums | None:
+    """Of a function that has `levels[n]` where a number has reached n of the rising `keys` (staircase.py); None without any."""
     numbers = number_of(keys)
     kept = (numbers > sums.minimum) & (numbers <= sums.maximum)
     begun = int((numbers <= sums.minimum).sum())
@@ -64,27 +75,31 @@ def curved_sums(sums: ScaledSums, keys: numpy.ndarray, levels: numpy.ndarray, mo
     reached, left = firsts <= sums.high[:, None], firsts > sums.low[:, None]  # by some sum, not by every one
     some = reached.any(axis=0) & left.any(axis=0)
     passed = int((~left.any(axis=0)).sum())
-    numbers, firsts, reached, left = numbers[some], firsts[:, some], reached[:, some], left[:, some]
-    levels = levels[passed : passed + len(numbers) + 1]
-    if not len(numbers):
-        return None
-    bits = fraction_bits(float(numbers[0]), float(numbers[-1]))
+    levels = levels[passed : passed + int(some.sum()) + 1]
+    return StepsOfSums(numbers[some], firsts[:, some], reached[:, some], left[:, some], levels) if some.any() else None
+
+
+def curved_sums(sums: ScaledSums, found: StepsOfSums, most_cells: int) -> CurvedSums | None:
+    """Of the function with these steps; None where no fixed point tells the sums of a step apart, or it needs more cells."""
+    bits = fraction_bits(float(found.numbers[0]), float(found.numbers[-1]))
     if bits < 1:
         return None
-    at, below = (fixed(sums.numbers(end), bits) for end in (firsts, firsts - 1))
-    steps = numpy.where(reached, at, _INT32[1]).min(axis=0)
-    if (steps <= numpy.where(left, below, _INT32[0]).max(axis=0)).any():
+    at, below = (fixed(sums.numbers(end), bits) for end in (found.firsts, found.firsts - 1))
+    steps = numpy.where(found.reached, at, _INT32[1]).min(axis=0)
+    if (steps <= numpy.where(found.left, below, _INT32[0]).max(axis=0)).any():
         return None
-    carried = carried_steps(*_without_empty(steps, levels), most_cells)
+    own, levels = changes(steps, found.levels)
+    carried = carried_steps(steps[own], levels, most_cells)
     return None if carried is None else CurvedSums(bits, carried)
 
 
-def _without_empty(steps: numpy.ndarray, levels: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Without levels that no number has, and then without steps that change nothing."""
-    lasts = numpy.append(numpy.diff(steps) > 0, True)
-    steps, levels = steps[lasts], numpy.append(levels[:1], levels[1:][lasts])
-    changes = numpy.diff(levels) != 0
-    return steps[changes], numpy.append(levels[:1], levels[1:][changes])
+def changes(steps: numpy.ndarray, levels: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """The places of steps without those to levels that no number has, and then without those that change nothing; and their
+    levels."""
+    (places,) = numpy.nonzero(numpy.append(numpy.diff(steps) > 0, True))
+    levels = numpy.append(levels[:1], levels[1:][places])
+    is_change = numpy.diff(levels) != 0
+    return places[is_change], numpy.append(levels[:1], levels[1:][is_change])
 
 
 def fixed(numbers: numpy.ndarray, bits: int) -> numpy.ndarray:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy
-
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
@@ -69,9 +67,9 @@ class CurvedDepthwiseInt8(DepthwiseInt8):
 
 
 def _groups(found: CurvedLayer, geometry: Depthwise) -> list[int]:
-    """Head, then the groups of 4 channels; of each the start of the sums, factor, bias of the floats, weights."""
-    words, floats = list(found.head), numpy.stack([found.factors, found.biases], axis=1).view(numpy.int32).tolist()
+    """Head, then the groups of 4 channels; of each the start of the sums, its scale, weights."""
+    words, scales = list(found.head), found.scales.tolist()
     for first in group_starts(len(found.rows)):
-        heads = [[int(found.starts[channel]), *floats[channel]] for channel in range(first, first + 4)]
+        heads = [[int(found.starts[channel]), *scales[channel]] for channel in range(first, first + 4)]
         words += group(geometry, heads, found.rows[first : first + 4])
     return words

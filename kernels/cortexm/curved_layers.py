@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import numpy
 
-from aidge_build.arithmetic.curved_sums import CurvedSums, ScaledSums, curved_sums
+from aidge_build.arithmetic.curved_products import CurvedProducts, curved_products
+from aidge_build.arithmetic.curved_sums import CurvedSums, ScaledSums, curved_sums, steps_of_sums
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.dynamic import bias_of
@@ -37,10 +38,11 @@ class CurvedLayer:
     starts: numpy.ndarray
     low: numpy.ndarray
     high: numpy.ndarray
-    factors: numpy.ndarray  # and biases, which make the fixed point whole numbers
-    biases: numpy.ndarray
+    scales: (
+        numpy.ndarray
+    )  # int32 [channels, 2]: multipliers and constants, or patterns of factors and biases that make whole numbers
     input_zero_point: int
-    curved: CurvedSums
+    curved: CurvedProducts | CurvedSums
 
     @property
     def largest(self) -> numpy.ndarray:
@@ -84,16 +86,24 @@ def curved_layer(view: NodeView) -> CurvedLayer | None:
     found = _curved(*(part.tobytes() for part in numbers), bounds, staircase.operator, MOST_CELLS[view.objective])
     if found is None:
         return None
-    unit = numpy.float32(2.0**found.bits)  # of the fixed point: powers of two round nothing
-    return CurvedLayer(rows, starts, low, high, factors * unit, biases * unit, zero_point, found)
+    if isinstance(found, CurvedProducts):
+        scales = numpy.stack([found.multipliers, found.constants], axis=1).astype(numpy.int32)
+    else:
+        unit = numpy.float32(2.0**found.bits)  # of the fixed point: powers of two round nothing
+        scales = numpy.stack([factors * unit, biases * unit], axis=1).view(numpy.int32)
+    return CurvedLayer(rows, starts, low, high, scales, zero_point, found)
 
 
 @lru_cache(maxsize=64)  # the spec asks, and then the call
-def _curved(scales: bytes, ends: bytes, bounds: tuple[float, float], steps: Staircase, most: int) -> CurvedSums | None:
+def _curved(
+    scales: bytes, ends: bytes, bounds: tuple[float, float], steps: Staircase, most: int
+) -> CurvedProducts | CurvedSums | None:
     factors, biases = numpy.frombuffer(scales, numpy.float32).reshape(2, -1)
     low, high = numpy.frombuffer(ends, numpy.int64).reshape(2, -1)
     keys, levels = (numpy.array(numbers, numpy.int64) for numbers in (steps.keys, steps.levels))
-    return curved_sums(ScaledSums(factors, biases, low, high, *bounds), keys, levels, most)
+    sums = ScaledSums(factors, biases, low, high, *bounds)
+    found = steps_of_sums(sums, keys, levels)
+    return found and (curved_products(sums, found, most) or curved_sums(sums, found, most))
 
 
 def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
@@ -103,15 +113,13 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
     groups = [list(range(first, first + GROUP)) for first in starts]
     is_packed = fit_halfwords(layer.rows, groups, False) and bool((256 * layer.largest < _INT32 - 256).all())
     rows = numpy.where(numpy.array(order) < 0, 0, layer.rows[:, order])
-    parts = numpy.array([1, 1 / 256 if is_packed else 1], numpy.float32)
     words = layer.head
     places: list[int] = []
     for channels in groups:
         words = words + _biases(layer.starts[channels].tolist(), is_packed) + pair_words(rows[channels], is_packed)
         places.append(len(words))
         words += [channels[0]]
-        for pair in (channels[:2], channels[2:]):
-            words += numpy.concatenate([layer.factors[pair] * parts, layer.biases[pair]]).view(numpy.int32).tolist()
+        words += _scales(layer, channels, is_packed)
     for place in places:
         words[place] |= (len(words) + layer.curve.middle - place) << FAR_BITS
     return Stream(
@@ -126,6 +134,15 @@ def pack_curved(layer: CurvedLayer, order: list[int]) -> Stream:
         False,
         curve=layer.curve,
     )
+
+
+def _scales(layer: CurvedLayer, channels: list[int], is_packed: bool) -> list[int]:
+    """Multiplier and constant of each channel; or factors and biases of each pair of channels."""
+    if not layer.curve.is_float:
+        return layer.scales[channels].ravel().tolist()
+    floats = layer.scales[channels].view(numpy.float32).reshape(2, 2, 2)  # [pair, channel, factor or bias]
+    floats[:, 1, 0] /= 256 if is_packed else 1
+    return floats.transpose(0, 2, 1).ravel().view(numpy.int32).tolist()
 
 
 def _biases(starts: list[int], is_packed: bool) -> list[int]:

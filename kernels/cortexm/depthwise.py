@@ -16,7 +16,16 @@ from .dense import split_steps
 from .depthwise_gather import gather_text
 from .depthwise_groups import layer_text
 from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, Weights, places
-from .depthwise_levels import CurvedLevels, FixedLevels, FloatForm, Form, NearForm, integer_form, near_factor
+from .depthwise_levels import (
+    CurvedLevels,
+    FixedLevels,
+    FloatForm,
+    Form,
+    NearForm,
+    ProductLevels,
+    integer_form,
+    near_factor,
+)
 from .depthwise_sums import REGISTERS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 from .offsets import plus
@@ -142,15 +151,15 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if form.has_floats:
         if not form.curve:
             code("bic {factor}, {factor}, #0x80000000")
-        if not form.is_fixed:
+        if not form.is_fixed and not form.has_products:
             code.put("multiplier", "{factor}")
         if form.in_float:
             code.get("{factor}", "zero")
             code("sxth {factor}, {factor}")
             code("sub {factor}, {factor}, #128", "zero point")
-        elif form.curve:
+        elif form.curve and not form.has_products:
             code.get("{factor}", "curve")
-        elif form.is_near and not form.is_fixed:
+        elif form.is_near and not form.is_fixed and not form.curve:
             near_factor(code)
         unpack_weights(code, layer, is_scaled=form.in_float)
         rows.print(
@@ -180,7 +189,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         int(layer.is_doubled),
         form.distance,
     )
-    band = f"aidge_cortexm_depthwise_band{'_curved' if form.curve else ''}"
+    band = f"aidge_cortexm_depthwise_band{'_products' if form.has_products else '_curved' if form.curve else ''}"
     channels = f"(int32_t)(end - constants) / {layer.step_words}" if layer.is_uneven else "4"
     parameters = BAND_PARAMETERS + ", const int32_t *end" * layer.is_uneven
     portable = (
@@ -196,10 +205,10 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     )
 
 
-def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm]:
+def _other_form(form: Form) -> type[CurvedLevels | FixedLevels | FloatForm | NearForm | ProductLevels]:
     """Of sums of which no integer form is proved."""
     if form.curve:
-        return CurvedLevels
+        return ProductLevels if form.has_products else CurvedLevels
     return FixedLevels if form.is_fixed else FloatForm if form.has_fpu else NearForm
 
 

@@ -22,7 +22,7 @@ from .window import SCRATCH_BYTES, Plane
 
 WEIGHT_REGISTERS = 6
 HEAD_WORDS, FIXED_HEAD_WORDS = 2, 4  # bias and multiplier; constant and shift of a fixed-point factor, too
-CURVED_HEAD_WORDS = 3  # bias and factor of the sums, bias of the floats
+CURVED_HEAD_WORDS = 3  # bias of the sums; factor and bias of the floats, or multiplier and constant
 NARROW_SCALE = 256  # of weights that stand in the stream as bytes, where sums carry fraction bits
 LARGEST_OFFSET = 4095  # of a load
 

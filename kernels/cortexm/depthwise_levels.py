@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aidge_build.arithmetic import near_halves
 from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
-from . import dense_levels
+from . import curved_levels, dense_levels
 from .assembly import Routine
 from .curves import Curve
 from .depthwise_layout import Weights
@@ -47,6 +47,11 @@ class Form:
     def in_float(self) -> bool:
         """Whether sums that are not proved go through the FPU."""
         return self.has_fpu and not self.is_fixed and self.curve is None
+
+    @property
+    def has_products(self) -> bool:
+        """Whether sums go through a function without floats."""
+        return self.curve is not None and not self.curve.is_float
 
     @property
     def in_c(self) -> int:
@@ -127,14 +132,36 @@ class CurvedLevels:
         """Of two outputs, or of the first."""
         code, sums, cells = self.code, ("sum0", "sum1")[: 1 + two], (2, 3)[: 1 + two]
         code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
-        dense_levels.convert(code, [(cell, 4, 7) for cell in cells])
+        curved_levels.convert(code, [(cell, 4, 7) for cell in cells])
         code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
         code.get("{x0}, {x1}", "zero", "what numbers are raised and lowered by")
         for name in sums:
             code(f"qadd {{{name}}}, {{{name}}}, {{x0}}")
             code(f"qsub {{{name}}}, {{{name}}}, {{x1}}")
         for name, entry in zip(sums, ("{x0}", "{x1}")):
-            dense_levels.carry(code, self.curve, f"{{{name}}}", entry, "{factor}")
+            curved_levels.carry(code, self.curve, f"{{{name}}}", entry, "{factor}")
+        store(code, sums, place, channels)
+
+
+class ProductLevels:
+    """Sums become outputs by a product, a table of words and one product more."""
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.curve = code, form.curve
+
+    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        code, sums = self.code, ("sum0", "sum1")[: 1 + two]
+        code.get("{x0}", "real_bias")
+        for name in sums:
+            code(f"lsl {{{name}}}, {{{name}}}, #{self.curve.left}")
+        for name in sums:
+            code(f"smmla {{{name}}}, {{{name}}}, {{factor}}, {{x0}}")
+        code.get("{x0}", "curve")
+        for name in sums:
+            code(f"usat {{{name}}}, #{self.curve.bits}, {{{name}}}")
+            curved_levels.follow(code, self.curve, f"{{{name}}}", "{x1}", "{x0}")
+            code(f"lsr {{{name}}}, {{{name}}}, #16")
         store(code, sums, place, channels)
 
 

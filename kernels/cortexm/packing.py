@@ -35,7 +35,7 @@ EVEN = -2
 _FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
 _FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
 FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
-CURVED = -8  # the form in C
+CURVED, PRODUCTS = -8, -9  # the form in C
 CENTRE_WORDS = 2  # of the odd channels of a group, before its factors
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
@@ -135,7 +135,7 @@ class Stream:
     def numbers(self) -> str:
         """The last arguments of the C versions."""
         if self.curve:
-            return f"{self.is_packed:d}, {self.curve.shift}, {CURVED}"
+            return f"{self.is_packed:d}, {self.curve.shift}, {CURVED if self.curve.is_float else PRODUCTS}"
         return f"{self.flags}, {self.shift}, {self.form_in_c}"
 
     @property

@@ -43,6 +43,12 @@ EDGES = [
     (24, (4, 4), 24, (3, 3), 1, 1, 24),
     (6, (11,), 6, (5,), 1, 2, 6),
 ]
+# So many channels and taps that no product of integers tells their sums apart at every step.
+WIDE = [
+    (64, (2, 3), 128, (1, 1), 1, 0, 1),
+    (64, (3, 3), 32, (3, 3), 2, 1, 1),
+    (512, (3, 2), 512, (3, 3), 1, 1, 512),
+]
 
 
 @functools.cache
@@ -93,3 +99,8 @@ def layer(case, seed: int, edge):
 def curved_layers(case, count: int = 24):
     """Each edge with several seeds."""
     return [layer(case, seed, EDGES[seed % len(EDGES)]) for seed in range(count)]
+
+
+def wide_layers(case):
+    """Layers whose sums go through float32."""
+    return [layer(case, seed, edge) for edge in WIDE for seed in (1, 8)]

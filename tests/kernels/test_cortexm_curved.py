@@ -9,13 +9,18 @@ from dataclasses import replace
 
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
-from curved_cases import EDGES, curved_layers
+from curved_cases import EDGES, curved_layers, wide_layers
 
 COUNT = 120 if "AIDGE_STRESS" in os.environ else 24
 
 
 def candidates():
-    return accepted(curved_layers(case, COUNT))
+    return accepted([*curved_layers(case, COUNT), *wide_layers(case)])
+
+
+def test_sums_go_through_floats_only_where_channels_are_many():
+    forms = [[("_products" in text or ", -9)" in text) for text in entry.call.texts] for entry in candidates()]
+    assert [any(form) for form in forms[-6:]] == [False] * 6 and all(any(form) for form in forms[:-6])
 
 
 def test_all_kinds_of_layers_are_taken_and_nearly_every_function():

@@ -7,10 +7,16 @@ import numpy
 import pytest
 
 from aidge_build.arithmetic.carried_steps import carried_steps, fraction_bits
-from aidge_build.arithmetic.curved_sums import ScaledSums, curved_sums, fixed
+from aidge_build.arithmetic.curved_sums import ScaledSums, fixed, steps_of_sums
+from aidge_build.arithmetic.curved_sums import curved_sums as curved
 from aidge_build.arithmetic.staircase import keys_of
 
 ENDS = numpy.array([-(1 << 31), (1 << 31) - 1, 0, -1])
+
+
+def curved_sums(sums, keys, levels, most):
+    found = steps_of_sums(sums, keys, levels)
+    return found and curved(sums, found, most)
 
 
 def made(seed):

@@ -54,6 +54,14 @@ MORE_DEPTHWISE = [
     (1, 4, (1, 40), (1, 9), (1, 1), (1, 1), (4, 4)),
     (1, 5, (3, 9), (3, 2), (1, 3), (1, 1), (0, 1)),
     (1, 4, (7, 5), (3, 1), (1, 1), (1, 1), (1, 1)),
+    (1, 5, (4, 3), (4, 5), (1, 1), (1, 1), (2, 2)),
+]
+# So many pixels that the text knows how far columns are apart.
+LARGE_DEPTHWISE = [
+    (1, 8, (20, 21), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (1, 6, (17, 16), (5, 5), (1, 1), (1, 1), (2, 2)),
+    (1, 10, (26, 20), (5, 5), (2, 2), (1, 1), (1, 2)),
+    (1, 12, (26, 40), (3, 2), (2, 2), (1, 1), (0, 1)),
 ]
 
 
@@ -218,8 +226,17 @@ def candidates():
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]
     cases += [depthwise(seed, *edge) for seed, edge in enumerate([*DEPTHWISE, *MORE_DEPTHWISE] * 2) if edge[1] >= 4]
+    cases += large_depthwise()
     cases += [random_depthwise(seed) for seed in range(5000, 5000 + RANDOM_CASES // 2)]
     return cases + [random_convolution(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
+
+
+def large_depthwise():
+    return [depthwise(seed, *edge) for seed, edge in enumerate(LARGE_DEPTHWISE)]
+
+
+def test_loads_of_many_columns_move_on_by_themselves():
+    assert all("_apart" in entry.call.function for entry in large_depthwise())
 
 
 @needs_emulator

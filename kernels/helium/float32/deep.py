@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: MIT
 """float32 depthwise convolution, the channels in the lanes: blocks of neighbouring pixels share the loads of the weights and,
-where all taps of a row are known, each column of the input is loaded once for all taps that see it."""
+where all taps of a row are known, each column of the input is loaded once for all taps that see it, and each weight is kept no
+longer than until the last pixel has seen it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
-from ..assembly import Assembler, function
+from ..assembly import WORD_REACH, Assembler, function, pays_for_text
 
 LANES = 4
 REGISTERS = 8
 RUNS = 3  # pixels at a time, where runs of taps are seen
 PARAMETERS = "aidge_helium_deep_float32 *strip, float *y, const float *stream"
 FIELDS = (
-    "source blocks pixel_step output_step vectors step column_step row_step first last rows taps skipped walking left right "
-    "limits"
+    "source blocks pixel_step output_step vectors step column_step row_step first last rows taps skipped walking ends limits "
+    "stream"
 ).split()
-STREAM, Y, STACK = 0, 4, 12  # places on the stack; pushed registers are nine words
+LEFT, RIGHT = ("bmi", "beq"), ("bcs", "bvs")  # by the flags of `ends`: whether the first or last column, or two, lie outside
+STACK = 4  # bytes: where the output of a block begins
 
 
 def _field(name: str) -> str:
@@ -37,7 +39,8 @@ def deep_stream(taps: numpy.ndarray, bias: numpy.ndarray) -> numpy.ndarray:
 class Deep:
     """`pixels` at a time. `columns`: taps of a row, a stride `stride` of pixels; 0: runs of taps, in a loop.
 
-    `overlaps`: the first two vectors of channels do. `limits`: the clamp is another one than ReLU.
+    `overlaps`: the first two vectors of channels do. `limits`: the clamp is another one than ReLU. `apart`: bytes from a column
+    to the next one, where loads move on by themselves; 0: as the strip says.
     """
 
     pixels: int
@@ -45,21 +48,46 @@ class Deep:
     stride: int
     overlaps: bool
     limits: bool
+    apart: int = 0
 
-    @classmethod
-    def most_pixels(cls, taps: int) -> int:
-        """Of a block, where so many taps of a row are known."""
-        return min(4, REGISTERS - 1 - taps)
+    @property
+    def fits(self) -> bool:
+        """Whether sums, weights and a column have registers."""
+        return self.pixels + self.weights < REGISTERS
 
-    @classmethod
-    def instructions(cls, pixels: int, taps: int, stride: int, rows: int) -> int:
-        """Of a block and a vector of channels, nearly."""
-        return 18 + 3 * pixels + rows * (taps + 2 * ((pixels - 1) * stride + taps) + pixels * taps + 3)
+    @property
+    def weights(self) -> int:
+        """Of a row that are wanted at a time."""
+        return min(self.columns, (self.pixels - 1) * self.stride + 1)
+
+    @property
+    def reach(self) -> int:
+        """Columns that a block sees."""
+        return (self.pixels - 1) * self.stride + self.columns
+
+    @property
+    def outside(self) -> int:
+        """Columns that may lie outside on each side; 0: no block sees pads."""
+        return 0 if self.columns == 0 else 1 if self.columns < 4 else 2
+
+    def instructions(self, rows: int) -> int:
+        """Of a block and a vector of channels, nearly, where so many rows of taps are seen."""
+        moves = 0 if self.apart else self.reach - 1
+        return (
+            20 + 3 * self.pixels + rows * (self.columns + self.reach + moves + self.pixels * self.columns + 2 * self.outside + 2)
+        )
+
+    def near(self, step: int, times: int, rows: int) -> Deep:
+        """The same with columns `step` bytes apart in the text, if so many vectors of channels of all blocks pay for it."""
+        form = replace(self, apart=step)
+        pays = pays_for_text(times * (self.instructions(rows) - form.instructions(rows)), form.instructions(1))
+        return form if step <= WORD_REACH and pays else self
 
     @property
     def suffix(self) -> str:
         """Tells all that the text depends on."""
         way = f"{self.columns}_taps_stride_{self.stride}" if self.columns else "runs"
+        way += f"_{self.apart}_apart" if self.apart else ""
         return f"{self.pixels}x{way}{'_overlapping' * self.overlaps}{'_limits' * self.limits}"
 
     @property
@@ -78,7 +106,7 @@ class Deep:
 
 
 class _Printer:
-    """Prints one function. r1: output, r2: weights, r3: strip, r5: from column to column, r6: to the next row,
+    """Prints one function. r1: output, r2: weights, r3: strip, r4: ends, r5: from column to column, r6: to the next row,
     r8: first value of a vector of channels, r9, r10: weights left out before and behind, r11: vectors, r12: rows."""
 
     def __init__(self, shape: Deep):
@@ -88,15 +116,15 @@ class _Printer:
     def lines(self):
         emit, shape = self.emit, self.shape
         emit.enter(STACK)
-        emit("mov r3, r0", f"str r2, [sp, #{STREAM}]")
+        emit("mov r3, r0", f"str r2, {_field('stream')}")
         emit.label(1)
-        emit(f"str r1, [sp, #{Y}]", f"ldr r2, [sp, #{STREAM}]", f"ldr r8, {_field('source')}", why="a block of pixels")
+        emit("str r1, [sp]", f"ldr r2, {_field('stream')}", f"ldr r8, {_field('source')}", why="a block of pixels")
         emit(f"ldrd r5, r6, {_field('column_step')}", f"ldrd r9, r10, {_field('first')}")
         emit(f"ldrd r11, r0, {_field('vectors')}", f"ldr r12, {_field('rows')}")
         if shape.overlaps:
             emit(f"str r0, {_field('walking')}")
         if shape.columns:
-            emit(f"ldrd r4, r7, {_field('left')}")
+            emit(f"ldr r4, {_field('ends')}")
         emit.label(2)
         emit("vldrw.u32 q0, [r2], #16", why="4 channels")
         emit(*(f"vmov {sum_}, q0" for sum_ in self.sums[1:]))
@@ -109,33 +137,35 @@ class _Printer:
         self._clamp()
         self._store()
         emit("subs r11, #1", "bne 2b")
-        emit(f"ldrd r0, r6, {_field('source')}", f"ldrd r4, r5, {_field('pixel_step')}", f"ldr r1, [sp, #{Y}]")
+        emit(f"ldrd r0, r6, {_field('source')}", f"ldrd r4, r5, {_field('pixel_step')}", "ldr r1, [sp]")
         emit(f"movs r7, #{shape.pixels}", "mla r0, r4, r7, r0", "mla r1, r5, r7, r1")
         emit("subs r6, #1", f"strd r0, r6, {_field('source')}", "bne 1b")
         emit.leave(STACK)
         return emit.lines
 
     def _columns(self) -> None:
-        """Each column goes to all taps that see it; r4, r7: whether the first, the last one is left out."""
+        """Each column goes to all taps that see it. The pointer begins at the first one inside."""
         emit, shape = self.emit, self.shape
-        weights = [f"q{shape.pixels + tap}" for tap in range(shape.columns)]
-        values = f"q{shape.pixels + shape.columns}"
-        columns = (shape.pixels - 1) * shape.stride + shape.columns
-        emit("mov r0, r8", "dls lr, r12")
+        weights = [f"q{shape.pixels + tap % shape.weights}" for tap in range(shape.columns)]
+        values, last = f"q{shape.pixels + shape.weights}", shape.reach - 1
+        emit("mov r0, r8", "msr APSR_nzcvq, r4", "dls lr, r12")
         emit.label(3)
-        emit(*(f"vldrw.u32 {weight}, [r2], #16" for weight in weights), why="a row")
-        for column in range(columns):
-            ends = [label for label, end in ((5, 0), (6, columns - 1)) if column == end]
-            emit(*(f"cbnz {'r4' if label == 5 else 'r7'}, {label}f" for label in ends))
+        for column in range(shape.reach):
+            if column < shape.columns:
+                emit(f"vldrw.u32 {weights[column]}, [r2], #16", why="a row" if column == 0 else "")
+            ends = [(LEFT[column], 5 + column)] if column < shape.outside else []
+            ends += [(RIGHT[last - column], 7 + last - column)] if last - column < shape.outside else []
+            emit(*(f"{branch} {label}f" for branch, label in ends))
             seen = [(pixel, column - pixel * shape.stride) for pixel in range(shape.pixels)]
             seen = [(pixel, tap) for pixel, tap in seen if 0 <= tap < shape.columns]
+            moves = shape.apart > 0 and column < last
             if seen:
-                emit(f"vldrw.u32 {values}, [r0]")
+                emit(f"vldrw.u32 {values}, [r0]{f', #{shape.apart}' * moves}")
                 emit(*(f"vfma.f32 {self.sums[pixel]}, {values}, {weights[tap]}" for pixel, tap in seen))
-            for label in ends:
+            emit(*([] if column == last or (moves and seen) else ["add r0, r5"]))
+            for _, label in ends:
                 emit.label(label)
-            emit(f"add r0, {'r6' if column == columns - 1 else 'r5'}")
-        emit("le lr, 3b")
+        emit("add r0, r6", "le lr, 3b")
 
     def _runs(self) -> None:
         emit, shape = self.emit, self.shape

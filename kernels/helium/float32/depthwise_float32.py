@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
@@ -17,6 +15,7 @@ from .deep import LANES, RUNS, Deep, deep_stream
 from .real import LinearFloat32, is_limited, limits, linear_float_spec
 
 MOST_COLUMNS = 5  # taps of a row that are known while generating
+MOST_PIXELS = 4  # of a block
 
 
 def _few_channels(view: NodeView) -> str:
@@ -39,14 +38,11 @@ def _block(view: NodeView) -> Deep:
     taps, width = fields["kernel_width"], fields["out_width"]
     if taps > MOST_COLUMNS or fields["dilation_width"] > 1 or width < 2:
         return Deep(RUNS, 0, 0, *further)
-    choices = range(2, min(width, Deep.most_pixels(taps)) + 1)
-    pixels = min(choices, key=lambda count: _row_instructions(count, fields))
-    return Deep(pixels, taps, fields["stride_width"], *further)
-
-
-def _row_instructions(pixels: int, fields: Mapping[str, int]) -> int:
-    each = Deep.instructions(pixels, fields["kernel_width"], fields["stride_width"], fields["kernel_height"])
-    return -(-fields["out_width"] // pixels) * each
+    blocks = [Deep(pixels, taps, fields["stride_width"], *further) for pixels in range(2, min(width, MOST_PIXELS) + 1)]
+    rows, channels = fields["kernel_height"], fields["in_channels"]
+    best = min((block for block in blocks if block.fits), key=lambda block: -(-width // block.pixels) * block.instructions(rows))
+    times = fields["batches"] * fields["out_height"] * -(-width // best.pixels) * -(-channels // LANES)
+    return best.near(4 * channels, times, rows)
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_float_spec(Predicate("at least 4 channels", _few_channels)))
@@ -90,7 +86,7 @@ static void {name}(
             column = 0;
             while (column < shape->out_width) {{
                 const int32_t end = aidge_helium_next_deep_float32(
-                    &strip, x, row, column, {block.pixels}, {int(block.columns > 0)}, shape);
+                    &strip, x, row, column, {block.pixels}, {block.outside}, shape);
                 float *const target = y + strip.column * shape->in_channels;
                 if (end - strip.column > 1) {{
                     {block.name}(&strip, target, stream);

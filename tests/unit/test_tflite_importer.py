@@ -84,6 +84,16 @@ def test_no_other_constant_has_the_scale_zero(values, zero_point):
         imported(sum_with(values, zero_point=zero_point))
 
 
+def test_quotients_of_integers_are_rounded_down():
+    graph = Graph()
+    a, b = (graph.input((4,), "int32") for _ in range(2))
+    graph.node("FLOOR_DIV", [a, b], [graph.output((4,), "int32")])
+    view = simplify(imported(graph))
+    given = {view.inputs[0]: numpy.int32([7, -7, 7, -8]), view.inputs[1]: numpy.int32([2, 2, -2, 4])}
+    execution = prepare(view)
+    assert execution.forward(execution.context(), given)[view.outputs[0]].tolist() == [3, -4, -4, -2]
+
+
 def test_which_importer_reads_a_file_follows_from_its_content(tmp_path):
     (tmp_path / "net.onnx").write_bytes(write(convolution()))
     assert main(["compile", str(tmp_path / "net.onnx"), "--name", "net", "--out", str(tmp_path), "--cpu", "cortex-m4"]) == 0

@@ -104,9 +104,14 @@ def prelu(source: TfliteNode) -> None:
 
 @reads("FLOOR_DIV", wants=Wants.SAME)
 def floor_div(source: TfliteNode) -> None:
-    """floor(a / b) of floats"""
-    require(source.input(0).dtype is DType.float32, f"its inputs are {source.input(0).dtype.name}, wants float32")
-    source.write(Floor(), [source.step(Div(), operands(source))])
+    """floor(a / b); of integers what is left without the remainder, of which a / b is whole"""
+    first, second = operands(source)
+    if source.input(0).dtype.is_float:
+        source.write(Floor(), [source.step(Div(), [first, second])])
+    else:
+        remainder = source.step(Mod(), [first, second], like=source.output())
+        whole = source.step(Sub(), [first, remainder], like=source.output())
+        source.write(Div(), [whole, second])
 
 
 @reads("FLOOR_MOD", wants=Wants.SAME)

@@ -42,18 +42,31 @@ AIDGE_KIT_INLINE uint32_t aidge_kit_lanes_scaled(uint32_t sums, const aidge_kit_
     return low | ((uint32_t)aidge_kit_lanes_level(sums >> 16, levels, clamps) & 0xFFu) << 16;
 }
 
-/* Four elements + 128, at any address. */
+/* Cores without words at any address need pointers to whole ones. */
+#if AIDGE_KIT_NARROW && defined(__GNUC__)
+#define AIDGE_KIT_WHOLE(pointer) __builtin_assume_aligned((pointer), sizeof(uint32_t))
+#else
+#define AIDGE_KIT_WHOLE(pointer) (pointer)
+#endif
+
+/* Four elements + 128. */
 AIDGE_KIT_INLINE uint32_t aidge_kit_lanes_word(const int8_t *from)
 {
     uint32_t word;
-    (void)memcpy(&word, from, sizeof word);
+    (void)memcpy(&word, AIDGE_KIT_WHOLE(from), sizeof word);
     return word ^ AIDGE_KIT_HALVES_FLIP;
 }
 
-/*
- * A run of one output position, from: four pointers to its elements; shares: of them. Cores without words at any address take
- * one element at a time.
- */
+#if AIDGE_KIT_NARROW
+/* How many elements of a run are taken four at a time: all but the rest if all pointers are to whole words. */
+AIDGE_KIT_INLINE int32_t aidge_kit_lanes_together(const int8_t *const *from, const int8_t *output, int32_t run)
+{
+    const uintptr_t ends = (uintptr_t)from[0] | (uintptr_t)from[1] | (uintptr_t)from[2] | (uintptr_t)from[3] | (uintptr_t)output;
+    return (ends % sizeof(uint32_t)) != 0u ? 0 : run & ~3;
+}
+#endif
+
+/* A run of one output position, from: four pointers to its elements; shares: of them. */
 AIDGE_KIT_INLINE void aidge_kit_lanes_run(const int8_t *const *from, const uint32_t *shares, int8_t *output, int32_t run,
                                           const aidge_kit_lanes_levels *levels, int32_t is_even, int32_t clamps)
 {
@@ -62,15 +75,12 @@ AIDGE_KIT_INLINE void aidge_kit_lanes_run(const int8_t *const *from, const uint3
     const aidge_kit_lanes_levels own = *levels;
 #if AIDGE_KIT_NARROW
     const uint32_t start = 128u * (of_a + of_b + of_c + of_d);
+    const int32_t together = aidge_kit_lanes_together(from, output, run);
+    int8_t *const last = output + together;
     int32_t index;
-    for (index = 0; index < run; index++) {
-        const uint32_t sum = (uint32_t)a[index] * of_a + (uint32_t)b[index] * of_b + (uint32_t)c[index] * of_c
-                             + (uint32_t)d[index] * of_d + start;
-        output[index] = is_even != 0 ? (int8_t)((int32_t)(aidge_kit_lanes_even(sum, &own) & 0xFFu) - 128)
-                                     : (int8_t)aidge_kit_lanes_level(sum, &own, clamps);
-    }
 #else
     int8_t *const last = output + (run & ~3);
+#endif
     while (output != last) {
         uint32_t word = aidge_kit_lanes_word(a), even, odd;
         AIDGE_KIT_ONE_BY_ONE(word);
@@ -90,13 +100,22 @@ AIDGE_KIT_INLINE void aidge_kit_lanes_run(const int8_t *const *from, const uint3
         } else {
             even = aidge_kit_lanes_scaled(even, &own, clamps) | aidge_kit_lanes_scaled(odd, &own, clamps) << 8;
         }
-        (void)memcpy(output, &even, sizeof even);
+        (void)memcpy(AIDGE_KIT_WHOLE(output), &even, sizeof even);
         a += 4;
         b += 4;
         c += 4;
         d += 4;
         output += 4;
     }
+#if AIDGE_KIT_NARROW
+    run -= together;
+    for (index = 0; index < run; index++) {
+        const uint32_t sum = (uint32_t)a[index] * of_a + (uint32_t)b[index] * of_b + (uint32_t)c[index] * of_c
+                             + (uint32_t)d[index] * of_d + start;
+        output[index] = is_even != 0 ? (int8_t)((int32_t)(aidge_kit_lanes_even(sum, &own) & 0xFFu) - 128)
+                                     : (int8_t)aidge_kit_lanes_level(sum, &own, clamps);
+    }
+#else
     for (run &= 3; run > 0; run--) {
         const uint32_t sum = (uint32_t)(*a++ + 128) * of_a + (uint32_t)(*b++ + 128) * of_b + (uint32_t)(*c++ + 128) * of_c
                              + (uint32_t)(*d++ + 128) * of_d;

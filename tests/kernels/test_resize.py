@@ -100,6 +100,18 @@ def test_two_sums_in_a_register_equal_the_meaning():
     assert harness.differing(found, harness.run(found)) == []
 
 
+class NarrowCase(helium_harness.Case):
+    library_name, features = "ref", frozenset({"narrow"})
+
+
+@needs_emulator
+def test_words_and_bytes_equal_the_meaning_on_a_core_that_reads_words_at_whole_addresses_alone():
+    found = [NarrowCase(entry.view, entry.values) for entry in linear_images(120 if STRESS else 24, harness.case)]
+    assert {entry.call.function.rpartition("_")[2] for entry in found} >= {"even", "scaled", "clamped"}
+    assert {entry.view.inputs[0].dims[1] % 4 == 0 for entry in found} == {True, False}
+    assert helium_harness.run(found, board="rp2040") == []
+
+
 def cortexm_images():
     count = 240 if STRESS else 60
     return accepted([*linear_images(count, cortexm_harness.case), *planes(count, cortexm_harness.case)])

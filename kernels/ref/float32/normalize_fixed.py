@@ -19,6 +19,7 @@ _FLOAT = IOSpec(DType.float32, ROW_MAJOR)
 LENGTHS = (8, 1 << 12)  # of rows: the statistics take floats; sums have room
 LEAST_EPSILON = 1e-12
 BITS = 30  # of a number without its sign
+MANTISSA = 30  # bits below the leading one
 EXPONENTS = (-60, 60)  # of parameters
 
 
@@ -84,6 +85,8 @@ class NormalizeFixed(KernelNode):
         value_bits, scale_bits = BITS - largest_bits, BITS - _exponent(scale)
         product_bits = value_bits + scale_bits - 32
         result_bits = product_bits if bias is None else min(product_bits, BITS - 1 - _exponent(bias))
+        length_bits = (length - 1).bit_length() + MANTISSA
+        epsilon, epsilon_exponent = math.frexp(float(numpy.float32(self.operator.epsilon)))
         shape = {
             "rows": self.inputs[0].elements // length,
             "length": length,
@@ -91,6 +94,10 @@ class NormalizeFixed(KernelNode):
             "value_bits": value_bits,
             "product_shift": min(31, product_bits - result_bits),
             "result_bits": result_bits,
+            "inverse_length": (1 << length_bits) // length,
+            "length_bits": length_bits,
+            "epsilon": int(math.ldexp(epsilon, MANTISSA + 1)),
+            "epsilon_exponent": epsilon_exponent - MANTISSA - 1,
         }
         return Call(
             "aidge_ref_normalize_fixed_float32",

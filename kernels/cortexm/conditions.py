@@ -75,12 +75,22 @@ def _quads_or_few(view: NodeView) -> str:
     return "" if view.outputs[0].dims[1] < GROUP else _no_quads(view)
 
 
+def _not_whole(view: NodeView) -> str:
+    whole = view.layer.whole if view.layer else view
+    window, image, result = whole.operator.window, whole.inputs[0].dims[2:], whole.outputs[0].dims[2:]
+    seen = all(begin + size <= taps for begin, size, taps in zip(window.pads_begin, image, window.kernel))
+    if set(result) != {1} or not seen or any(step > 1 for step, taps in zip(window.dilations, window.kernel) if taps > 1):
+        return f"the window does not see the whole image of {'x'.join(map(str, image))} at once"
+    return ""
+
+
 CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
 ANY_CHANNELS = Predicate("at least 4 output channels, or with an FPU several pixels, but not --optimize size", _group_or_few)
 FEW_OUTPUTS = Predicate("at least 4 outputs, or with an FPU fewer, but not --optimize size", _outputs_or_few)
 QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
+WHOLE_IMAGE = Predicate("one window, which sees the whole image", _not_whole)
 QUADS_OR_FEW = Predicate("a multiple of 4 input channels, or fewer than 4 output channels", _quads_or_few)
 
 

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""float32 fully connected layer, up to 8 outputs at a time."""
+"""float32 fully connected layer, up to 8 outputs at a time, and a convolution of one window, which sees the
+whole image."""
 
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 
 from .assembly import Routine
+from .conditions import WHOLE_IMAGE
 from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec, span
+from .packing import rows_of_image
 
 PARAMETERS = "const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, const float *limits"
 OUTPUTS = 8  # at a time, where a layer has as many
@@ -19,9 +23,10 @@ class FcFloat32(LinearFloat32):
     assembly = "needed"
 
     def call(self) -> Call:
-        outputs, features = self.inputs[1].dims
+        rows = rows_of_image(self.view)
+        outputs, features = rows.shape
         together = min(outputs, OUTPUTS)
-        stream = self.stream(self.inputs[1].data, together)
+        stream = self.stream(rows, together)
         numbers = (self.inputs[0].dims[0], features, outputs, stream.values.size)
         row, text = row_text(self.clamp, together)
         name = row.replace("row_of_", "", 1)
@@ -32,6 +37,11 @@ class FcFloat32(LinearFloat32):
             texts=(text, _layer(name, row, together)),
             facts=computed(f"1 row x {together} outputs"),
         )
+
+
+@kernel(("Conv1D", "Conv2D"), float_spec(ONE_GROUP, WHOLE_IMAGE))
+class WholeImageFloat32(FcFloat32):
+    """An image is a row."""
 
 
 def _layer(name: str, row: str, together: int) -> str:

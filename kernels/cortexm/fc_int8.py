@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 fully connected layer."""
+"""int8 fully connected layer, and a convolution of one window, which sees the whole image."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, St
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from . import fc_few
-from .conditions import FEW_OUTPUTS, GROUP, has_fpu, in_text, linear_spec, wants_short
+from .conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, has_fpu, in_text, linear_spec, wants_short
 from .fc import HEAD_WORDS, routine
-from .packing import ROUNDED, Stream, pack, quads
+from .packing import ROUNDED, Stream, pack, quads, rows_of_image
 
 LONG_ROW = 512  # inputs, of which two halves cost less than one instruction in 200
 LEAST_SAVED_BYTES = 64
@@ -34,10 +35,20 @@ class FcInt8(LinearNode):
         return fc_call(self, self.inputs[0].dims[0], in_text(self.unroll, self.view))
 
 
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, WHOLE_IMAGE, channels=FEW_OUTPUTS))
+class WholeImageInt8(FcInt8):
+    """An image is a row."""
+
+
 def _blocks(outputs: int, features: int) -> int:
     """2 where half of a row with the sums of all outputs takes much less room than the row, and few instructions more."""
     is_long = outputs >= GROUP and features >= LONG_ROW and features % 8 == 0
     return 2 if is_long and features - _sums_bytes(outputs) >= LEAST_SAVED_BYTES else 1
+
+
+def _row(view: NodeView, rows: int) -> tuple[int, int]:
+    """How many outputs, and how many inputs each of them adds up."""
+    return view.inputs[1].dims[0], view.inputs[0].elements // rows
 
 
 def _sums_bytes(outputs: int) -> int:
@@ -46,16 +57,16 @@ def _sums_bytes(outputs: int) -> int:
 
 def fc_demands(view: NodeView, rows: int) -> Demands:
     """Scratch: a row as int16, or half of one and sums, which is there before its outputs are written."""
-    outputs, features = view.inputs[1].dims[:2]
+    outputs, features = _row(view, rows)
     is_whole = _blocks(outputs, features) == 1
     scratch = 0 if outputs < GROUP else 8 * ((features + 3) // 4) if is_whole else features + _sums_bytes(outputs)
     return following([(row * outputs, row * features) for row in range(1, rows + 1)], view.outputs[0], scratch)
 
 
 def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
-    """The call for weights [outputs, features(, 1, 1)]."""
-    outputs, features = node.inputs[1].dims[:2]
-    stream, rest = _streams(node, unroll)
+    """The call for so many rows of all inputs."""
+    outputs, features = _row(node.view, rows)
+    stream, rest = _streams(node, outputs, features, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     words = numpy.concatenate([stream.words, rest.words[HEAD_WORDS:]]) if rest else stream.words
     if stream.few:
@@ -72,12 +83,11 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     )
 
 
-def _streams(node: LinearNode, unroll: int) -> tuple[Stream, Stream | None]:
+def _streams(node: LinearNode, outputs: int, features: int, unroll: int) -> tuple[Stream, Stream | None]:
     """Of all outputs, or of those in whole groups and of the rest, where this saves more than its text takes and both are
     requantized in one way."""
-    outputs, features = node.inputs[1].dims[:2]
     order = [tap if tap < features else -1 for tap in quads(features)]
-    linear, is_even = node.linear(node.inputs[1].data.reshape(outputs, features)), _blocks(outputs, features) > 1
+    linear, is_even = node.linear(rows_of_image(node.view)), _blocks(outputs, features) > 1
     view = node.view
     gains = (
         outputs >= GROUP or features > 4 * unroll

@@ -11,6 +11,7 @@ import numpy
 from aidge_build.arithmetic.near_halves import near_factors, near_is_exact, near_starts
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
+from aidge_build.contract.spec import NodeView
 from aidge_build.kernel_kit.linear_int8 import (
     ABOVE,
     INT8,
@@ -476,3 +477,12 @@ def quads(taps: int) -> list[int]:
 def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
     """Weights [outputs, channels, kernel...] as [outputs, kernel... * channels], channels fastest."""
     return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)
+
+
+def rows_of_image(view: NodeView) -> numpy.ndarray:
+    """Weights [outputs, inputs] of a layer that sees an image at once, in the order in which it lies; without those for pads."""
+    weights = view.inputs[1].data
+    if weights.ndim > 2:
+        begins, image = view.operator.window.pads_begin, view.inputs[0].dims[2:]
+        weights = weights[:, :, *(slice(begin, begin + size) for begin, size in zip(begins, image))]
+    return taps_last_channels(weights)

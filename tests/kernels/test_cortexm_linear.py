@@ -76,6 +76,10 @@ EDGES = [
     (1, 4, (9, 6), 4, (3, 1), 1, 2, (2, 2), 4),
     (1, 8, (6, 1), 8, (3, 1), 2, 1, (1, 0), 8),
     (1, 8, (6, 1), 5, (3, 1), 2, 1, (1, 0), 1),
+    (1, 40, (5, 1), 9, (5, 1), 1, 1, (0, 0), 1),
+    (2, 3, (3, 4), 5, (3, 4), 2, 1, (0, 0), 1),
+    (1, 24, (7,), 2, (7,), 1, 1, (0, 0), 1),
+    (1, 4, (2, 3), 6, (3, 4), 2, 1, (1, 0), 1),
 ]
 # Fewer output channels than a group has; a word of 3 taps of a line.
 FEW = [
@@ -320,6 +324,21 @@ def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
     assert not any("_halves" in entry.call.function for entry in fc_cases(shapes))
 
 
+@pytest.mark.parametrize(
+    ("edge", "is_row"),
+    [
+        ((1, 40, (5, 1), 8, (5, 1), 1, 1, (0, 0), 1), True),
+        ((2, 6, (3, 4), 8, (3, 4), 2, 1, (0, 0), 1), True),
+        ((1, 8, (3, 4), 8, (3, 3), 1, 1, (0, 0), 1), False),  # two pixels
+        ((1, 8, (2, 2), 8, (3, 3), 2, 1, (0, 1), 1), True),  # weights that see pads alone are left out
+        ((1, 8, (3, 3), 8, (3, 3), 2, 1, (1, 1), 1), False),  # four pixels
+        ((1, 8, (5, 5), 8, (3, 3), 1, 2, (0, 0), 1), False),  # one pixel, which does not see the whole image
+    ],
+)
+def test_a_convolution_of_one_window_that_sees_the_whole_image_is_a_fully_connected_layer(edge, is_row):
+    assert ("aidge_cortexm_fc_int8" in int8_case(7, *edge).call.function) == is_row
+
+
 def test_rows_whose_weights_share_no_halfword_are_bytes_but_where_speed_is_asked_for():
     wide = ["_wide_" in built_for(entry, "speed").call.function for entry in fc_cases()]
     assert any(wide)
@@ -400,12 +419,13 @@ def test_two_neighbouring_weights_of_a_depthwise_layer_make_a_word_or_each_one_w
     assert entry.call.constants[0].values.nbytes == 12 + 8 * (8 + 4 * words)
 
 
-def test_few_output_channels_are_taken_with_an_fpu_and_where_there_are_more_pixels_than_one():
+def test_few_output_channels_are_taken_with_an_fpu_and_a_single_pixel_as_a_row():
     entries = list(few_cases())
     assert accepted([built_for(entry, "size") for entry in entries[:-4]]) == []
     assert all(entry.call.function.count(f"_few{entry.view.outputs[0].dims[1]}") for entry in entries[:-4])
     assert accepted(without_fpu(entries[:-4])) == []
-    assert accepted([int8_case(0, 1, 8, (1, 1), 3, (1, 1), 1, 1, (0, 0), 1)]) == []
+    pixel = int8_case(0, 1, 8, (1, 1), 3, (1, 1), 1, 1, (0, 0), 1)
+    assert "aidge_cortexm_fc_few_int8" in pixel.call.function and accepted(without_fpu([pixel])) == []
 
 
 def test_rows_of_few_outputs_need_no_scratch_and_if_long_a_byte_for_each_weight_unless_speed_is_asked_for():

@@ -16,45 +16,52 @@ from aidge_build.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, measu
 from .assembly import Routine
 
 TOGETHER = 8
+FEW = 200  # numbers with signs, up to which each is tried: as many as then take the same instructions either way
 VALUES = ("r2", *(f"r{4 + index}" for index in range(TOGETHER - 1)))
 MEASURED = tuple(f"r{4 + index}" for index in range(TOGETHER))
 _OF_255 = 0x437F0000  # the pattern of 255.0
 _IN_A_BLOCK = 4  # instructions that one IT makes conditional
 
 
-def measure(is_above: bool, top: float) -> tuple[str, str]:
+def measure(is_above: bool, top: float, is_few: bool) -> tuple[str, str]:
     """Name and text of what finds scale and zero point of numbers clamped at `top`; `is_above`: those below 0 count as 0, as
-    they do where there is a clamp.
+    they do where there is a clamp; `is_few`: at most FEW numbers with signs.
 
     As integers, floats of one sign have the order of their magnitudes: the highest number is the largest integer with a sign, the
-    lowest one the largest without. Most eights of numbers change neither: they are compared until one does.
+    lowest one the largest without. Most eights of numbers change neither: they are compared until one does. Of few numbers too
+    many eights do: each number is tried.
     """
-    name = f"aidge_cortexm_measure{'_above_0' * is_above}{end_name(top)}"
+    name = f"aidge_cortexm_measure{'_above_0' * is_above}{end_name(top)}{'_few' * is_few}"
     limits = bounds_in_c(measured_bounds(is_above, top))
     code = Routine({"input": "r0", "count": "r3", "lowest": "r12", "highest": "lr", "spare": "r2"})
     code("push {{r2, r4-r11, lr}}", "r2: where the zero point goes")
     code("mov {lowest}, #0x80000000", "- 0")
     code("mov {highest}, #0")
-    code(f"subs {{count}}, {{count}}, #{2 * TOGETHER}")
+    eights = 1 if is_few else 2
+    code(f"subs {{count}}, {{count}}, #{eights * TOGETHER}")
     code("blt 2f")
-    code.label(1, f"twice {TOGETHER} numbers")
-    for turn in range(2):
-        _eight(code, is_above, top, turn)
-    code(f"subs {{count}}, {{count}}, #{2 * TOGETHER}")
+    code.label(1, f"{eights * TOGETHER} numbers")
+    for place in range(eights):
+        _eight(code, is_above, top, is_few, place)
+    code(f"subs {{count}}, {{count}}, #{eights * TOGETHER}")
     code("bge 1b")
     code.label(2)
-    code(f"adds {{count}}, {{count}}, #{TOGETHER}")
-    code("blt 5f")
-    _eight(code, is_above, top, 2)
-    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
-    code.label(5)
+    if not is_few:
+        code(f"adds {{count}}, {{count}}, #{TOGETHER}")
+        code("blt 5f")
+        _eight(code, is_above, top, is_few, eights)
+        code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+        code.label(5)
     code(f"adds {{count}}, {{count}}, #{TOGETHER}")
     code("beq 4f")
     code.label(3, "the numbers that are left")
     code("ldr r4, [{input}], #4")
-    _raise(code, "r4")
-    if not is_above:
-        _lower(code, "r4")
+    if is_few:
+        _try(code, "r4", TOGETHER)
+    else:
+        _raise(code, "r4")
+        if not is_above:
+            _lower(code, "r4")
     code("subs {count}, {count}, #1")
     code("bne 3b")
     code.label(4)
@@ -100,12 +107,16 @@ def measure(is_above: bool, top: float) -> tuple[str, str]:
     )
 
 
-_RAISED, _LOWERED, _MEASURED, _KEPT = 10, 20, 30, 40  # labels, plus the place of the eight in the text
+_RAISED, _LOWERED, _MEASURED, _KEPT = 10, 20, 30, 40  # labels, plus the place of the eight, or of a number, in the text
 
 
-def _eight(code: Routine, is_above: bool, top: float, place: int) -> None:
+def _eight(code: Routine, is_above: bool, top: float, is_few: bool, place: int) -> None:
     """The range by 8 numbers: what is done where they are beyond it stands behind the function."""
     code("ldm {input}!, {{r4-r11}}")
+    if is_few:
+        for index, value in enumerate(MEASURED):
+            _try(code, value, index)
+        return
     _compare(code, "{highest}", "le")
     code(f"bgt {_RAISED + place}f")
     code.label(_MEASURED + place)
@@ -139,6 +150,21 @@ def _beyond(code: Routine, is_above: bool, top: float, place: int) -> None:
         for value in MEASURED:
             _lower(code, value)
         code(f"b {_KEPT + place}b")
+
+
+def _try(code: Routine, value: str, place: int) -> None:
+    """The range by a number with a sign."""
+    for end, condition, changed, done in (("{highest}", "gt", _RAISED, _MEASURED), ("{lowest}", "hi", _LOWERED, _KEPT)):
+        code(f"cmp {value}, {end}")
+        code(f"b{condition} {changed + place}f")
+        code.label(done + place)
+        code.behind(lambda end=end, changed=changed, done=done: _take(code, end, value, changed + place, done + place))
+
+
+def _take(code: Routine, end: str, value: str, label: int, back: int) -> None:
+    code.label(label)
+    code(f"mov {end}, {value}")
+    code(f"b {back}b")
 
 
 def _raise(code: Routine, value: str) -> None:

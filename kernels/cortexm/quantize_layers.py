@@ -15,7 +15,7 @@ from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.kernel_kit.dynamic import end_name, is_above_0
 
 from .conditions import FEATURES
-from .dynamic_quantize import levels, measure
+from .dynamic_quantize import FEW, levels, measure
 from .quantize import TOGETHER, routine
 
 
@@ -76,10 +76,11 @@ class DynamicQuantize(KernelNode):
     def call(self) -> Call:
         is_above, top = is_above_0(self.view), self.operator.maximum
         is_short = self.view.objective == "size"
-        found, found_text = measure(is_above, top)
+        is_few = not is_above and self.inputs[0].elements <= FEW
+        found, found_text = measure(is_above, top, is_few)
         bytes_, bytes_text = levels(is_above, False, is_short)
         limited, limited_text = levels(is_above, True, is_short or top == math.inf)
-        name = f"aidge_cortexm_dynamic_quantize{'_above_0' * is_above}{end_name(top)}"
+        name = f"aidge_cortexm_dynamic_quantize{'_above_0' * is_above}{end_name(top)}{'_few' * is_few}"
         driver = f"""/* The range, then the levels. */
 static void {name}(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {{

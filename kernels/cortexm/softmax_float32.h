@@ -2,16 +2,13 @@
 #include <math.h>
 #include "target.h"
 
-/*
- * e^x, x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by 1.1e-7,
- * a fit of least squares).
- * 0 where a float would be subnormal; NaN stays NaN. What is added makes the sum's low bits the integer.
- */
-AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
+#define AIDGE_CORTEXM_SHIFTER 12582912.0f /* makes the low bits of a sum the integer that is added */
+#define AIDGE_CORTEXM_LOWEST_POWER (0x4B400000 - 125) /* such a sum: of two, where e^x is no subnormal float */
+
+/* e^x of x and x / ln 2 + AIDGE_CORTEXM_SHIFTER. */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_power(float x, float shifted)
 {
-    const float shifter = 12582912.0f;
-    const float shifted = x * 1.44269504f + shifter;
-    const float whole = shifted - shifter;
+    const float whole = shifted - AIDGE_CORTEXM_SHIFTER;
     float r = x - whole * 0.693359375f;
     float sum;
     uint32_t bits, power;
@@ -25,16 +22,23 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
     (void)memcpy(&power, &shifted, sizeof power);
     bits += power << 23;
     (void)memcpy(&sum, &bits, sizeof sum);
-    return x < -87.0f ? 0.0f : sum;
+    return sum;
 }
 
-/* A row of neighbours. May work in place. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_softmax_row(const float *input, float *output, int32_t length)
+/*
+ * e^x, x <= 0: 2^n e^r with n the nearest integer to x / ln 2 and |r| <= ln(2) / 2, e^r by a polynomial (off by 1.1e-7,
+ * a fit of least squares). 0 where a float would be subnormal; NaN stays NaN.
+ */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_exp(float x)
 {
-    const float *from = input;
-    float *to = output;
-    float largest = *input;
-    float sum = 0.0f;
+    const float power = aidge_cortexm_power(x, x * 1.44269504f + AIDGE_CORTEXM_SHIFTER);
+    return x < -87.0f ? 0.0f : power;
+}
+
+/* Of a row of neighbours. */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_largest(const float *from, int32_t length)
+{
+    float largest = *from;
     int32_t left = length;
     if (left >= 4) {
         largest = from[1] > largest ? from[1] : largest;
@@ -57,7 +61,17 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_softmax_row(const float *input, float *o
         largest = *from > largest ? *from : largest;
         from++;
     }
-    from = input;
+    return largest;
+}
+
+/* A row of neighbours. May work in place. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_softmax_row(const float *input, float *output, int32_t length)
+{
+    const float largest = aidge_cortexm_largest(input, length);
+    const float *from = input;
+    float *to = output;
+    float sum = 0.0f;
+    int32_t left;
     for (left = length; left > 0; left--) {
         const float part = aidge_cortexm_exp(*from - largest);
         *to = part;
@@ -85,6 +99,39 @@ static void aidge_cortexm_softmax_rows_float32(const float *input, float *output
         aidge_cortexm_softmax_row(input, output, length);
         input += length;
         output += length;
+    }
+}
+
+/* output = x - largest of the row - ln(sum of e^(x - largest)), of rows of neighbours. May work in place. */
+static void aidge_cortexm_log_softmax_float32(const float *input, float *output, int32_t rows, int32_t length)
+{
+    for (; rows > 0; rows--) {
+        const float largest = aidge_cortexm_largest(input, length);
+        const float *from = input;
+        float sum = 0.0f;
+        int32_t left;
+        for (left = length; left > 0; left--) {
+            const float below = *from - largest;
+            const float shifted = below * 1.44269504f + AIDGE_CORTEXM_SHIFTER;
+            int32_t power;
+            (void)memcpy(&power, &shifted, sizeof power);
+            if (power >= AIDGE_CORTEXM_LOWEST_POWER) {
+                sum += aidge_cortexm_power(below, shifted);
+            }
+            from++;
+        }
+        sum = logf(sum);
+        for (left = length; left >= 4; left -= 4) {
+            output[0] = input[0] - largest - sum;
+            output[1] = input[1] - largest - sum;
+            output[2] = input[2] - largest - sum;
+            output[3] = input[3] - largest - sum;
+            input += 4;
+            output += 4;
+        }
+        for (; left > 0; left--) {
+            *output++ = *input++ - largest - sum;
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""float32 softmax: the exponential function as a polynomial, in the registers of the FPU."""
+"""float32 softmax and its logarithm: the exponential function as a polynomial, in the registers of the FPU."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Literal
 from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 
 from .float32 import FEATURES
@@ -28,3 +30,21 @@ class CortexmSoftmax(SoftmaxFloat32):
 @kernel("Softmax", over_several_axes(FEATURES))
 class CortexmSoftmaxOfRows(CortexmSoftmax):
     """The same call; the spec differs."""
+
+
+def _apart(view: NodeView) -> str:
+    (output,) = view.outputs
+    place = output.storage.position(view.operator.axis % output.rank)
+    return "the values of a row lie apart" if math.prod(output.layout.stored_dims[place + 1 :]) != 1 else ""
+
+
+_SPEC = along_one_axis(FEATURES)
+
+
+@kernel("LogSoftmax", replace(_SPEC, predicates=(*_SPEC.predicates, Predicate("rows of neighbours", _apart))))
+class CortexmLogSoftmax(SoftmaxFloat32):
+    function, source = "aidge_cortexm_log_softmax_float32", "softmax_float32.h"
+
+    def call(self) -> Call:
+        found = super().call()
+        return replace(found, arguments=found.arguments[:-1])

@@ -14,7 +14,7 @@ from random_tensors import Randomness
 from aidge_build.operators.binary import Add, Div, Mul, Sub
 from aidge_build.operators.normalize import LayerNormalization
 from aidge_build.operators.smooth import Gelu, Swish
-from aidge_build.operators.softmax import Softmax
+from aidge_build.operators.softmax import LogSoftmax, Softmax
 
 PAIRS = [
     ((2, 3, 9), (2, 3, 9)),
@@ -48,6 +48,7 @@ def rows():
         inputs = [random.real(count, length), scale, bias][: 1 + len(parameters)]
         yield case(LayerNormalization(1, 1e-5), inputs, [values, *parameters])
         yield case(Softmax(1), [random.real(count, length)], [values])
+        yield case(LogSoftmax(1), [random.real(count, length)], [4 * values])
         wide = random.float32(2, count + 1, length)
         yield case(Softmax(1), [random.real(*wide.shape)], [wide])
         for operator in (Gelu(), Swish(1.0)):

@@ -126,6 +126,7 @@ BINARY_DIMS = [
     ((2, 3, 4, 5), (3, 1, 5)),
     ((4,), (3, 1)),
     ((1, 16), (1,)),
+    ((5, 7), (7,)),
 ]
 
 
@@ -142,6 +143,9 @@ def elements():
         for dims in ((1, 1), (2, 5, 3, 7), (1, 16)):
             random = Randomness(seed)
             yield case(operator, [random.real(*dims)], [4 * random.float32(*dims)])
+    for operator in (HardSigmoid(), HardSwish()):
+        values = numpy.array([[math.nan, -math.nan, math.inf, -3.5, 3.5, 0.0, -0.0]], numpy.float32)
+        yield case(operator, [Randomness(0).real(*values.shape)], [values])
     for seed, dims in enumerate([(1, 5, 3, 3), (2, 16, 4), (3, 7), (1, 1, 1, 9), (2, 3, 5, 2), (6,)]):
         random, (low, high) = Randomness(seed), CLAMPS[seed % len(CLAMPS)]
         channels = dims[1] if len(dims) > 1 else 1

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy
 
@@ -47,10 +49,13 @@ class BinaryFloat32(ElementWise):
         bounds = limits(self.operator) if is_clamped else limits_between(-math.inf, math.inf)
         shape = broadcast(first, second, output)
         repeats = "a" if shape.fields["first_step"] == 0 else "b" if shape.fields["second_step"] == 0 else ""
-        loop = Loop(self.node.type, is_clamped and is_limited(self.operator), repeats)
+        loop = Loop(self.node.type, is_clamped and is_limited(self.operator), repeats, _begins_again(shape.fields))
         operands = (operand(0, "first", first, output), operand(1, "second", second, output))
         if shape.fields["runs"] == 1:
             arguments = (*operands, Output(0), Literal(shape.fields["length"]), bounds)
+            return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
+        if loop.again:
+            arguments = (*operands, Output(0), Literal(shape.fields["length"]), bounds, Literal(shape.fields["runs"]))
             return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
         name = f"{loop.name}_runs"
         return Call(
@@ -60,6 +65,17 @@ class BinaryFloat32(ElementWise):
             texts=(loop.text(), _runs(name, loop)),
             facts=FACTS,
         )
+
+
+def _begins_again(fields: Mapping[str, Any]) -> str:
+    """The operand that is the same for all of several runs, where the other one is as long as they are together; "" for none."""
+    steps = {"a": (fields["first_step"], *fields["first_steps"]), "b": (fields["second_step"], *fields["second_steps"])}
+    alone, length = fields["dims"][-1], fields["length"]
+    if 1 < alone == fields["runs"] and steps["a"][0] == steps["b"][0] == 1:
+        for name, other in ("ab", "ba"):
+            if steps[name][-1] == 0 and steps[other][-1] == length:
+                return name
+    return ""
 
 
 def _runs(name: str, loop: Loop) -> str:

@@ -11,13 +11,15 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.binary import Add
 from aidge_build.operators.matmul import FC
 from aidge_build.recipes.recipe import recipe
 
 
 @recipe(exact=False)
 def fuse_fully_connected(view: GraphView) -> GraphView:
-    """1. Gemm(X, W, C) with constant W and C, A as it is, and alpha = beta = 1 or float constants.
+    """1. Gemm(X, W, C) with constant W and C, A as it is, and alpha = beta = 1 or float constants. A computed C, as in the
+    steps of recurrent layers, is added behind.
     2. MatMul(X, W) of a matrix with constant W; an Add of a constant vector behind it becomes the bias.
     FC wants W as [outputs, inputs]: the constant is transposed here, with its quantization's axis.
     """
@@ -38,8 +40,11 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     if operator.transpose_a or not weights.is_constant or weights.rank != 2 or data.rank != 2 or data.is_constant:
         return
     outputs = weights.dims[0] if operator.transpose_b else weights.dims[1]
+    added = None
     if bias is not None and not (bias.is_constant and (bias.elements == 1 or _is_row(bias, outputs))):
-        return
+        if not bias.dtype.is_float or operator.beta != 1:
+            return
+        bias, added = None, bias
     if not plain and (weights.quantization or (bias is not None and bias.quantization)):
         return
     new_weights = weights if operator.transpose_b else _transposed(weights)
@@ -48,7 +53,16 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     names = [node.inputs[0], _named(rewrite, weights, new_weights)]
     if bias is not None:
         names.append(rewrite.add_tensor(_bias(bias, outputs, operator.beta)))
-    rewrite.replace_node(node, node.with_(operator=FC(), inputs=tuple(names)))
+    if added is None:
+        rewrite.replace_node(node, node.with_(operator=FC(), inputs=tuple(names)))
+        return
+    (result,) = view.output_tensors(node)
+    product = rewrite.add_tensor(result.with_(name=f"{node.outputs[0]}_product"))
+    rewrite.replace_node(
+        node,
+        node.with_(name=f"{node.name}_product", operator=FC(), inputs=tuple(names), outputs=(product,)),
+        node.with_(operator=Add(), inputs=(product, added.name)),
+    )
 
 
 def _is_row(tensor: Tensor, outputs: int) -> bool:

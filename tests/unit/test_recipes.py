@@ -170,6 +170,25 @@ def test_gemm_with_factors_and_a_scalar_bias_becomes_a_fully_connected_layer():
     assert types(after) == ["FC"] and same_meaning(before, after)
 
 
+@pytest.mark.parametrize(("dims", "alpha"), [([2, 4], 1.0), ([4], 0.5), ([2, 1], 1.0)])
+def test_what_gemm_adds_that_is_computed_is_added_behind_a_fully_connected_layer(dims, alpha):
+    before = graph(
+        f"y = Gemm<alpha={alpha}>(x, w, c)",
+        inputs=f"float[2,5] x, float{dims} c",
+        outputs="float[2,4] y",
+        constants={"w": floats(5, 4)},
+    )
+    after = fuse_fully_connected(before)
+    assert types(after) == ["FC", "Add"] and same_meaning(before, after)
+
+
+def test_a_computed_summand_with_a_factor_leaves_gemm_alone():
+    view = graph(
+        "y = Gemm<beta=2.0>(x, w, c)", inputs="float[2,5] x, float[4] c", outputs="float[2,4] y", constants={"w": floats(5, 4)}
+    )
+    assert types(fuse_fully_connected(view)) == ["Gemm"]
+
+
 def test_a_product_of_two_computed_matrices_stays():
     view = graph("y = MatMul(x, z)", inputs="float[2,5] x, float[5,4] z", outputs="float[2,4] y")
     assert types(fuse_fully_connected(view)) == ["MatMul"]

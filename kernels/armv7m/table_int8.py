@@ -3,55 +3,27 @@
 
 from __future__ import annotations
 
-import numpy
-
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
-from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.elementwise import ElementWise
-from aidge_build.kernel_kit.tables import FUNCTIONS, table_of
+from aidge_build.kernel_kit.table_routine import REGISTERS, TableRoutine, table_spec
+from aidge_build.kernel_kit.tables import FUNCTIONS
 
 from .assembly import Code
 from .conditions import FEATURES
 
-NAME = "aidge_armv7m_table_int8"
-PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *table, int32_t count"
 VALUES = ("r4", "r5", "r6", "r7")
 TOGETHER = 16  # values of a turn
-PORTABLE = """for (; count > 0; count--) {
-        *y++ = table[(uint8_t)*x++];
-    }"""
 
 
-@kernel(
-    FUNCTIONS,
-    ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
-        features=FEATURES,
-        predicates=(ALL_QUANTIZED,),
-        rounding="any",
-    ),
-)
-class TableInt8(ElementWise):
-    assembly = "helps"
+@kernel(FUNCTIONS, table_spec(FEATURES))
+class TableInt8(TableRoutine):
+    function, together = "aidge_armv7m_table_int8", TOGETHER
 
-    def call(self) -> Call:
-        table = numpy.roll(table_of(self.operator, self.inputs[0], self.outputs[0]), 128)  # by the value's byte
-        return Call(
-            NAME,
-            ("table_int8.h",),
-            (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
-            texts=(_text(),),
-            facts=computed(f"{TOGETHER} values"),
-        )
+    def body(self) -> Code:
+        return _body()
 
 
-def _text() -> str:
-    """The function; its output may take the input's place."""
-    code = Code({"x": "r0", "y": "r1", "table": "r2", "count": "r3"})
+def _body() -> Code:
+    code = Code(REGISTERS)
     code("push {{r4-r7}}")
     code(f"subs {{count}}, {{count}}, #{TOGETHER}")
     code("blt 2f")
@@ -78,4 +50,4 @@ def _text() -> str:
     code.label(4)
     code("pop {{r4-r7}}")
     code("bx lr")
-    return code.function(NAME, PARAMETERS, "y[i] = table[the byte x[i]], i < count; table: [256].", PORTABLE)
+    return code

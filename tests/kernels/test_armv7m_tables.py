@@ -13,7 +13,7 @@ from random_tensors import Randomness
 from aidge_build.operators.activation import HardSwish, LeakyReLU, Sigmoid, Tanh
 
 OPERATORS = (Sigmoid(), Tanh(), HardSwish(), LeakyReLU(alpha=0.1))
-COUNTS = (1, 15, 16, 17, 31, 32, 50, 257)  # around turns of 16 values
+COUNTS = (1, 7, 8, 9, 15, 16, 17, 31, 32, 50, 257)  # around turns of 8 and of 16 values
 
 
 def candidates():

@@ -13,7 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.kernel_kit.elementwise import ElementWise
 from aidge_build.kernel_kit.routine import Routine
-from aidge_build.kernel_kit.tables import table_of
+from aidge_build.kernel_kit.tables import straight_call, table_of
 
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *table, int32_t count"
 REGISTERS = {"x": "r0", "y": "r1", "table": "r2", "count": "r3"}
@@ -46,6 +46,9 @@ class TableRoutine(ElementWise):
         raise NotImplementedError
 
     def call(self) -> Call:
+        return straight_call(self.view) or self._looked_up()
+
+    def _looked_up(self) -> Call:
         table = numpy.roll(table_of(self.operator, self.inputs[0], self.outputs[0]), 128)  # by the value's byte
         what = "y[i] = table[the byte x[i]], i < count; table: [256]."
         return Call(

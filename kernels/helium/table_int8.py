@@ -11,7 +11,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.kernel_kit.elementwise import ElementWise
-from aidge_build.kernel_kit.tables import FUNCTIONS, table_of
+from aidge_build.kernel_kit.tables import FUNCTIONS, straight_call, table_of
 
 from .conditions import MVE
 
@@ -28,6 +28,9 @@ from .conditions import MVE
 )
 class TableInt8(ElementWise):
     def call(self) -> Call:
+        return straight_call(self.view, "aidge_helium_straight_int8", "straight.h") or self._looked_up()
+
+    def _looked_up(self) -> Call:
         table = numpy.roll(table_of(self.operator, self.inputs[0], self.outputs[0]), 128)  # by the value's byte
         return Call(
             "aidge_helium_table_int8",

@@ -9,7 +9,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.kernel_kit.elementwise import ElementWise
-from aidge_build.kernel_kit.tables import FUNCTIONS, table_of
+from aidge_build.kernel_kit.tables import FUNCTIONS, straight_call, table_of
 
 
 @kernel(
@@ -20,6 +20,9 @@ from aidge_build.kernel_kit.tables import FUNCTIONS, table_of
 )
 class TableInt8(ElementWise):
     def call(self) -> Call:
+        return straight_call(self.view) or self._looked_up()
+
+    def _looked_up(self) -> Call:
         table = table_of(self.operator, self.inputs[0], self.outputs[0])
         return Call(
             "aidge_ref_table_int8",

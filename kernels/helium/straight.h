@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "helium.h"
+
+/* y[i] = x[i] * line[0] + line[1], shifted by 20, within int8, for i < count: arithmetic/straight_levels.py. May work in place. */
+static void aidge_helium_straight_int8(const int8_t *x, int8_t *y, const int32_t *line, int32_t count)
+{
+#if AIDGE_HELIUM_ASSEMBLY
+    __asm__ volatile("vdup.32 q2, %[multiplier]\n\t"
+                     "wlstp.32 lr, %[count], 2f\n"
+                     "1:\n\t"
+                     "vldrb.s32 q0, [%[x]], #4\n\t"
+                     "vmlas.s32 q0, q2, %[start]\n\t"
+                     "vshr.s32 q0, q0, #20\n\t"
+                     "vqmovnb.s32 q0, q0\n\t"
+                     "vqmovnb.s16 q0, q0\n\t"
+                     "vstrb.32 q0, [%[y]], #4\n\t"
+                     "letp lr, 1b\n"
+                     "2:"
+                     : [x] "+&r"(x), [y] "+&r"(y)
+                     : [multiplier] "r"(line[0]), [start] "r"(line[1]), [count] "r"(count)
+                     : "lr", "d0", "d1", "d4", "d5", "memory");
+#else
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        int32_t level = (x[i] * line[0] + line[1]) >> 20;
+        level = level < -128 ? -128 : level;
+        y[i] = (int8_t)(level > 127 ? 127 : level);
+    }
+#endif
+}

@@ -129,6 +129,9 @@ class Strips(Planes):
         if self.periods:
             return 5 * -(-rows * columns // 8) + 8
         moves = -(-self.chunks // self.gathers) + self.moves_of_copy
+        if self.rows_of_strip == 3 and not self.moves_of_copy:
+            two_rows = 5 * self.chunks + 2 * moves + 4 + 2 * (columns % self.together > 0)
+            return -(-rows // 2) * two_rows + 2 * self.chunks + self.gathers
         return rows * (3 * self.chunks + moves + 4 + (columns % self.together > 0)) + 2 * self.chunks + self.gathers
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:

@@ -43,6 +43,7 @@ def fuse_activations(view: GraphView) -> GraphView:
 
 
 def bounds_of(node: Node) -> tuple[float, float] | None:
+    """Between which numbers a ReLU or a Clip clamps; None for other nodes."""
     if node.type == "ReLU":
         return 0.0, numpy.inf
     if node.type == "Clip" and node.operator.minimum <= node.operator.maximum:

@@ -77,6 +77,7 @@ def reformats(case):
     random = Randomness(6)
     for dims in (
         (1, 3, 9, 7),
+        (2, 3, 4, 5),
         (2, 16, 4, 5),
         (1, 17, 5, 5),
         (1, 18, 4, 5),
@@ -92,6 +93,19 @@ def reformats(case):
             for dtype, values in ((DType.uint8, random.int8(*dims).view(numpy.uint8)), (DType.float32, random.float32(*dims))):
                 tensor = Tensor("x", dims, dtype).with_(format=one(len(dims)))
                 yield case(Reformat(), [tensor], [values], format=other(len(dims)))
+
+
+def pictures():
+    """Those of three channels that become pixels on Cortex-M."""
+    found = cortexm_harness.accepted(list(reformats(cortexm_harness.case)))
+    return [entry for entry in found if entry.call.function == "aidge_cortexm_pixels_of_planes"]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
+def test_cortexm_copies_three_planes_to_pixels_exactly(flags):
+    assert len(pictures()) == 4
+    assert cortexm_harness.run(pictures(), "-Wall", "-Wextra", "-Werror", *flags, board=BOARD) == []
 
 
 def reorders(case):
@@ -116,7 +130,7 @@ def reorders(case):
 def candidates():
     """For the tests of all kernels."""
     moved = [*reformats(helium_harness.case), *reorders(helium_harness.case)]
-    return [*some(cortexm_harness.case), *some_of_helium(helium_harness.case), *moved]
+    return [*some(cortexm_harness.case), *pictures(), *some_of_helium(helium_harness.case), *moved]
 
 
 @needs_emulator

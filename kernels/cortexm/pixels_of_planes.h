@@ -16,7 +16,7 @@ static void aidge_cortexm_pixels_of_planes(const void *input, void *output, int3
             const uint32_t z = aidge_cortexm_load(third);
             const uint32_t begins = (x & 0x00FF00FFu) | ((y & 0x00FF00FFu) << 8); /* x0 y0, x2 y2 */
             const uint32_t middles = (z & 0x00FF00FFu) | (x & 0xFF00FF00u);       /* z0 x1, z2 x3 */
-            const uint32_t ends = ((y >> 8) & 0x00FF00FFu) | (z & 0xFF00FF00u);     /* y1 z1, y3 z3 */
+            const uint32_t ends = ((y >> 8) & 0x00FF00FFu) | (z & 0xFF00FF00u);   /* y1 z1, y3 z3 */
             aidge_cortexm_store(to, (begins & 0xFFFFu) | (middles << 16));
             aidge_cortexm_store(to + 4, (ends & 0xFFFFu) | (begins & 0xFFFF0000u));
             aidge_cortexm_store(to + 8, (middles >> 16) | (ends & 0xFFFF0000u));

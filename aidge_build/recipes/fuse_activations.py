@@ -43,6 +43,7 @@ def fuse_activations(view: GraphView) -> GraphView:
 
 
 def bounds_of(node: Node) -> tuple[float, float] | None:
+    """The least and the largest real value that a clamp leaves; None for other operators, and for bounds in disorder."""
     """Between which numbers a ReLU or a Clip clamps; None for other nodes."""
     if node.type == "ReLU":
         return 0.0, numpy.inf

@@ -12,6 +12,7 @@ from aidge_build.arithmetic.near_halves import near_factors, near_is_exact, near
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
 from aidge_build.contract.spec import NodeView
+from aidge_build.kernel_kit.joined import joined_words
 from aidge_build.kernel_kit.linear_int8 import (
     ABOVE,
     INT8,
@@ -25,7 +26,6 @@ from aidge_build.kernel_kit.linear_int8 import (
 
 from .conditions import GROUP
 from .curves import Curve
-from .joined import joined_words
 from .limits import Limits, compared, limits_of
 from .packed_sums import are_centred, are_rounded_small, centres_of, fit_halfwords, fit_sums
 

@@ -18,6 +18,7 @@ from .conditions import NARROW, linear_spec
 from .driver import Driver
 from .finer import coarse, has_offsets, numbers_of, offsets_of
 from .geometry import Geometry, geometry_of, of_band
+from .joined import can_join
 from .plan import PIXELS, Plan
 from .plan_choice import plan_of
 from .plan_cost import instructions_of_call
@@ -26,6 +27,7 @@ from .rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition
 from .stream import product_stream
 
 DEAREST = 1 / 8  # of an instruction that a byte of constants may cost by default
+FEWEST_JOINED = 24  # channels of a layer whose joined numbers save more bytes than they add to its text
 LEAST_SAVED = 1500  # instructions that pay for the text of both roundings
 
 
@@ -117,7 +119,8 @@ class Conv2dInt8(PlannedConvolution):
         taps = numpy.moveaxis(weights, 1, -1).reshape(shape.outputs, shape.kernel_height, shape.kernel_width, shape.channels)
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
         form, fused = rounded(plan, numbers, bits)
-        form = replace(form, counted=self.view.objective == "size" and shape.outputs % 2 == 0 and not form.fused)
+        counted = self.view.objective == "size" and shape.outputs % 2 == 0 and not form.fused
+        form = replace(form, counted=counted, joined=counted and shape.outputs >= FEWEST_JOINED and can_join(numbers, form.fixed))
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
         form = form.with_last(windows.shape[3])
         form = form if _pays(self.view, plan, form) else replace(form, last=0)

@@ -45,6 +45,7 @@ class Driver:
             + "_offsets" * form.offsets
             + "_cut" * (form.last > 0)
             + "_counted" * form.counted
+            + "_joined" * form.joined
         )
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 

@@ -58,6 +58,7 @@ class Product:
     floats: Floats | None = None
     last: int = 0  # bytes of the last vector of weights of each tap in the stream, a multiple of 4; 0: all 16
     counted: bool = False  # the head has the zero point, and the stream's end ends the pairs of an even number of channels
+    joined: bool = False  # of those that are counted: biases and float multipliers of a pair take three words
 
     @property
     def name(self) -> str:
@@ -69,7 +70,8 @@ class Product:
             f"aidge_helium_{kind}_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{f'_last_{self.last}' * (self.last > 0)}"
             f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}{way_of(self)}"
-            f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}{'_counted' * self.counted}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}{self._offsets_name}"
+            f"{'_counted' * self.counted}{'_joined' * self.joined}"
             f"{self.floats.name if self.floats else ''}"
         )
 
@@ -107,7 +109,7 @@ class Product:
     def parameter_words(self) -> int:
         if self.floats:
             return 9
-        return (7 if self.clamps else 5) + (2 if self.fixed else 0) + (2 if self.offsets else 0) - self.counted
+        return (7 if self.clamps else 5) + (2 if self.fixed else 0) + (2 if self.offsets else 0) - self.counted - self.joined
 
     @property
     def columns(self) -> int:
@@ -157,6 +159,7 @@ class Product:
             self.floats.kind if self.floats else 0,
             self.last or LANES,
             4 * self.counted,
+            int(self.joined),
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         name, behind = "aidge_helium_product", "&shape"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from .assembly import BYTE_REACH, SAVED_BYTES, WORD_REACH, Access, Assembler, function, walk
 from .floats import emit_floats, emit_stores
+from .joined import emit_joined
 from .product import HEAD_BYTES, LANES, LONGEST_UNROLLED, PARAMETERS, POINTERS, Product
 from .rounding import CONSTANT_BITS, emit_fixed, emit_levels_of_8
 
@@ -383,10 +384,14 @@ class _Printer:
         if shape.offsets:
             emit("ldrd r0, r2, [r3], #8", "vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2", why="what the weights lack")
         levels = ", r10, r12" if shape.clamps or shape.fixed else ""
-        emit(
-            f"ldm r3!, {{r0, r2, r4, r6{'' if shape.counted else ', r8'}{levels}}}",
-            why="biases, multipliers, zero point and step",
-        )
+        if shape.joined:
+            emit(f"ldm r3!, {{r0, r2, r4{levels}}}", why="biases and multipliers")
+            emit_joined(emit, ("r0", "r2", "r4"), ("r0", "r2"), ("r4", "r6"), "r8")
+        else:
+            emit(
+                f"ldm r3!, {{r0, r2, r4, r6{'' if shape.counted else ', r8'}{levels}}}",
+                why="biases, multipliers, zero point and step",
+            )
         if shape.counted:
             emit(f"ldr r8, [sp, #{self.counted_place}]")
         self._load_offsets()

@@ -6,6 +6,7 @@ typedef struct {
     int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds, bits, fixed, offsets, floats;
     int32_t last;    /* bytes of the last vector of weights of each tap in the stream, at most 16 */
     int32_t counted; /* bytes of the zero point in the head; 0: pairs of channels have it */
+    int32_t joined;  /* whether biases and multipliers of a pair take three words */
 } aidge_helium_product_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY

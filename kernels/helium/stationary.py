@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .assembly import BYTE_REACH, WORD_REACH, Assembler, function, loop
+from .joined import emit_joined
 from .product import HEAD_BYTES, PARAMETERS, Product
 from .rounding import CONSTANT_BITS, emit_fixed, emit_levels_of_8
 
@@ -89,7 +90,11 @@ class Stationary:
                 emit(f"vmov q{register}, q{register - 2}")
                 bits = 8 * shape.pixel_step
                 emit(*(f"vshlc q{register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
-        emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
+        if shape.joined:
+            emit("ldm r12!, {r0, r2, r4}", why="biases and multipliers")
+            emit_joined(emit, ("r0", "r2", "r4"), ("r5", "r7"), ("r8", "r3"), "r6")
+        else:
+            emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
         if not shape.counted:
             emit("ldr r9, [r12], #4", why="constants" if shape.fused else "zero point and step")
         if shape.fixed:

@@ -8,6 +8,7 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .floats import FloatNumbers
+from .joined import joined_numbers
 from .product import LANE_PIXELS, LANES, Product
 from .rounding import ENDS, GOES_ON, FusedForm, fused_words, large_number, multiplier_words, shift_words
 
@@ -41,8 +42,11 @@ def product_stream(
         if fused and fused.is_proved[pair].all():
             parts.append(_fused_numbers(fused, numbers, pair, following != first))
         else:
-            parts.append(numbers.bias[pair].astype("<i4").tobytes())
-            parts.append(multiplier_words(numbers)[pair].tobytes())
+            if shape.joined:
+                parts.append(numpy.array(joined_numbers(numbers, pair), "<u4").tobytes())
+            else:
+                parts.append(numbers.bias[pair].astype("<i4").tobytes())
+                parts.append(multiplier_words(numbers)[pair].tobytes())
             step = (following - first) << 16 | numbers.zero_point & 0xFFFF
             if shape.goes_by_twos:
                 step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS)

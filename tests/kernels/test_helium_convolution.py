@@ -81,6 +81,17 @@ IN_A_RING = [
 ]
 SEVERAL_ROWS = [(2, 16, (8, 8), 6, (1, 1), 2, 1, (0, 0)), (1, 32, (12, 18), 4, (1, 1), 2, 1, (0, 0))]
 
+# An even number of channels whose biases and multipliers may be joined: weights that stay or not, one block of pixels, rows of a
+# ring and rows by columns.
+JOINED = [
+    (1, 16, (5, 7), 24, (1, 1), 1, 1, (0, 0)),
+    (2, 16, (8, 8), 26, (1, 1), 2, 1, (0, 0)),
+    (1, 72, (3, 3), 24, (1, 1), 1, 1, (0, 0)),
+    (1, 3, (9, 31), 24, (3, 3), 2, 1, (1, 1)),
+    (2, 16, (5, 9), 30, (3, 3), 1, 1, (1, 1)),
+    (1, 32, (12, 18), 24, (1, 1), 2, 1, (0, 0)),
+]
+
 
 def random_convolution(seed):
     random = Randomness(seed)
@@ -208,7 +219,17 @@ def candidates():
     fine += [with_offsets(entry, index) for index, entry in enumerate(grouped_cases()[1::6])]
     fused_ones = [*itertools.chain(*fused_cases())]
     shorter = [for_size(entry) for entry in (*edges[1::2], *fine[::3], *fused_ones[::2])]
-    return [*edges, *extremes, *fine, *fused_ones, *rest, *shorter]
+    return [*edges, *extremes, *fine, *fused_ones, *rest, *shorter, *joined_cases()]
+
+
+def joined_cases():
+    """As they are, with biases finer than sums, and with offsets of weights."""
+    plain = [convolution(seed, *edge) for seed, edge in enumerate([*JOINED, *JOINED])]
+    return [
+        for_size(entry)
+        for made in (plain, map(finer, plain[1::3], range(4)), map(with_offsets, plain[::3], range(4)))
+        for entry in made
+    ]
 
 
 def for_size(entry):
@@ -226,6 +247,17 @@ def test_the_last_vectors_of_weights_are_no_longer_than_the_weights_under_size(c
 def test_under_size_the_zero_point_of_an_even_number_of_channels_stands_once_in_the_stream(outputs, numbers):
     entry = for_size(without_clamp((1, 16, (2, 4), outputs, (1, 1), 1, 1, (0, 0))))
     assert entry.call.constants[0].values.nbytes == numbers + 3 * 32
+
+
+def test_under_size_biases_and_multipliers_of_many_channels_take_six_bytes_each():
+    cases = joined_cases()
+    assert sum("_joined" in entry.call.function for entry in cases) > len(cases) // 2
+    entry = without_clamp(JOINED[0])
+    assert for_size(entry).call.constants[0].values.nbytes == 24 + 12 * (32 + 12)
+    assert (
+        "_joined" not in entry.call.function
+        and "_joined" not in for_size(without_clamp((1, 16, (5, 7), 22, (1, 1), 1, 1, (0, 0)))).call.function
+    )
 
 
 def test_by_default_they_are_where_few_blocks_of_pixels_load_them():

@@ -13,7 +13,7 @@ from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.curves import LOGISTIC, TANH, curve
-from aidge_build.kernel_kit.recurrent_layer import Driver, Section, gate_text, layer_text, sections
+from aidge_build.kernel_kit.recurrent_layer import Driver, Section, gate_text, has_bounded_cell, layer_text, sections
 
 FEWEST = 8  # units
 CODES = {"tanh": 0, "sigmoid": 1, "relu": 2}
@@ -77,6 +77,7 @@ def recurrent_call(
     streams = [[stream(part, direction) for part in sections(operator)] for direction in range(operator.directions)]
     ends = [sum(map(len, streams[0][:count])) for count in range(4)]
     numbers = [numpy.array([-math.inf, math.inf]), curve(TANH), curve(LOGISTIC), numpy.array([operator.limit, *others])]
+    numbers += [numpy.array([operator.cell_limit])] if has_bounded_cell(operator) else []
     return Call(
         driver.name(operator),
         (source,),
@@ -90,7 +91,7 @@ def recurrent_call(
             Struct("aidge_kit_recurrent_stream", {"starts": tuple(ends), "step": sum(map(len, streams[0]))}),
             recurrent_shape(node),
         ),
-        texts=(*texts, gate_text(driver), layer_text(operator, driver)),
+        texts=(*texts, gate_text(driver), layer_text(operator, driver, len(others))),
         **more,
     )
 

@@ -7,6 +7,7 @@ GRU that resets before the product the reset state. A `Section` is a product who
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,6 +43,11 @@ class Section:
 def _resets_after(operator: Recurrent) -> bool:
     """Whether a GRU's reset gate multiplies R h instead of h."""
     return bool(getattr(operator, "reset_after", False))
+
+
+def has_bounded_cell(operator: Recurrent) -> bool:
+    """Whether the cell of an LSTM has a bound."""
+    return bool(getattr(operator, "cell_limit", math.inf) < math.inf)
 
 
 def sections(operator: Recurrent) -> tuple[Section, ...]:
@@ -100,8 +106,8 @@ class Driver:
 
     def name(self, operator: Recurrent) -> str:
         """Of the layer's function; it tells all that the text depends on."""
-        after = "_after" * _resets_after(operator)
-        return f"{self.prefix}_{operator.type.lower()}{after}_{self.form}"
+        variant = "_after" * _resets_after(operator) + "_bounded" * has_bounded_cell(operator)
+        return f"{self.prefix}_{operator.type.lower()}{variant}_{self.form}"
 
 
 def gate_text(driver: Driver) -> str:
@@ -121,9 +127,9 @@ AIDGE_KIT_NOINLINE void {driver.prefix}_gate(float *values, int32_t count, int32
 }}"""
 
 
-def layer_text(operator: Recurrent, driver: Driver) -> str:
-    """The C text of the layer. Its arguments: X, lengths, initial states, Y, last states, scratch, stream, numbers {{limit}},
-    structs."""
+def layer_text(operator: Recurrent, driver: Driver, others: int = 0) -> str:
+    """The C text of the layer. Its arguments: X, lengths, initial states, Y, last states, scratch, stream, numbers, structs. Of
+    the numbers, that of a bounded cell stands behind `others` of the library."""
     is_lstm = operator.type == "LSTM"
     more = ("const float *initial_c, ", "float *last_c, ") if is_lstm else ("", "")
     cell = (
@@ -131,7 +137,7 @@ def layer_text(operator: Recurrent, driver: Driver) -> str:
         "\n            aidge_kit_first_state(c, initial_c, place, shape->hidden);",
     )
     cell = cell if is_lstm else ("", "")
-    steps = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}[operator.type](operator, driver)
+    steps = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}[operator.type](operator, driver, NUMBERS + 1 + others)
     body = "\n".join(f"                {line}" for line in steps)
     return f"""/* {operator.type} over all sequences and directions. numbers: {{-infinity, infinity}}, curves, limit. */
 static void {driver.name(operator)}(
@@ -173,19 +179,24 @@ def _kept(driver: Driver, state: str) -> list[str]:
     return [driver.keep.format(state=state)] if driver.keep else []
 
 
-def _lstm(operator: Recurrent, driver: Driver) -> list[str]:
+def _lstm(operator: Recurrent, driver: Driver, bound: int) -> list[str]:
+    bounded = [
+        f"aidge_kit_gate_clip(c, hidden, numbers[{bound}]);",
+        f"{driver.copy}(gates + 3 * hidden, c, hidden);",
+    ]
     return [
         *_kept(driver, "h"),
         *(driver.product(*part) for part in enumerate(sections(operator))),
         _gate(driver, "gates", "3 * hidden", 0),
         _gate(driver, "gates + 3 * hidden", "hidden", 1),
         "aidge_kit_lstm_cell(gates, c, hidden);",
+        *(bounded if has_bounded_cell(operator) else []),
         _gate(driver, "gates + 3 * hidden", "hidden", 2, "numbers + 1"),
         "aidge_kit_gate_products(h, gates + hidden, gates + 3 * hidden, hidden);",
     ]
 
 
-def _gru(operator: Recurrent, driver: Driver) -> list[str]:
+def _gru(operator: Recurrent, driver: Driver, bound: int) -> list[str]:
     products = [driver.product(*part) for part in enumerate(sections(operator))]
     if _resets_after(operator):
         lines = [
@@ -210,7 +221,7 @@ def _gru(operator: Recurrent, driver: Driver) -> list[str]:
     ]
 
 
-def _rnn(operator: Recurrent, driver: Driver) -> list[str]:
+def _rnn(operator: Recurrent, driver: Driver, bound: int) -> list[str]:
     return [
         *_kept(driver, "h"),
         *(driver.product(*part) for part in enumerate(sections(operator))),

@@ -266,12 +266,17 @@ class GRU(Recurrent):
 
 @operator("LSTM")
 class LSTM(Recurrent):
-    """i, o, f, n = W x + R h + b (with peepholes); c = f c + i n; h = o tanh(c). Source: ONNX operator LSTM."""
+    """i, o, f, n = W x + R h + b (with peepholes); c = f c + i n; h = o tanh(c). Source: ONNX operator LSTM.
+
+    `cell_limit` bounds c, as operators of TensorFlow Lite do.
+    """
 
     gates: ClassVar = 4
     states: ClassVar = 2
     default_functions: ClassVar = ("sigmoid", "tanh", "tanh")
     more_attributes: ClassVar = ("input_forget",)
+
+    cell_limit: float = math.inf
 
     @classmethod
     def more(cls, source):
@@ -280,6 +285,15 @@ class LSTM(Recurrent):
 
     cell: ClassVar = LSTMCell
 
+    @classmethod
+    def examples(cls):
+        return *super().examples(), cls(2, functions=cls.default_functions, cell_limit=0.2)
+
+    def _cell(self, d, weights, recurrence, bias, peepholes):
+        made = super()._cell(d, weights, recurrence, bias, peepholes)
+        made.cell_limit = self.cell_limit
+        return made
+
     def step(self, x, state, own, functions):
         (h, c), (weights, recurrence, bias, peepholes), n = state, own, self.hidden
         sums = weights @ x + recurrence @ h + bias[: 4 * n] + bias[4 * n :]
@@ -287,4 +301,5 @@ class LSTM(Recurrent):
         peep = numpy.zeros((3, n)) if peepholes is None else peepholes.reshape(3, n)
         into, forget = functions[0](self._clipped(gate[0] + peep[0] * c)), functions[0](self._clipped(gate[2] + peep[2] * c))
         cell = forget * c + into * functions[1](self._clipped(gate[3]))
+        cell = numpy.clip(cell, -self.cell_limit, self.cell_limit)
         return [functions[0](self._clipped(gate[1] + peep[1] * cell)) * functions[2](cell), cell]

@@ -7,6 +7,7 @@ what it does and how to do it", 1990). Rows of W and R are outputs: a sum of gat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -134,22 +135,26 @@ class ResetAfterCell(GRUCell):
 
 
 class LSTMCell(Cell):
-    """i, o, f, n = W x + R h + b (with peepholes); c' = f c + i n; h' = o tanh(c')."""
+    """i, o, f, n = W x + R h + b (with peepholes); c' = f c + i n within +-`cell_limit`; h' = o tanh(c')."""
+
+    cell_limit = math.inf
 
     def forward(self, x, states):
         (h, c), n = states, self.hidden
         i, o, f, new = self._gates(x @ self.weights.T + h @ self.recurrence.T + self.bias[: 4 * n] + self.bias[4 * n :])
         i, f = i + self.peepholes[0] * c, f + self.peepholes[2] * c
         into, forget, fresh = self._function(0, i), self._function(0, f), self._function(1, new)
-        cell = forget * c + into * fresh
+        free = forget * c + into * fresh
+        cell = numpy.clip(free, -self.cell_limit, self.cell_limit)
         o = o + self.peepholes[1] * cell
         out, shown = self._function(0, o), VALUES[self.functions[2]](cell)
-        return [out * shown, cell], (x, h, c, (i, o, f, new), into, out, forget, fresh, cell, shown)
+        return [out * shown, cell], (x, h, c, (i, o, f, new), into, out, forget, fresh, free, cell, shown)
 
     def backward(self, gradients, moment):
-        x, h, c, (i, o, f, new), into, out, forget, fresh, cell, shown = moment
+        x, h, c, (i, o, f, new), into, out, forget, fresh, free, cell, shown = moment
         by_out = gradients[0] * shown * self._slope(0, o, out)
         by_cell = gradients[1] + gradients[0] * out * SLOPES[self.functions[2]](shown) + by_out * self.peepholes[1]
+        by_cell = by_cell * (numpy.abs(free) < self.cell_limit)
         by_into, by_forget = by_cell * fresh * self._slope(0, i, into), by_cell * c * self._slope(0, f, forget)
         by_fresh = by_cell * into * self._slope(1, new, fresh)
         self.by_peepholes += [(by_into * c).sum(0), (by_out * cell).sum(0), (by_forget * c).sum(0)]

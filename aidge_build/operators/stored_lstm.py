@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An LSTM whose states are inputs and outputs and whose cell may have a bound: float32, or int8 with a cell of int16."""
+"""An LSTM of stored values whose states are inputs and outputs: int8 with a cell of int16, which may have a bound."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from aidge_build.operators.recurrent import GRU, LSTM, RNN
 
 # steps, batch, inputs, hidden
 EDGES = [(1, 1, 1, 8), (5, 1, 7, 9), (3, 2, 16, 16), (4, 1, 3, 33), (9, 1, 32, 24), (2, 3, 5, 10), (6, 1, 40, 64), (2, 1, 301, 8)]
-FORMS = ((LSTM, {}), (GRU, {"reset_after": True}), (GRU, {"reset_after": False}), (RNN, {}))
+FORMS = ((LSTM, {}), (LSTM, {"cell_limit": 0.3}), (GRU, {"reset_after": True}), (GRU, {"reset_after": False}), (RNN, {}))
 
 
 def operators(random: Randomness, hidden: int):

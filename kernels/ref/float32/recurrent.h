@@ -5,7 +5,7 @@
 #include "kit/recurrent.h"
 #include "shared/float_model.h"
 
-/* The run-time inputs; those that are not given are 0. limit: one number. */
+/* The run-time inputs; those that are not given are 0. limit: of what goes into functions, of an LSTM's cell. */
 typedef struct {
     const float *x, *weights, *recurrence, *bias, *peepholes, *limit;
     float *gates; /* scratch: gates * hidden */

@@ -37,6 +37,7 @@ class Recurrent(KernelNode):
             Input(2),
             *(optional_input(self, index) for index in ((3, 4, 5, 6, 7) if name == "lstm" else (3, 4, 5))),
         ]
+        limits = [operator.limit, *([operator.cell_limit] if name == "lstm" else [])]
         return Call(
             f"aidge_ref_{name}_float32",
             (f"float32/{name}_float32.h",),
@@ -44,7 +45,7 @@ class Recurrent(KernelNode):
                 *inputs,
                 *map(Output, range(len(self.outputs))),
                 Scratch(),
-                Constant("limit", numpy.array([operator.limit], numpy.float32)),
+                Constant("limit", numpy.array(limits, numpy.float32)),
                 recurrent_shape(self),
             ),
         )

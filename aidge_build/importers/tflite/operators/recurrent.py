@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy
 
 from aidge_build.graph.dtype import DType
@@ -130,12 +128,9 @@ _ONNX_GATES = (0, 3, 1, 2)  # i, o, f, c
 
 
 def _real_lstm(source: TfliteNode, data: Value, hidden: Value, cell: Value) -> None:
-    """The operator of ONNX, whose sequences come first and whose gates are i, o, f, c; it knows no bound of the cell."""
+    """The operator of ONNX, whose sequences come first and whose gates are i, o, f, c."""
     units, batch = cell.dims[1], hidden.dims[0]
     require(hidden.dims == cell.dims, f"its states have the dims {list(hidden.dims)} and {list(cell.dims)}")
-    if source.options["cell_clip"]:
-        _clipped_lstm(source, data, hidden, cell)
-        return
     weights, recurrence = (_real_gates(source, first) for first in (1, 5))
     bias = _real_gates(source, 12)
     inputs = [
@@ -147,7 +142,8 @@ def _real_lstm(source: TfliteNode, data: Value, hidden: Value, cell: Value) -> N
         source.step(Reshape((1, batch, units)), [source.read(_HIDDEN)]),
         source.step(Reshape((1, batch, units)), [source.read(_CELL)]),
     ]
-    result, *states = source.steps(LSTM(hidden=units, functions=LSTM.default_functions), inputs, [None, None, None])
+    operator = LSTM(hidden=units, functions=LSTM.default_functions, cell_limit=source.options["cell_clip"] or numpy.inf)
+    result, *states = source.steps(operator, inputs, [None, None, None])
     for place, name in zip((_HIDDEN, _CELL), states):
         source.remember(place, source.step(Reshape((batch, units)), [name]), file_order(2))
     steps = data.dims[0 if source.options["time_major"] else 1]
@@ -155,20 +151,10 @@ def _real_lstm(source: TfliteNode, data: Value, hidden: Value, cell: Value) -> N
     source.write(Identity() if source.options["time_major"] else Transpose((1, 0, 2)), [rows])
 
 
-def _clipped_lstm(source: TfliteNode, data: Value, hidden: Value, cell: Value) -> None:
-    names = [source.add_constant(f"{source.name}_{first}", _real_gates(source, first, range(4))) for first in (1, 5, 12)]
-    operator = StoredLstm(time_first=source.options["time_major"], clip=source.options["cell_clip"])
-    inputs = [source.read_real(0), *names, source.read(_HIDDEN), source.read(_CELL)]
-    after, result = source.steps(operator, inputs, [None, None])
-    source.remember(_CELL, after, file_order(2))
-    source.remember(_HIDDEN, _last(source, result, data, hidden, source.output()), file_order(2))
-    source.write(Identity(), [result])
-
-
-def _real_gates(source: TfliteNode, first: int, gates: Sequence[int] = _ONNX_GATES) -> numpy.ndarray:
+def _real_gates(source: TfliteNode, first: int) -> numpy.ndarray:
     """Weights or biases of these gates in float32."""
     parts: list[numpy.ndarray] = []
-    for gate in gates:
+    for gate in _ONNX_GATES:
         value, data = source.input(first + gate), source.constant(first + gate)
         if value.quantization is not None:
             require(value.quantization.per_tensor and not value.quantization.zero_point, f"'{value.name}' has several scales")

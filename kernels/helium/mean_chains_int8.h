@@ -3,8 +3,8 @@
 #include "mve.h"
 
 /* Adds these pixels, `step` bytes apart, to a sum of each channel; each term and each sum is rounded. */
-static inline void aidge_helium_add_links(const int8_t *input, int32_t *kept, aidge_kit_links links, int32_t step,
-                                          const int32_t *numbers, int32_t channels)
+AIDGE_KIT_NOINLINE void aidge_helium_add_links(const int8_t *input, int32_t *kept, aidge_kit_links links, int32_t step,
+                                               const int32_t *numbers, int32_t channels)
 {
     const int8_t *const source = input + links.first * channels;
     int32_t channel;

@@ -15,6 +15,7 @@ static void aidge_helium_mean_part_float32(const float *input, float *output, vo
     int32_t channel, pixel;
     aidge_kit_begin_part(sums, channels * 4, part);
 #if AIDGE_HELIUM_ASSEMBLY
+    AIDGE_KIT_ROLLED
     for (channel = 0; channel < channels; channel += 4) {
         const mve_pred16_t mask = vctp32q((uint32_t)(channels - channel));
         const float *tap = input + channel;

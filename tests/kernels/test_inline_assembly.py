@@ -65,6 +65,7 @@ CALLS = {
         ),
         "real_table.h": ("aidge_helium_real_table((const int8_t *)q, (float *)p, (const float *)m, j);",),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
+        "straight.h": ("aidge_helium_straight_int8((const int8_t *)q, (int8_t *)p, m, j);",),
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
         "maxpool2d.h": ("aidge_helium_maxpool2d((const int8_t *)q, (int8_t *)p, (int8_t *)m, (const int8_t *)m, s);",),
         "mean_int8.h": ("j = aidge_helium_int8(i);",),
@@ -78,7 +79,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 13, "helium": 29}
+STATEMENTS = {"cortexm": 13, "helium": 30}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

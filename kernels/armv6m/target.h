@@ -23,7 +23,7 @@
 
 /* What is called by name, so that its frame is not its caller's. */
 #if defined(__GNUC__)
-#define AIDGE_ARMV6M_NOINLINE static __attribute__((noinline))
+#define AIDGE_ARMV6M_NOINLINE static __attribute__((noinline, unused))
 #else
 #define AIDGE_ARMV6M_NOINLINE static
 #endif

@@ -103,6 +103,7 @@ static void aidge_cortexm_softmax_rows_float32(const float *input, float *output
 }
 
 /* output = x - largest of the row - ln(sum of e^(x - largest)), of rows of neighbours. May work in place. */
+AIDGE_CORTEXM_UNUSED
 static void aidge_cortexm_log_softmax_float32(const float *input, float *output, int32_t rows, int32_t length)
 {
     for (; rows > 0; rows--) {

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include "inline.h"
 
-/* The step between uint8 levels of `count` numbers, from their own range including 0, which ends at `lowest` and `highest` if it is
- * longer; `zero`: the level of 0, a whole number. */
+/* The step between uint8 levels of `count` numbers, from their own range including 0, which ends at `lowest` and `highest` if it
+ * is longer; `zero`: the level of 0, a whole number. */
 AIDGE_KIT_INLINE float aidge_kit_dynamic_range(const float *input, int32_t count, float lowest, float highest, float *zero)
 {
     float low = 0.0f;

@@ -22,10 +22,10 @@ static inline void aidge_ref_lstm_step(const aidge_ref_recurrent_inputs *in, flo
         const float old = c[row];
         const float into = gates[row] + (peepholes ? peepholes[row] * old : 0.0f);
         const float forget = gates[2 * hidden + row] + (peepholes ? peepholes[2 * hidden + row] * old : 0.0f);
-        const float free = aidge_ref_recurrent_function(functions[0], forget, limit) * old
-                           + aidge_ref_recurrent_function(functions[0], into, limit)
-                                 * aidge_ref_recurrent_function(functions[1], gates[3 * hidden + row], limit);
-        const float cell = free > in->limit[1] ? in->limit[1] : free < -in->limit[1] ? -in->limit[1] : free;
+        const float whole = aidge_ref_recurrent_function(functions[0], forget, limit) * old
+                            + aidge_ref_recurrent_function(functions[0], into, limit)
+                                  * aidge_ref_recurrent_function(functions[1], gates[3 * hidden + row], limit);
+        const float cell = whole > in->limit[1] ? in->limit[1] : whole < -in->limit[1] ? -in->limit[1] : whole;
         const float out = gates[hidden + row] + (peepholes ? peepholes[hidden + row] * cell : 0.0f);
         c[row] = cell;
         h[row] = aidge_ref_recurrent_function(functions[0], out,

@@ -47,9 +47,12 @@ AIDGE_KIT_NOINLINE void aidge_armv7m_product_words(const int8_t *second, uint32_
     sums[2] = 0;
     sums[3] = 0;
     while (inner > 0) {
-        const int32_t count = inner < AIDGE_ARMV7M_PRODUCT_BYTES ? inner : AIDGE_ARMV7M_PRODUCT_BYTES;
+        int32_t count = AIDGE_ARMV7M_PRODUCT_BYTES;
         uint32_t even = 0, odd = 0;
         int32_t left;
+        if (inner < count) {
+            count = inner;
+        }
         for (left = count; left > 0; left--) {
             uint32_t low, high;
             (void)memcpy(&low, second, sizeof low);

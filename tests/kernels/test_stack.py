@@ -3,9 +3,8 @@
 
 Bounded from machine code: the kernel, what it calls, and the call with the arguments that lie on the stack. A case of each
 kernel and form of its name; AIDGE_STRESS=1 (`./sconsw stress`) takes every function that the candidates of the other tests
-make, and for `ref` every function that an ONNX node case makes. Where `ref` takes
-the candidates of the other libraries, too, a frame is at most 256 B; with what it calls, and arithmetic without an FPU, it may be
-more.
+make, and for `ref` every function that an ONNX node case makes. So it is where `ref` takes the candidates of the other
+libraries; with what it calls, and arithmetic without an FPU, it may be more.
 """
 
 from __future__ import annotations
@@ -67,8 +66,8 @@ TURNS = ("__kernel_rem_pio2f",)
 PROGRAMS_TOGETHER = 60
 # Of `ref` with all that it calls: a convolution, its piece, the scaling of a sum and 64-bit arithmetic without an FPU.
 MOST_BYTES_WITH_CALLS = 424
-# With all that they call; each frame is at most MOST_BYTES. The deepest of all forms, which AIDGE_STRESS=1 compiles, is a depthwise
-# layer of a Cortex-M3 that scales a sum exactly; of those compiled always one of a Cortex-M0+ whose 25 weights lie on the stack.
+# With all that they call; each frame is at most MOST_BYTES. The deepest of all forms, which AIDGE_STRESS=1 compiles, is a
+# depthwise layer of a Cortex-M3 that scales a sum exactly; of the usual ones one of a Cortex-M0+ with 25 weights on the stack.
 MOST_BYTES_OF_ALL_FORMS = 328
 MOST_BYTES_OF_USUAL_FORMS = 288
 CASES_TOGETHER = 250  # more than the memories of the boards hold otherwise

@@ -103,10 +103,10 @@ def test_layers_over_three_axes_are_built_and_right_without_a_fast_kernel(board,
     assert reason in aidge_build("explain", tmp_path / "net.onnx", nodes[0]["name"], "--board", board).stdout
 
 
-@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
-def test_layers_of_16_bit_values_have_a_fast_kernel_that_is_right(board, tmp_path):
+@pytest.mark.parametrize("board, library", [("mps2-an386", "cortexm"), ("mps3-an547", "helium")])
+def test_layers_of_16_bit_values_have_a_fast_kernel_that_is_right(board, library, tmp_path):
     nodes = right(words, board, tmp_path)
-    assert next(node["library"] for node in nodes if node["op"] == "Conv2D") == "cortexm"
+    assert next(node["library"] for node in nodes if node["op"] == "Conv2D") == library
 
 
 def right(make, board, folder) -> list[dict]:

@@ -30,6 +30,7 @@ static void aidge_helium_mean_part_float32(const float *input, float *output, vo
         }
     }
 #else
+    AIDGE_KIT_ROLLED
     for (channel = 0; channel < channels; channel++) {
         for (pixel = 0; pixel < part->pixels; pixel++) {
             sums[channel] += input[pixel * channels + channel];

@@ -27,6 +27,7 @@ from .depthwise_layout import (
     struct,
 )
 from .depthwise_levels import Form
+from .one_pixel import OTHERS
 from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 
@@ -76,7 +77,7 @@ def _are_bytes(rows: numpy.ndarray, scales: numpy.ndarray, is_scaled: numpy.ndar
 NEAR = Predicate("strides of at most 2, columns not dilated, near rows", unfit)
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR))
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(NEAR, OTHERS))
 class DepthwiseInt8(LinearNode):
     assembly = "needed"
     together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text

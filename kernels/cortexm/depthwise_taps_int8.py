@@ -17,6 +17,7 @@ from .conditions import has_fpu, linear_spec
 from .conv2d import LARGEST_OFFSET, load_lines
 from .conv2d_grouped_int8 import all_blocks, blocks_of
 from .depthwise_int8 import unfit
+from .one_pixel import OTHERS
 from .packing import Stream, pack_blocks, taps_last_channels
 from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, plane_buffer, whole_layer
 
@@ -39,7 +40,7 @@ def _unfit(view: NodeView) -> str:
     return "" if far <= LARGEST_OFFSET else f"the rows of a window take {far} bytes, wants at most {LARGEST_OFFSET}"
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("distant columns, few taps", _unfit)))
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("distant columns, few taps", _unfit), OTHERS))
 class DepthwiseTapsInt8(LinearNode):
     assembly = "needed"
 

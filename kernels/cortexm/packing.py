@@ -248,7 +248,8 @@ def pack_blocks(
     may_prove = not (is_short and has_fpu) or linear.fixed_form() is not None
     groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike, may_prove=may_prove)
     is_half = 0 < few <= GROUP // 2
-    may_leave_words = has_fpu and may_prove and not (by_tap or is_alike or is_even or is_half or is_few_row)
+    is_wide_row = is_row and not may_pack  # whose output is where words of unpacked pairs have a second constant
+    may_leave_words = has_fpu and may_prove and not (by_tap or is_alike or is_even or is_half or is_wide_row)
     if may_leave_words and (linear.is_any or are_rounded_small(linear).all()):
         may_end = limits.is_more and free < MOST_FREE and not linear.is_any
         words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)

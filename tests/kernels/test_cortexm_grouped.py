@@ -79,7 +79,7 @@ def candidates():
 def test_no_layer_of_few_taps_is_left_to_another_library():
     cases = candidates()
     assert len(accepted(cases)) == len(cases) > 40
-    assert {entry.kernel.name for entry in cases} == {"conv2d_grouped_int8", "depthwise_taps_int8"}
+    assert {entry.kernel.name for entry in cases} == {"conv2d_grouped_int8", "depthwise_taps_int8", "depthwise_pixel_int8"}
     assert {
         form
         for form in ("packed", "wide")

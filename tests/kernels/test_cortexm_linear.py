@@ -412,7 +412,7 @@ def test_a_bias_of_more_than_20_bits_keeps_its_word():
 
 @pytest.mark.parametrize(
     "spatial, kernel, words",
-    [((6, 7), (3, 3), 6), ((6, 7), (5, 5), 20), ((9,), (4,), 3), ((9,), (1,), 1), ((9,), (9,), 5), ((4, 3), (3, 3), 6)],
+    [((6, 7), (3, 3), 6), ((6, 7), (5, 5), 20), ((9,), (4,), 3), ((9,), (1,), 1), ((2, 9), (1, 9), 5), ((4, 3), (3, 3), 6)],
 )
 def test_two_neighbouring_weights_of_a_depthwise_layer_make_a_word_or_each_one_where_a_row_has_one_output(spatial, kernel, words):
     entry = built_for(int8_case(1, 1, 8, spatial, 8, kernel, 1, 1, (0, 0), 8), "speed")

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Slices that are one run of neighbours, any type, by LDM and STM: what the state of a layer that streams keeps of its frames."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import layout
+from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
+
+from .conditions import FEATURES
+
+
+def _source_strides(view: NodeView) -> tuple[int, ...]:
+    (source,), (target,) = view.inputs, view.outputs
+    return layout(source.dims, target.storage, source.dtype).strides
+
+
+def _unfit(view: NodeView) -> str:
+    operator, (target,) = view.operator, view.outputs
+    axes = zip(operator.counts, operator.steps, _source_strides(view), target.layout.strides)
+    is_run = all(count == 1 or step * source == own for count, step, source, own in axes)
+    return "" if is_run and target.elements else "its elements are not neighbours in the input"
+
+
+_SIDE = (IOSpec(DType.any_1, SAME),)
+
+
+@kernel("Slice", ImplSpec(_SIDE, _SIDE, (SAME_QUANTIZATION, Predicate("one run of neighbours", _unfit)), FEATURES))
+class Slice(KernelNode):
+    def call(self) -> Call:
+        (target,) = self.outputs
+        first = sum(start * stride for start, stride in zip(self.operator.starts, _source_strides(self.view)))
+        size = target.dtype.size_bytes
+        arguments = (Input(0), Output(0), Literal(first * size), Literal(target.elements * size))
+        return Call("aidge_cortexm_slice", ("slice.h",), arguments)

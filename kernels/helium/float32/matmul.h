@@ -15,7 +15,6 @@ static void aidge_helium_product_rows(const float *a, const float *b, float *y, 
     for (row = 0; row < rows; row++) {
         for (column = 0; column < columns; column++) {
             float sum = 0.0f;
-            AIDGE_KIT_ROLLED
             for (k = 0; k < inner; k++) {
                 sum += a[row * inner + k] * b[k * columns + column];
             }

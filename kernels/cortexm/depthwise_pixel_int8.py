@@ -58,10 +58,7 @@ class DepthwisePixelInt8(LinearNode):
 def routine(stream: Stream, places: list[int], is_uneven: bool) -> tuple[str, str]:
     """Name and text for taps whose first channel is at these bytes of an image. `is_uneven`: the last group begins with channels
     of the one before."""
-    steps = [second - first for first, second in zip(places, places[1:])]
-    step = steps[0] if len(set(steps)) == 1 else 0
-    where = f"{len(places)}x{step}" if step or len(places) == 1 else "_".join(map(str, [len(places), *places]))
-    name = f"aidge_cortexm_depthwise_pixel_int8_{where}_from{places[0]}_{stream.variant}{'_uneven' * is_uneven}"
+    name = f"aidge_cortexm_depthwise_pixel_int8_{_grid(places)}_{stream.variant}{'_uneven' * is_uneven}"
     code = dense.routine_of(stream)
     code.begin()
     code("mov {w1}, r1", "the output stays there")
@@ -105,6 +102,14 @@ def routine(stream: Stream, places: list[int], is_uneven: bool) -> tuple[str, st
         f"    aidge_cortexm_depthwise_pixel_int8(input, output, stream, shape, places, {len(places)}, {stream.numbers});"
     )
     return name, code.function(name, PARAMETERS, f"One pixel of depthwise layers: {len(places)} taps.", portable)
+
+
+def _grid(places: list[int]) -> str:
+    """What tells the places of taps, which are a grid, from others."""
+    steps = [second - first for first, second in zip(places, places[1:])]
+    width = next((count for count, step in enumerate(steps, 1) if step != steps[0]), len(places))
+    right, down = (places[count] - places[0] if count < len(places) else 0 for count in (1, width))
+    return f"{len(places) // width}x{width}_d{down}x{right}_from{places[0]}"
 
 
 def _next_group(code: Routine, stream: Stream, is_uneven: bool) -> None:

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, built_for, run, without_fpu
+import test_stack
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, built_for, case, run, without_fpu
+from harness import under_double
 from random_tensors import Randomness
-from test_cortexm_linear import int8_case, needs_compiler
+from test_cortexm_linear import extreme_cases, halfword_weights, int8_case, needs_compiler
+
+from aidge_build.operators.window import Window
 
 STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
 # batch, channels, spatial, kernel, stride, dilation, pads (begin, end)
@@ -39,10 +45,27 @@ def pixel_case(seed, batch, channels, spatial, kernel, stride, dilation, pads):
     return int8_case(seed, batch, channels, spatial, channels, kernel, stride, dilation, pads, channels)
 
 
+def with_inputs(entry, operator, inputs):
+    return case(operator, inputs, entry.values[:1], quantization=entry.view.outputs[0].quantization)
+
+
+def extreme_pixels():
+    """Multipliers that vanish or saturate, sums at the middle of two levels or beyond 24 bits."""
+    for entry in extreme_cases():
+        if entry.view.operator.depthwise:
+            window = Window((3, 3), (1, 1), (1, 1), (0, 0), (0, 0))
+            yield with_inputs(entry, replace(entry.view.operator, window=window), entry.view.inputs)
+
+
 def candidates():
-    """Edges in two ranges of their outputs, and random layers."""
+    """Edges in two ranges of their outputs, random layers, extreme ones, weights of 16 bits, and the contract `double`."""
     edges = [*EDGES, *EDGES, *map(random_edge, range(9100, 9112))]
-    return [built_for(pixel_case(9000 + index, *edge), ("balanced", "speed")[index % 2]) for index, edge in enumerate(edges)]
+    made = [built_for(pixel_case(9000 + index, *edge), ("balanced", "speed")[index % 2]) for index, edge in enumerate(edges)]
+    wide = [
+        with_inputs(entry, entry.view.operator, halfword_weights(seed, *entry.view.inputs))
+        for seed, entry in enumerate(made[1:13:2])
+    ]
+    return [*made, *extreme_pixels(), *wide, *map(under_double, made[::5])]
 
 
 def test_one_pixel_of_any_depthwise_layer_is_computed_where_its_taps_lie():
@@ -64,6 +87,7 @@ def test_layers_equal_the_meaning_on_a_core_without_an_fpu():
     cases = without_fpu(candidates())
     assert len(cases) == len(candidates())
     assert run(cases, board=BOARD_WITHOUT_FPU) == []
+    assert max(bound.bytes for bound in test_stack.bounds(cases, BOARD_WITHOUT_FPU)) <= test_stack.MOST_BYTES
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():

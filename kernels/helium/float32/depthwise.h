@@ -123,7 +123,9 @@ AIDGE_KIT_NOINLINE int32_t aidge_helium_next_deep_float32(aidge_helium_deep_floa
         strip->column = column;
         if ((rows <= 0) || (taps <= 0)) { /* pads alone */
             strip->rows = 1;
-            strip->taps = strip->skipped = strip->last = 0;
+            strip->taps = strip->skipped = 0;
+            AIDGE_KIT_STORED_FIRST; /* gcc loads four of them as one vector, and takes that for half as long as it is */
+            strip->last = 0;
             strip->first = shape->kernel_height * row_weights;
             strip->source = x;
         } else {

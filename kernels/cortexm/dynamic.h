@@ -170,8 +170,9 @@ AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const 
                     w = channel % 2 == 0 ? even : aidge_cortexm_pair(
                         (aidge_cortexm_low(w) - aidge_cortexm_low(even)) / 256, (aidge_cortexm_high(w) - aidge_cortexm_high(even)) / 256);
                 }
-                for (pixel = 0; pixel < pixels; pixel++) {
-                    sums[pixel] = aidge_cortexm_dot(w, column[pixels * pair + pixel], sums[pixel]);
+                sums[0] = aidge_cortexm_dot(w, column[pixels * pair], sums[0]);
+                if (pixels > 1) {
+                    sums[1] = aidge_cortexm_dot(w, column[2 * pair + 1], sums[1]);
                 }
             }
             for (pixel = 0; pixel < pixels; pixel++) {

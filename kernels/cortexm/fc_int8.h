@@ -26,7 +26,7 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uin
         }
         return weights;
     }
-    for (i = 0; i < outputs; i++) {
+    for (i = 0; (i < outputs) && (i < 4); i++) {
         sums[i] = aidge_cortexm_dot((uint32_t)*weights++, inputs, sums[i]);
     }
     return weights;
@@ -42,7 +42,7 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_quad(const int32_t *weights, uin
     if ((packed & AIDGE_CORTEXM_BYTES) == 0) {
         return aidge_cortexm_fc_pair(aidge_cortexm_fc_pair(weights, even, sums, packed), odd, sums, packed);
     }
-    for (i = 0; i < outputs; i++) {
+    for (i = 0; (i < outputs) && (i < 4); i++) {
         const uint32_t own = (uint32_t)*weights++;
         sums[i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(own), even, sums[i]);
         sums[i] = aidge_cortexm_dot(aidge_cortexm_odd_bytes(own), odd, sums[i]);

@@ -241,7 +241,9 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_biases(const int32_t *group, u
     const uint32_t *const words = (const uint32_t *)group;
     int32_t i;
     if ((packed & AIDGE_CORTEXM_JOINED) == 0) {
-        (void)memcpy(biases, group, 16);
+        for (i = 0; i < 4; i++) {
+            biases[i] = words[i];
+        }
         return group + 4;
     }
     for (i = 0; i < 4; i++) {

@@ -26,7 +26,7 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uin
         }
         return weights;
     }
-    for (i = 0; (i < outputs) && (i < 4); i++) {
+    for (i = 0; i < outputs; i++) {
         sums[i] = aidge_cortexm_dot((uint32_t)*weights++, inputs, sums[i]);
     }
     return weights;
@@ -42,7 +42,7 @@ AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_quad(const int32_t *weights, uin
     if ((packed & AIDGE_CORTEXM_BYTES) == 0) {
         return aidge_cortexm_fc_pair(aidge_cortexm_fc_pair(weights, even, sums, packed), odd, sums, packed);
     }
-    for (i = 0; (i < outputs) && (i < 4); i++) {
+    for (i = 0; i < outputs; i++) {
         const uint32_t own = (uint32_t)*weights++;
         sums[i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(own), even, sums[i]);
         sums[i] = aidge_cortexm_dot(aidge_cortexm_odd_bytes(own), odd, sums[i]);
@@ -67,7 +67,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
         (void)memcpy(inputs, input, (size_t)features);
         while (group != end) {
             const int32_t *const start = group;
-            uint32_t sums[4] = {0, 0, 0, 0};
+            uint32_t sums[4];
             group = aidge_cortexm_biases(group, sums, packed);
             for (i = 0; i < words; i++) {
                 group = aidge_cortexm_fc_quad(group, inputs[i], sums, packed);
@@ -76,7 +76,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
             output += form < 0 ? 0 : 4;
         }
         if (rest != 0) {
-            uint32_t sums[4] = {0, 0, 0, 0};
+            uint32_t sums[4];
             group = aidge_cortexm_biases(end, sums, rest);
             for (i = 0; i < words; i++) {
                 group = aidge_cortexm_fc_quad(group, inputs[i], sums, rest);
@@ -98,7 +98,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_few_int8(const int8_t *input, int8_t *outp
     for (row = shape->rows; row > 0; row--) {
         const int32_t *const start = stream + AIDGE_CORTEXM_HEAD_WORDS;
         const int32_t *group;
-        uint32_t sums[4] = {0, 0, 0, 0};
+        uint32_t sums[4];
         group = aidge_cortexm_biases(start, sums, packed);
         for (i = 0; i < features; i += 4) {
             const int32_t left = features - i;

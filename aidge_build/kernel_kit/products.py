@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 import numpy
 
+from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.arithmetic.requantize import multipliers
 from aidge_build.contract.call import Argument, Constant, Input, Struct
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.linear_int8 import INT8, Linear
 
 BATCH_AXES = 4
 
@@ -82,6 +84,27 @@ def product_range(inputs: Sequence[Tensor]) -> tuple[int, int]:
     ends = [[end - tensor.quantization.zero_point for end in tensor.dtype.range] for tensor in inputs]
     sums = [inputs[0].dims[-1] * first * second for first in ends[0] for second in ends[1]]
     return min(sums), max(sums)
+
+
+def columns_as_channels(view: NodeView, rows: numpy.ndarray) -> Linear:
+    """The fully connected layer whose weights, int64 [channels, taps], stand for columns of the second matrix: of run time."""
+    (output,), channels = view.outputs, len(rows)
+    low, high = product_range(view.inputs)
+
+    def each(value: int) -> numpy.ndarray:
+        return numpy.full(channels, value, numpy.int64)
+
+    return Linear(
+        rows,
+        each(0),
+        FloatFactors(numpy.repeat(product_multiplier(view.inputs, output), channels)),
+        each(low),
+        each(high),
+        output.quantization.zero_point,
+        view.inputs[0].quantization.zero_point,
+        INT8,
+        each(0),
+    )
 
 
 def operand(inputs: Sequence[Tensor], index: int) -> Argument:

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ROOM
-from aidge_build.kernel_kit.linear_int8 import INT8, Linear
-from aidge_build.kernel_kit.products import matrix_dims, operand, product_multiplier, product_range, product_shape, product_spec
+from aidge_build.kernel_kit.linear_int8 import INT8
+from aidge_build.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
 from aidge_build.kernel_kit.window2d import rows_as_image
 
 from .columns import TAP_BYTES, dense_struct
@@ -75,23 +74,8 @@ class MatmulInt8(KernelNode):
 
 def _stream(view: NodeView) -> Stream:
     """That of one column, of whatever values."""
-    (output,), (low, high) = view.outputs, product_range(view.inputs)
     inner = matrix_dims(view.inputs)[1]
-
-    def each(value: int) -> numpy.ndarray:
-        return numpy.array([value], numpy.int64)
-
-    linear = Linear(
-        numpy.full((1, inner), _FURTHEST, numpy.int64),
-        each(0),
-        FloatFactors(product_multiplier(view.inputs, output)),
-        each(low),
-        each(high),
-        output.quantization.zero_point,
-        view.inputs[0].quantization.zero_point,
-        INT8,
-        each(0),
-    )
+    linear = columns_as_channels(view, numpy.full((1, inner), _FURTHEST, numpy.int64))
     return pack(linear, words_in_turn(-(-inner // 4)))
 
 

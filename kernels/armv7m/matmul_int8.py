@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.contract.call import Call, Constant, Output, Scratch, Struct
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ROOM
-from aidge_build.kernel_kit.linear_int8 import INT8, Linear
-from aidge_build.kernel_kit.products import matrix_dims, operand, product_multiplier, product_range, product_shape, product_spec
+from aidge_build.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
 
 from .conditions import ENOUGH_PRODUCTS, FEATURES
 from .packing import form_of, head
@@ -22,6 +20,7 @@ FEWEST_ROWS = 2  # that pay for the columns as weights
 BAND_BYTES = 4096  # of the columns that are weights at a time, unless one group of them needs more
 _BLOCK_BYTES = 64  # of aidge_armv7m_product_block
 _GROUP_BYTES = 100  # of the numbers of a group
+_ANY_COLUMN = numpy.zeros((1, 1), numpy.int64)
 
 
 def _unfit(view: NodeView) -> str:
@@ -30,7 +29,7 @@ def _unfit(view: NodeView) -> str:
         return f"{rows} row, wants at least {FEWEST_ROWS}"
     if columns < GROUP:
         return f"{columns} columns, wants at least {GROUP}"
-    return "" if form_of(_linear(view)).is_proved else "its requantization is not proved"
+    return "" if form_of(columns_as_channels(view, _ANY_COLUMN)).is_proved else "its requantization is not proved"
 
 
 @kernel(
@@ -44,7 +43,7 @@ class MatmulInt8(KernelNode):
         return Demands(scratch_bytes=_BLOCK_BYTES + groups * _group_bytes(view))
 
     def call(self) -> Call:
-        linear, inner = _linear(self.view), matrix_dims(self.inputs)[1]
+        linear, inner = columns_as_channels(self.view, _ANY_COLUMN), matrix_dims(self.inputs)[1]
         form = form_of(linear)
         routine, text = product_routine(form, inner)
         function = routine.replace("_product_", "_matmul_int8_")
@@ -77,26 +76,6 @@ def _band(view: NodeView) -> int:
     """Columns that are weights at a time."""
     groups = -(-matrix_dims(view.inputs)[2] // GROUP)
     return GROUP * min(groups, max(1, BAND_BYTES // _group_bytes(view)))
-
-
-def _linear(view: NodeView) -> Linear:
-    """A column of whatever values."""
-    (output,), (low, high) = view.outputs, product_range(view.inputs)
-
-    def each(value: int) -> numpy.ndarray:
-        return numpy.array([value], numpy.int64)
-
-    return Linear(
-        numpy.zeros((1, 1), numpy.int64),
-        each(0),
-        FloatFactors(product_multiplier(view.inputs, output)),
-        each(low),
-        each(high),
-        output.quantization.zero_point,
-        view.inputs[0].quantization.zero_point,
-        INT8,
-        each(0),
-    )
 
 
 def _loop(function: str, routine: str) -> str:

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.contract.call import Call, Constant, Output, Scratch
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import INT8, Linear
-from aidge_build.kernel_kit.products import matrix_dims, operand, product_multiplier, product_range, product_shape, product_spec
+from aidge_build.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
 
 from .conditions import FEATURES, GROUP, has_fpu, in_text
 from .fc import HEAD_WORDS, routine
@@ -66,7 +64,8 @@ class _Bands:
         most = GROUP * max(1, BAND_BYTES[view.objective] // group_bytes)
         self.columns = min(most, -(-columns // GROUP) * GROUP)
         is_stated = columns > self.columns or columns % GROUP > 0
-        self.stream: Stream = pack(_linear(view, GROUP + is_stated), [-1, -1], has_fpu(view), is_alike=True)
+        linear = columns_as_channels(view, numpy.full((GROUP + is_stated, 1), _STANDS_FOR_ANY, numpy.int64))
+        self.stream: Stream = pack(linear, [-1, -1], has_fpu(view), is_alike=True)
         weights = HEAD_WORDS + GROUP
         length = (len(self.stream.words) - HEAD_WORDS) // self.stream.groups
         self.tail = self.stream.words[weights + GROUP : HEAD_WORDS + length]
@@ -79,26 +78,6 @@ class _Bands:
         extra, is_stated = self.stream.words[HEAD_WORDS], int(self.stream.is_stated)
         numbers = numpy.array([first, twice[0], extra, is_stated], numpy.int32)
         return numpy.concatenate([numbers, self.stream.words[:HEAD_WORDS], self.tail])
-
-
-def _linear(view: NodeView, columns: int) -> Linear:
-    """As many columns of whatever values."""
-    (output,), (low, high) = view.outputs, product_range(view.inputs)
-
-    def each(value: int) -> numpy.ndarray:
-        return numpy.full(columns, value, numpy.int64)
-
-    return Linear(
-        numpy.full((columns, 1), _STANDS_FOR_ANY, numpy.int64),
-        each(0),
-        FloatFactors(numpy.repeat(product_multiplier(view.inputs, output), columns)),
-        each(low),
-        each(high),
-        output.quantization.zero_point,
-        view.inputs[0].quantization.zero_point,
-        INT8,
-        each(0),
-    )
 
 
 def _loop(function: str, layer: str) -> str:

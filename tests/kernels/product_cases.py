@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from random_tensors import Randomness
 
@@ -51,6 +51,13 @@ def product(case: Callable, seed: int, first: tuple[int, ...], second: tuple[int
             values.append(stored)
     around = 0.05 * 0.05 * 70 * math.sqrt(first[-1])
     return case(MatMul(), tensors, values, quantization=random.quantization(around))
+
+
+def edge_products(case: Callable, edges: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], turns: int) -> list:
+    """A library's own edge shapes: with random scales, with zero points at the ends, and four of them with a constant side."""
+    mine = [product(case, 300 + 7 * turn + seed, *dims) for seed, dims in enumerate(edges) for turn in range(turns)]
+    ends = [product(case, 400 + seed, *dims, points=(ENDS[seed % 2], ENDS[seed // 2 % 2])) for seed, dims in enumerate(edges)]
+    return [*mine, *ends, *(product(case, 500 + seed, *dims, constant_side=seed % 2) for seed, dims in enumerate(edges[2:6]))]
 
 
 def products(case: Callable) -> Iterator:

@@ -9,7 +9,7 @@ import shutil
 
 import pytest
 from armv6m_harness import BOARD, PORTABLE, accepted, case, run, taken
-from product_cases import ENDS, product, products
+from product_cases import edge_products, product, products
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 # Rows that leave a remainder of six, one column, one product, more products than a chunk, batches that repeat, several axes.
@@ -29,10 +29,7 @@ EDGES = [
 
 @functools.cache
 def candidates():
-    mine = [product(case, 300 + 7 * turn + seed, *dims) for seed, dims in enumerate(EDGES) for turn in range(3)]
-    ends = [product(case, 400 + seed, *dims, points=(ENDS[seed % 2], ENDS[seed // 2 % 2])) for seed, dims in enumerate(EDGES)]
-    sides = [product(case, 500 + seed, *dims, constant_side=seed % 2) for seed, dims in enumerate(EDGES[2:6])]
-    return tuple(map(taken, [*mine, *ends, *sides, *products(case)]))
+    return tuple(map(taken, [*edge_products(case, EDGES, turns=3), *products(case)]))
 
 
 @functools.cache

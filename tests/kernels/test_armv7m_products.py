@@ -11,7 +11,7 @@ import pytest
 from armv7m_harness import BOARD, PORTABLE, Case
 from cortexm_harness import accepted
 from helium_harness import case, run
-from product_cases import ENDS, product
+from product_cases import edge_products, product
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 # Columns that leave a remainder of eight, a band that does, more taps than a turn, one product, batches that repeat.
@@ -37,10 +37,7 @@ def taken(entry) -> Case:
 
 @functools.cache
 def candidates():
-    mine = [product(case, 300 + 7 * turn + seed, *dims) for seed, dims in enumerate(EDGES) for turn in range(2)]
-    ends = [product(case, 400 + seed, *dims, points=(ENDS[seed % 2], ENDS[seed // 2 % 2])) for seed, dims in enumerate(EDGES)]
-    sides = [product(case, 500 + seed, *dims, constant_side=seed % 2) for seed, dims in enumerate(EDGES[2:6])]
-    return tuple(map(taken, [*mine, *ends, *sides]))
+    return tuple(map(taken, edge_products(case, EDGES, turns=2)))
 
 
 @functools.cache

@@ -31,6 +31,17 @@ def convolution_demands(view: NodeView, together: int = 1) -> Demands:
     return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output, together)
 
 
+def depthwise_demands(view: NodeView, together: int, again: int = 0) -> Demands:
+    """The same of a depthwise convolution that computes some channels of up to `together` neighbouring pixels after the other:
+    what it writes of the last pixel lies no further than what it read of the first one: the output may begin a pixel later.
+    `again` channels are read once more after they were written."""
+    data, (output,) = view.inputs[0], view.outputs
+    shape, element = window2d(data, output, view.operator.window, view.operator.groups).fields, output.dtype.size_bytes
+    pixels = (together - 1) * shape["out_channels"] - (shape["out_channels"] - again)
+    lead = max(0, lead_bytes(shape, data.dtype.size_bytes, element) + pixels * element)
+    return Demands(overlap=((0, lead),)) if lead < output.size_bytes else Demands()
+
+
 def block_demands(shape: Mapping[str, int], data: Tensor, output: Tensor, blocks: Iterable[tuple[int, int]]) -> Demands:
     """The overlap that a kernel allows which reads all that the pixels of a block see before it writes them; `blocks` are (first
     pixel, one past the last) in order, and a pixel may be in several."""

@@ -165,9 +165,18 @@ def test_small_float_layers_of_helium_follow_their_input_as_closely_as_those_tha
     made = [entry for entry in helium_floats.candidates() if isinstance(entry.view.operator, Conv)]
     cases = sharing([helium_harness.Case(replace(entry.view, objective="size"), entry.values) for entry in made])
     alone = [entry for entry in cases if entry.view.operator.groups == 1 or entry.view.operator.depthwise]
-    assert [demands(entry).overlap for entry in alone] == [convolution_demands(entry.stored).overlap for entry in alone]
+    dense = [entry for entry in alone if not entry.view.operator.depthwise]
+    assert [demands(entry).overlap for entry in dense] == [convolution_demands(entry.stored).overlap for entry in dense]
     assert len(cases) >= 40
     assert helium_harness.run(cases[::2], lead=promised_lead) == []
+
+
+def test_float_depthwise_layers_of_helium_follow_their_input_a_pixel_closer_than_what_forgets_channels():
+    for entry in helium_floats.large_depthwise():
+        ((_, lead),), channels = demands(entry).overlap, entry.view.inputs[0].dims[1]
+        pixels = entry.call.facts["block"]
+        ((_, plain),) = convolution_demands(entry.stored, int(pixels[0])).overlap
+        assert plain - lead == 4 * (channels - -channels % 4)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.kernel_kit.raster import depthwise_demands
 from aidge_build.kernel_kit.window2d import window2d
 
 from .deep import LANES, RUNS, Deep, deep_stream
@@ -49,7 +49,8 @@ def _block(view: NodeView) -> Deep:
 class DepthwiseFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return convolution_demands(view, _block(view).pixels)
+        over = view.inputs[0].dims[1] % LANES
+        return depthwise_demands(view, _block(view).pixels, (LANES - over) % LANES)
 
     def call(self) -> Call:
         block = _block(self.view)

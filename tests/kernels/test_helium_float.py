@@ -56,6 +56,17 @@ MORE_DEPTHWISE = [
     (1, 4, (7, 5), (3, 1), (1, 1), (1, 1), (1, 1)),
     (1, 5, (4, 3), (4, 5), (1, 1), (1, 1), (2, 2)),
 ]
+# Pointwise layers whose pixels lie in the lanes: groups of all sizes, values behind whole turns, one to three pixels left over.
+GATHERED = [
+    *(
+        (1, values, (5, 3 + values % 4), outputs, (1, 1), 1, 1, (0, 0))
+        for values, outputs in ((8, 12), (9, 8), (16, 24), (7, 25))
+    ),
+    *((1, values, (4, 9), outputs, (1, 1), 1, 1, (0, 0)) for values, outputs in ((3, 3), (5, 13), (11, 10), (13, 2), (64, 31))),
+    (2, 10, (7,), 16, (1,), 1, 1, (0, 0)),
+    (1, 1, (40,), 1, (1,), 1, 1, (0, 0)),
+    (1, 4, (1, 3), 96, (1, 1), 1, 1, (0, 0)),
+]
 # So many pixels that the text knows how far columns are apart.
 LARGE_DEPTHWISE = [
     (1, 8, (20, 21), (3, 3), (1, 1), (1, 1), (1, 1)),
@@ -230,13 +241,23 @@ def candidates():
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]
     cases += [depthwise(seed, *edge) for seed, edge in enumerate([*DEPTHWISE, *MORE_DEPTHWISE] * 2) if edge[1] >= 4]
-    cases += large_depthwise()
+    cases += gathered() + large_depthwise()
     cases += [random_depthwise(seed) for seed in range(5000, 5000 + RANDOM_CASES // 2)]
     return cases + [random_convolution(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
 
 
+def gathered():
+    return [convolution(seed, *edge) for seed, edge in enumerate(GATHERED * 2)] + [fully_connected(1, 16, 20, 30)]
+
+
 def large_depthwise():
     return [depthwise(seed, *edge) for seed, edge in enumerate(LARGE_DEPTHWISE)]
+
+
+def test_pixels_of_pointwise_layers_lie_in_the_lanes_unless_many_outputs_of_few_pixels_are_wanted():
+    *cases, rows = (entry.call.function for entry in gathered())
+    wanted = [*[True] * (len(GATHERED) - 1), False]
+    assert ["gathered" in function for function in [*cases, rows]] == [*wanted * 2, True]
 
 
 def test_loads_of_many_columns_move_on_by_themselves():

@@ -14,6 +14,7 @@ from aidge_build.kernel_kit.raster import raster_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
 from ..assembly import loop
+from .gathered import LANES, Gathered, pays
 from .real import LinearFloat32, is_limited, limits, linear_float_spec
 from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
 
@@ -34,9 +35,11 @@ def _shape(view: NodeView) -> Struct:
 class Conv2dFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        fields = _shape(view).fields
+        shape = _shape(view)
+        fields = shape.fields
         # Groups of channels come one after the other along a row.
         together = most_pixels(view) if fields["groups"] == 1 else fields["out_width"]
+        together = LANES if is_gathered(view, shape) else together
         return replace(raster_demands(fields, view.inputs[0], view.outputs[0], together), output_stride=True)
 
     def call(self) -> Call:
@@ -54,6 +57,8 @@ def conv2d_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.
     operator = view.operator
     groups, dilation, taps = (shape.fields[name] for name in ("groups", "dilation_width", "kernel_width"))
     outputs = len(rows) // groups
+    if is_gathered(view, shape):
+        return _gathered_call(view, shape, rows, bias, gap)
     blocks = [slice(first, first + outputs) for first in range(0, len(rows), outputs)]
     parts = [stream_of(rows[block], bias[block]) for block in blocks]
     apart = taps > 1 and (groups > 1 or dilation > 1)
@@ -67,6 +72,32 @@ def conv2d_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.
         (Input(0), Output(0), stream, limits(operator), *sizes, Literal(gap), shape),
         texts=(*(strip.text() for strip in strips), driver(name, strips, groups > 1)),
         facts=computed(f"{len(strips)} pixels x {min(GROUP, outputs)} channels"),
+    )
+
+
+def is_gathered(view: NodeView, shape: Struct) -> bool:
+    """Whether the layer is one row of pixels, each of which becomes a pixel, and the pixels in the lanes take less."""
+    fields = shape.fields
+    sizes = (fields[name] for name in ("batches", "groups", "out_height", "kernel_height", "kernel_width", "stride_width"))
+    if most_pixels(view) == 1 or set(sizes) != {1} or fields["in_width"] != fields["out_width"] or fields["pad_left"] > 0:
+        return False
+    (output,) = (view.layer.whole if view.layer else view).outputs  # all bands of a layer have the same weights
+    return pays(output.elements // fields["out_channels"], fields["in_channels"], fields["out_channels"])
+
+
+def _gathered_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarray, gap: int) -> Call:
+    """The same with four pixels in the lanes."""
+    operator, (outputs, values) = view.operator, rows.shape
+    clamp = "limits" if is_limited(operator) else "relu" if operator.minimum == 0 else ""
+    form, counts = Gathered.best(outputs, values, clamp)
+    stream = Constant("stream", form.stream(rows, bias, counts))
+    size = form.shape(shape.fields["out_width"], values, outputs, counts, gap)
+    return Call(
+        form.name,
+        ("float32/gathered.h",),
+        (Input(0), Output(0), stream, limits(operator), size),
+        texts=(form.text(),),
+        facts=computed(f"4 pixels x {form.group.outputs} channels"),
     )
 
 

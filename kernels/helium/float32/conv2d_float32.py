@@ -15,7 +15,7 @@ from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
 from ..assembly import loop
 from .gathered import LANES, Gathered, pays
-from .real import LinearFloat32, is_limited, limits, linear_float_spec
+from .real import LinearFloat32, clamp_of, is_limited, limits, linear_float_spec
 from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
 
 
@@ -88,8 +88,7 @@ def is_gathered(view: NodeView, shape: Struct) -> bool:
 def _gathered_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarray, gap: int) -> Call:
     """The same with four pixels in the lanes."""
     operator, (outputs, values) = view.operator, rows.shape
-    clamp = "limits" if is_limited(operator) else "relu" if operator.minimum == 0 else ""
-    form, counts = Gathered.best(outputs, values, clamp)
+    form, counts = Gathered.best(outputs, values, clamp_of(operator))
     stream = Constant("stream", form.stream(rows, bias, counts))
     size = form.shape(shape.fields["out_width"], values, outputs, counts, gap)
     return Call(

@@ -39,7 +39,7 @@ def deep_stream(taps: numpy.ndarray, bias: numpy.ndarray) -> numpy.ndarray:
 class Deep:
     """`pixels` at a time. `columns`: taps of a row, a stride `stride` of pixels; 0: runs of taps, in a loop.
 
-    `overlaps`: the first two vectors of channels do. `limits`: the clamp is another one than ReLU. `apart`: bytes from a column
+    `overlaps`: the first two vectors of channels do. `clamp`: "" for none, "relu" or "limits". `apart`: bytes from a column
     to the next one, where loads move on by themselves; 0: as the strip says.
     """
 
@@ -47,7 +47,7 @@ class Deep:
     columns: int
     stride: int
     overlaps: bool
-    limits: bool
+    clamp: str
     apart: int = 0
 
     @property
@@ -88,7 +88,7 @@ class Deep:
         """Tells all that the text depends on."""
         way = f"{self.columns}_taps_stride_{self.stride}" if self.columns else "runs"
         way += f"_{self.apart}_apart" if self.apart else ""
-        return f"{self.pixels}x{way}{'_overlapping' * self.overlaps}{'_limits' * self.limits}"
+        return f"{self.pixels}x{way}{'_overlapping' * self.overlaps}{f'_{self.clamp}' * (self.clamp != '')}"
 
     @property
     def name(self) -> str:
@@ -187,13 +187,11 @@ class _Printer:
 
     def _clamp(self) -> None:
         emit = self.emit
-        emit(f"ldr lr, {_field('limits')}")
-        if not self.shape.limits:
-            emit("ldr r0, [lr]", "cbnz r0, 9f", "vdup.32 q7, r0", why="ReLU")
-            emit(*(f"vmax.s32 {sum_}, {sum_}, q7" for sum_ in self.sums))
-            emit.label(9)
+        if self.shape.clamp != "limits":
+            if self.shape.clamp:
+                emit("vmov.i32 q7, #0", *(f"vmax.s32 {sum_}, {sum_}, q7" for sum_ in self.sums))
             return
-        emit("ldrd r0, lr, [lr]")
+        emit(f"ldr lr, {_field('limits')}", "ldrd r0, lr, [lr]")
         for sum_ in self.sums:
             emit(f"vpt.f32 lt, {sum_}, r0", f"vdupt.32 {sum_}, r0", f"vpt.f32 gt, {sum_}, lr", f"vdupt.32 {sum_}, lr")
 

@@ -12,7 +12,7 @@ from aidge_build.kernel_kit.raster import depthwise_demands
 from aidge_build.kernel_kit.window2d import window2d
 
 from .deep import LANES, RUNS, Deep, deep_stream
-from .real import LinearFloat32, is_limited, limits, linear_float_spec
+from .real import LinearFloat32, clamp_of, limits, linear_float_spec
 
 MOST_COLUMNS = 5  # taps of a row that are known while generating
 MOST_PIXELS = 4  # of a block
@@ -32,7 +32,7 @@ def _window(view: NodeView) -> Struct:
 def _block(view: NodeView) -> Deep:
     """The form of a block of pixels with the fewest instructions for a row, by estimate."""
     fields = _window(view).fields
-    further = fields["in_channels"] % LANES > 0, is_limited(view.operator)
+    further = fields["in_channels"] % LANES > 0, clamp_of(view.operator)
     if view.objective == "size":  # the output may then follow the input more closely, too
         return Deep(1, 0, 0, *further)
     taps, width = fields["kernel_width"], fields["out_width"]
@@ -54,7 +54,7 @@ class DepthwiseFloat32(LinearFloat32):
 
     def call(self) -> Call:
         block = _block(self.view)
-        one = Deep(1, 0, 0, block.overlaps, block.limits)
+        one = Deep(1, 0, 0, block.overlaps, block.clamp)
         weights = self.inputs[1].data
         stream = deep_stream(weights.reshape(len(weights), -1), self.bias())
         name = f"aidge_helium_depthwise_float32_{block.suffix}"

@@ -47,11 +47,11 @@ UNARY = {
 
 @dataclass(frozen=True)
 class Loop:
-    """One operation. `limited`: the clamp is neither nothing nor ReLU; `repeats`: an operand is one element, "a", "b" or "".
+    """One operation. `clamp`: "" for none, "relu" or "limits"; `repeats`: an operand is one element, "a", "b" or "".
     `again`: there are several runs, each of which this operand begins again."""
 
     operation: str
-    limited: bool
+    clamp: str
     repeats: str = ""
     again: str = ""
 
@@ -59,7 +59,7 @@ class Loop:
     def name(self) -> str:
         """Tells all that the text depends on."""
         repeats = f"_{self.repeats}_repeats" if self.repeats else f"_{self.again}_again" if self.again else ""
-        return f"aidge_helium_{self.operation.lower()}_float32{repeats}{'_limits' * self.limited}"
+        return f"aidge_helium_{self.operation.lower()}_float32{repeats}{f'_{self.clamp}' * (self.clamp != '')}"
 
     def text(self) -> str:
         """The C text."""
@@ -89,8 +89,7 @@ class Loop:
             if self.repeats != operand:
                 emit(f"vldrw.u32 {register}, [{pointer}], #16")
         emit(*BINARY[self.operation])
-        if self.operation in CLAMPED:
-            self._clamp(emit)
+        self._clamp(emit)
         if not self.again:
             return self._end(emit, "r2")
         self._store(emit, "r2")
@@ -112,27 +111,26 @@ class Loop:
         emit("wlstp.32 lr, r3, 2f")
         emit.label(1)
         emit("vldrw.u32 q0, [r0], #16", *UNARY[self.operation])
-        if self.operation == "Identity":
-            self._clamp(emit)
+        self._clamp(emit)
         return self._end(emit, "r1")
 
     def _begin(self) -> Assembler:
-        """r5, r6: limits; or q3 holds what the bits are not below: 0 for ReLU, the lowest integer for nothing."""
+        """r5, r6: limits; or q3 holds the 0 of ReLU."""
         emit = Assembler()
         if self.again:
-            emit("push {r4-r8, lr}", f"ldr r4, [sp, #{SAVED}]", why="limits")
+            emit("push {r4-r8, lr}")
         else:
-            emit("push {r4-r6, lr}", "ldr r4, [sp, #16]", why="limits")
-        if self.limited:
-            emit("ldrd r5, r6, [r4]")
-        else:
-            emit("ldr r5, [r4]", "and r5, r5, #0x80000000", "vdup.32 q3, r5")
+            emit("push {r4-r6, lr}")
+        if self.clamp == "limits":
+            emit(f"ldr r4, [sp, #{SAVED if self.again else 16}]", "ldrd r5, r6, [r4]", why="limits")
+        elif self.clamp:
+            emit("vmov.i32 q3, #0")
         return emit
 
     def _clamp(self, emit: Assembler) -> None:
-        if self.limited:
+        if self.clamp == "limits":
             emit("vpt.f32 lt, q0, r5", "vdupt.32 q0, r5", "vpt.f32 gt, q0, r6", "vdupt.32 q0, r6")
-        else:
+        elif self.clamp:
             emit("vmax.s32 q0, q0, q3")
 
     @staticmethod

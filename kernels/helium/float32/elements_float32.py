@@ -19,7 +19,7 @@ from aidge_build.kernel_kit.elementwise import ElementWise
 
 from ..conditions import MVE
 from .elements import BINARY, CLAMPED, Loop
-from .real import has_limits, is_limited, limits, limits_between
+from .real import clamp_between, clamp_of, limits, limits_between
 from .scaled import Scaled
 
 # Of functions of one value: {alpha, beta}.
@@ -49,7 +49,7 @@ class BinaryFloat32(ElementWise):
         bounds = limits(self.operator) if is_clamped else limits_between(-math.inf, math.inf)
         shape = broadcast(first, second, output)
         repeats = "a" if shape.fields["first_step"] == 0 else "b" if shape.fields["second_step"] == 0 else ""
-        loop = Loop(self.node.type, is_clamped and is_limited(self.operator), repeats, _begins_again(shape.fields))
+        loop = Loop(self.node.type, clamp_of(self.operator) if is_clamped else "", repeats, _begins_again(shape.fields))
         operands = (operand(0, "first", first, output), operand(1, "second", second, output))
         if shape.fields["runs"] == 1:
             arguments = (*operands, Output(0), Literal(shape.fields["length"]), bounds)
@@ -100,7 +100,7 @@ class UnaryFloat32(ElementWise):
     def call(self) -> Call:
         kind, operator = self.node.type, self.operator
         low, high = (operator.minimum, operator.maximum) if kind == "Clip" else (0.0 if kind == "ReLU" else -math.inf, math.inf)
-        loop = Loop(kind if kind in NUMBERS else "Identity", has_limits(low, high))
+        loop = Loop(kind if kind in NUMBERS else "Identity", clamp_between(low, high))
         numbers = NUMBERS[kind](operator) if kind in NUMBERS else (0.0, 0.0)
         arguments = (
             Input(0),
@@ -122,7 +122,7 @@ class BatchNormFloat32(ElementWise):
         numbers = numpy.concatenate([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias])
         (output,) = self.outputs
         channels, inner = (output.dims[1], output.layout.strides[1]) if output.rank > 1 else (1, output.elements)
-        text = Scaled(inner == 1, is_limited(self.operator))
+        text = Scaled(inner == 1, clamp_of(self.operator))
         return Call(
             text.name,
             ("float32/scaled.h",),

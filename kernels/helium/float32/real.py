@@ -33,6 +33,16 @@ def has_limits(low: float, high: float) -> bool:
     return low not in (0.0, -math.inf) or high != math.inf
 
 
+def clamp_between(low: float, high: float) -> str:
+    """What a clamp is in a text: "" for none, "relu", or "limits"."""
+    return "limits" if has_limits(low, high) else "relu" if low == 0 else ""
+
+
+def clamp_of(operator) -> str:
+    """The same of an operator's clamp."""
+    return clamp_between(operator.minimum, operator.maximum)
+
+
 def is_limited(operator) -> bool:
     """The same of an operator's clamp."""
     return has_limits(operator.minimum, operator.maximum)

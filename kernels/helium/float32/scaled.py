@@ -18,11 +18,11 @@ class Scaled:
     """`last`: channels are neighbours. `limited`: the clamp is neither nothing nor ReLU."""
 
     last: bool
-    limited: bool
+    clamp: str
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_scaled_{'pixels' if self.last else 'planes'}_float32{'_limits' * self.limited}"
+        return f"aidge_helium_scaled_{'pixels' if self.last else 'planes'}_float32{f'_{self.clamp}' * (self.clamp != '')}"
 
     def text(self) -> str:
         """The C text."""
@@ -32,10 +32,10 @@ class Scaled:
     def _lines(self):
         emit = Assembler()
         emit("push {r4-r11, lr}", f"ldrd r4, r5, [sp, #{BLOCKS}]", why="blocks, channels")
-        if self.limited:
+        if self.clamp == "limits":
             emit("ldrd r6, r7, [r3]", why="lowest and highest")
-        else:
-            emit("ldr r6, [r3]", "and r6, r6, #0x80000000", "vdup.32 q3, r6", why="what the bits are not below")
+        elif self.clamp:
+            emit("vmov.i32 q3, #0", why="ReLU")
         emit("add r8, r2, r5, lsl #2", "add r9, r8, r5, lsl #2", why="factors, biases")
         emit.label(1)
         if self.last:
@@ -60,9 +60,9 @@ class Scaled:
         return emit.lines
 
     def _store(self, emit: Assembler) -> None:
-        if self.limited:
+        if self.clamp == "limits":
             emit("vpt.f32 lt, q0, r6", "vdupt.32 q0, r6", "vpt.f32 gt, q0, r7", "vdupt.32 q0, r7")
-        else:
+        elif self.clamp:
             emit("vmax.s32 q0, q0, q3")
         emit("vstrw.32 q0, [r1], #16", "letp lr, 2b")
         emit.label(3)

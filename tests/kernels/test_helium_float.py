@@ -179,6 +179,26 @@ def pools():
             yield case(kind(minimum=low, maximum=high, window=window), [data], [random.float32(*data.dims)])
 
 
+# So many pixels that windows inside are straight lines: rows, columns, strides, dilations, pads, channels
+WINDOWS = [
+    ((2, 2), (2, 2), (1, 1), (0, 0), 8),
+    ((3, 3), (2, 2), (1, 1), (1, 1), 6),
+    ((3, 2), (1, 2), (1, 2), (0, 1), 13),
+    ((4, 4), (1, 1), (2, 1), (0, 0), 3),
+    ((2, 3), (1, 1), (1, 1), (1, 0), 1),
+    ((2, 1), (2, 1), (1, 1), (0, 0), 17),
+]
+
+
+def windows():
+    for seed, (kernel, strides, dilations, pads, channels) in enumerate(WINDOWS * 2):
+        random, (low, high) = Randomness(seed), CLAMPS[seed % len(CLAMPS)]
+        data = random.real(1 + seed % 2, channels, 25, 31)
+        window = Window(kernel, strides, dilations, (pads[0], pads[0]), (pads[1], pads[1]))
+        for kind in (MaxPooling, AvgPooling):
+            yield case(kind(minimum=low, maximum=high, window=window), [data], [random.float32(*data.dims)])
+
+
 # batch, channels, spatial, outputs, kernel, strides, pads, output padding
 TRANSPOSED = [
     (1, 6, (4, 5), 8, (2, 2), (2, 2), (0, 0), (0, 0)),
@@ -236,7 +256,7 @@ def conversions():
 
 
 def candidates():
-    cases = [*elements(), *pools(), *conversions(), *transposed(), *resizes()]
+    cases = [*elements(), *pools(), *windows(), *conversions(), *transposed(), *resizes()]
     cases += [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]
@@ -258,6 +278,10 @@ def test_pixels_of_pointwise_layers_lie_in_the_lanes_unless_many_outputs_of_few_
     *cases, rows = (entry.call.function for entry in gathered())
     wanted = [*[True] * (len(GATHERED) - 1), False]
     assert ["gathered" in function for function in [*cases, rows]] == [*wanted * 2, True]
+
+
+def test_many_pixels_of_a_pool_see_their_windows_in_a_straight_line():
+    assert all("_of_" in entry.call.function for entry in windows())
 
 
 def test_loads_of_many_columns_move_on_by_themselves():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
+#include "alike.h"
 #include "four.h"
-#include "kit/window2d.h"
 
 typedef struct {
     const float *source;
@@ -77,18 +77,64 @@ AIDGE_KIT_INLINE float aidge_helium_pooled(int is_mean, const aidge_helium_seen_
 }
 #endif
 
+/* Neighbouring pixels whose whole windows lie inside. */
+typedef void aidge_helium_windows_float32(const float *x, float *y, int32_t pixels, const aidge_kit_window2d *shape,
+                                          const float *limits);
+
+#if !AIDGE_HELIUM_ASSEMBLY
+AIDGE_KIT_INLINE void aidge_helium_windows_plain_float32(int is_mean, const float *x, float *y, int32_t pixels,
+                                                         const aidge_kit_window2d *shape, const float *limits)
+{
+    const int32_t taps = shape->kernel_height * shape->kernel_width;
+    const float factor = is_mean != 0 ? 1.0f / (float)taps : 1.0f;
+    aidge_helium_seen_float32 seen;
+    int32_t pixel, channel;
+    seen.row_step = shape->dilation_height * shape->in_width * shape->in_channels;
+    seen.column_step = shape->dilation_width * shape->in_channels;
+    seen.rows = shape->kernel_height;
+    seen.columns = shape->kernel_width;
+    seen.source = x;
+    for (pixel = 0; pixel < pixels; pixel++) {
+        for (channel = 0; channel < shape->in_channels; channel++) {
+            *y++ = aidge_helium_limited_float32(aidge_helium_pooled(is_mean, &seen, channel) * factor, limits);
+        }
+        seen.source += shape->stride_width * shape->in_channels;
+    }
+}
+#endif
+
+/* One pixel. */
+AIDGE_KIT_INLINE void aidge_helium_pool_pixel_float32(int is_mean, const aidge_helium_seen_float32 *seen, float factor,
+                                                      int32_t channels, float *output, const float *limits)
+{
+    int32_t channel = 0;
+#if AIDGE_HELIUM_ASSEMBLY
+    for (; channel + 16 <= channels; channel += 16) {
+        aidge_helium_pooled_16(is_mean, seen, channel, factor, output + channel, limits);
+    }
+    for (; channel < channels; channel += 4) {
+        aidge_helium_pooled_4(is_mean, seen, channel, channels - channel, factor, output + channel, limits);
+    }
+#else
+    for (; channel < channels; channel++) {
+        output[channel] = aidge_helium_limited_float32(aidge_helium_pooled(is_mean, seen, channel) * factor, limits);
+    }
+#endif
+}
+
 /*
  * The mean (is_mean) or the largest value of each window, float32, channels last; taps in the pads are left out. The divisor of a
  * mean is the number of taps inside the image or, if counted_height is not 0, of those above and left of (counted_height,
- * counted_width): with pads.
+ * counted_width): with pads. `windows` computes what lies inside, where it is not NULL.
  */
-AIDGE_KIT_INLINE void aidge_helium_pool_float32(int is_mean, const float *input, float *output, const float *limits,
-                                                int32_t counted_height, int32_t counted_width, const aidge_kit_window2d *shape)
+AIDGE_KIT_INLINE void aidge_helium_pool_float32(int is_mean, aidge_helium_windows_float32 *windows, const float *input,
+                                                float *output, const float *limits, int32_t counted_height,
+                                                int32_t counted_width, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
     aidge_helium_seen_float32 seen;
-    int32_t batch, y, x, channel;
+    int32_t batch, y, x, pixels;
     seen.row_step = shape->dilation_height * in_row;
     seen.column_step = shape->dilation_width * channels;
     for (batch = 0; batch < shape->batches; batch++) {
@@ -96,32 +142,26 @@ AIDGE_KIT_INLINE void aidge_helium_pool_float32(int is_mean, const float *input,
             const int32_t top = y * shape->stride_height - shape->pad_top;
             const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
             seen.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
-            for (x = 0; x < shape->out_width; x++) {
+            for (x = 0; x < shape->out_width; x += pixels) {
                 const int32_t left = x * shape->stride_width - shape->pad_left;
                 const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
-                float factor = 1.0f;
                 seen.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
                 seen.source = input + (top + first_y * shape->dilation_height) * in_row
                               + (left + first_x * shape->dilation_width) * channels;
-                if (is_mean != 0) {
-                    const int32_t taps = seen.rows * seen.columns;
-                    const int32_t count = aidge_kit_count_of_taps(taps, top, left, counted_height, counted_width, shape);
-                    factor /= (float)count;
+                pixels = 1;
+                if ((windows != NULL) && (seen.rows == shape->kernel_height) && (seen.columns == shape->kernel_width)) {
+                    pixels = aidge_helium_alike(x, left, shape);
+                    windows(seen.source, output, pixels, shape, limits);
+                } else {
+                    float factor = 1.0f;
+                    if (is_mean != 0) {
+                        const int32_t taps = seen.rows * seen.columns;
+                        const int32_t count = aidge_kit_count_of_taps(taps, top, left, counted_height, counted_width, shape);
+                        factor /= (float)count;
+                    }
+                    aidge_helium_pool_pixel_float32(is_mean, &seen, factor, channels, output, limits);
                 }
-                channel = 0;
-#if AIDGE_HELIUM_ASSEMBLY
-                for (; channel + 16 <= channels; channel += 16) {
-                    aidge_helium_pooled_16(is_mean, &seen, channel, factor, output + channel, limits);
-                }
-                for (; channel < channels; channel += 4) {
-                    aidge_helium_pooled_4(is_mean, &seen, channel, channels - channel, factor, output + channel, limits);
-                }
-#else
-                for (; channel < channels; channel++) {
-                    output[channel] = aidge_helium_limited_float32(aidge_helium_pooled(is_mean, &seen, channel) * factor, limits);
-                }
-#endif
-                output += channels;
+                output += pixels * channels;
             }
         }
         input += shape->in_height * in_row;

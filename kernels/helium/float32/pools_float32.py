@@ -11,7 +11,8 @@ from aidge_build.kernel_kit.conditions import REAL
 from aidge_build.kernel_kit.pooling import PoolNode
 
 from ..conditions import MVE
-from .real import limits, wrapper
+from .real import clamp_of, limits, wrapper
+from .windows import Windows
 
 FLOAT = IOSpec(DType.float32, CHANNELS_LAST)
 SPEC = ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL,))
@@ -24,15 +25,19 @@ class _Pool(PoolNode):
         raise NotImplementedError
 
     def call(self) -> Call:
+        shape, prefix = self.shape(), "aidge_helium_"
+        is_small = self.view.objective == "size" or self.is_row()
+        windows = None if is_small else Windows.of(bool(self.is_mean), shape, clamp_of(self.operator))
         function, text = wrapper(
-            f"{('maxpool', 'avgpool')[self.is_mean]}_float32",
+            f"pool_{windows.name.removeprefix(prefix)}" if windows else f"{('maxpool', 'avgpool')[self.is_mean]}_float32",
             "pool_float32",
-            (self.is_mean,),
+            (self.is_mean, windows.name if windows else "NULL"),
             ("const float *input", "float *output", "const float *limits")
             + ("int32_t counted_height", "int32_t counted_width", "const aidge_kit_window2d *shape"),
         )
-        arguments = (Input(0), Output(0), limits(self.operator), *self.ends(), self.shape())
-        return Call(function, ("float32/pool.h",), arguments, texts=(text,), facts=computed("16 channels"))
+        arguments = (Input(0), Output(0), limits(self.operator), *self.ends(), shape)
+        texts = (windows.text(), text) if windows else (text,)
+        return Call(function, ("float32/pool.h",), arguments, texts=texts, facts=computed("16 channels"))
 
 
 @kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), SPEC)

@@ -59,7 +59,7 @@ def limits(operator) -> Constant:
 
 
 def wrapper(
-    name: str, inlined: str, numbers: Sequence[int], parameters: Sequence[str], last: Sequence[int | str] = ()
+    name: str, inlined: str, numbers: Sequence[int | str], parameters: Sequence[str], last: Sequence[int | str] = ()
 ) -> tuple[str, str]:
     """Name and text of a C function that calls an inlined one of the headers with these numbers around its own parameters."""
     names = [parameter.split()[-1].lstrip("*") for parameter in parameters]

@@ -13,10 +13,12 @@ from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.raster import raster_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
-from ..assembly import loop
+from ..assembly import loop, pays_for_text
 from .gathered import LANES, Gathered, pays
 from .real import LinearFloat32, clamp_of, is_limited, limits, linear_float_spec
 from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
+
+MOST_STRAIGHT = 16  # values of a row
 
 
 def _shape(view: NodeView) -> Struct:
@@ -63,7 +65,9 @@ def conv2d_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.
     parts = [stream_of(rows[block], bias[block]) for block in blocks]
     apart = taps > 1 and (groups > 1 or dilation > 1)
     strips = [Strip.of(pixels, outputs, apart, is_limited(operator)) for pixels in range(1, most_pixels(view) + 1)]
-    name = f"aidge_helium_conv2d_float32_{len(strips)}x{'groups_of_' * (groups > 1)}{strips[0].suffix}"
+    if len(strips) == PIXELS and not apart:
+        strips[-1] = replace(strips[-1], run=_straight_run(shape, outputs))
+    name = f"aidge_helium_conv2d_float32_{len(strips)}x{'groups_of_' * (groups > 1)}{strips[-1].suffix}"
     stream = Constant("stream", numpy.concatenate([*parts, SLACK]))
     sizes = [Literal(parts[0].size)] if groups > 1 else []
     return Call(
@@ -73,6 +77,17 @@ def conv2d_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.
         texts=(*(strip.text() for strip in strips), driver(name, strips, groups > 1)),
         facts=computed(f"{len(strips)} pixels x {min(GROUP, outputs)} channels"),
     )
+
+
+def _straight_run(shape: Struct, outputs: int) -> int:
+    """Values of a row of the window that PIXELS neighbours see in a straight line; 0 where that does not pay."""
+    fields = shape.fields
+    rows, run = fields["kernel_height"], fields["kernel_width"] * fields["in_channels"]
+    end = (fields["out_height"] - 1) * fields["stride_height"] - fields["pad_top"]
+    if run > MOST_STRAIGHT or fields["dilation_height"] > 1 or fields["pad_top"] >= rows or end >= fields["in_height"]:
+        return 0
+    strips = fields["batches"] * fields["out_height"] * (fields["out_width"] // PIXELS) * -(-outputs // GROUP)
+    return run if pays_for_text(strips * rows * 10, 10 * run) else 0
 
 
 def is_gathered(view: NodeView, shape: Struct) -> bool:

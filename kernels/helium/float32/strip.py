@@ -46,7 +46,8 @@ class Strip:
     """`pixels` at a time; whole groups of channels if `has_groups`, then the rest.
 
     `rest`: 0, a multiple of 4, or the most channels that the text is for, 3, 7 and so on. `apart`: the runs of a row lie apart
-    from each other. `limits`: the clamp is another one than ReLU.
+    from each other. `limits`: the clamp is another one than ReLU. `run`: values of a row, in a straight line, where
+    all pixels see them and none sees no row; 0: as the strip says.
     """
 
     pixels: int
@@ -55,19 +56,20 @@ class Strip:
     apart: bool
     limits: bool
     group: int = GROUP
+    run: int = 0
 
     @classmethod
-    def of(cls, pixels: int, channels: int, apart: bool, limits: bool, group: int = GROUP) -> Strip:
+    def of(cls, pixels: int, channels: int, apart: bool, limits: bool, group: int = GROUP, run: int = 0) -> Strip:
         rest = channels % group
         kind = rest if rest % LANES == 0 else -(-rest // LANES) * LANES - 1
-        return cls(pixels, channels >= group, kind, apart, limits, group)
+        return cls(pixels, channels >= group, kind, apart, limits, group, run)
 
     @property
     def suffix(self) -> str:
         """Tells all that the text depends on but the number of pixels."""
         rest = f"{'up_to_' * (self.rest % LANES > 0)}{self.rest or ''}"
         channels = f"{f'{self.group}s' if self.has_groups else ''}{'_' * bool(self.has_groups and rest)}{rest}"
-        return f"{channels}{'_apart' * self.apart}{'_limits' * self.limits}"
+        return f"{channels}{'_apart' * self.apart}{f'_runs_of_{self.run}' * (self.run > 0)}{'_limits' * self.limits}"
 
     @property
     def name(self) -> str:
@@ -130,9 +132,12 @@ class _Printer:
         emit(f"ldrd r0, r4, {_field('rows')}")
         self._skip(channels)
         emit.label(3)
-        self._row(channels, sums)
-        emit("b 3b")
-        emit.label(8)
+        if self.shape.run:
+            self._straight_row(channels, sums)
+        else:
+            self._row(channels, sums)
+            emit("b 3b")
+            emit.label(8)
         emit(f"ldr r4, {_field('last')}")
         self._skip(channels)
         self._clamp([sum_ for pixel in sums for sum_ in pixel])
@@ -151,17 +156,12 @@ class _Printer:
                 self._value(channels, sums, [register])
         else:
             for _ in range(2):
-                for data, source in zip(DATA[:pixels], SOURCES):
-                    emit(f"ldrd {data[0]}, {data[1]}, [{source}], #8")
-                for registers in zip(*DATA[:pixels]):
-                    self._value(channels, sums, registers)
+                self._pair(channels, sums)
         emit("le lr, 4b")
         emit.label(5)
         emit(f"ldr r4, {_field('singles')}", "wls lr, r4, 6f")
         emit.label(4)
-        singles = [data[0] for data in DATA[:pixels]]
-        emit(*(f"ldr {single}, [{source}], #4" for single, source in zip(singles, SOURCES)))
-        self._value(channels, sums, singles)
+        self._single(channels, sums)
         emit("le lr, 4b")
         emit.label(6)
         if self.shape.apart:
@@ -171,6 +171,28 @@ class _Printer:
         emit("subs r0, #1", "beq 8f", f"ldrd r5, r4, {_field('row_step')}")
         emit(*(f"add {source}, r5" for source in SOURCES[:pixels]))
         self._skip(channels)
+
+    def _straight_row(self, channels: int, sums: list[list[str]]) -> None:
+        """The pointers move on behind the last row, too."""
+        emit, pixels = self.emit, self.shape.pixels
+        for _ in range(self.shape.run // 2):
+            self._pair(channels, sums)
+        if self.shape.run % 2:
+            self._single(channels, sums)
+        emit(f"ldr r5, {_field('row_step')}", *(f"add {source}, r5" for source in SOURCES[:pixels]))
+        emit("subs r0, #1", "bne 3b")
+
+    def _pair(self, channels: int, sums: list[list[str]]) -> None:
+        """The next two values of each pixel."""
+        data = DATA[: self.shape.pixels]
+        self.emit(*(f"ldrd {one}, {other}, [{source}], #8" for (one, other), source in zip(data, SOURCES)))
+        for registers in zip(*data):
+            self._value(channels, sums, registers)
+
+    def _single(self, channels: int, sums: list[list[str]]) -> None:
+        singles = [data[0] for data in DATA[: self.shape.pixels]]
+        self.emit(*(f"ldr {single}, [{source}], #4" for single, source in zip(singles, SOURCES)))
+        self._value(channels, sums, singles)
 
     def _value(self, channels: int, sums: list[list[str]], values: Sequence[str]) -> None:
         """One value of each pixel, in these registers."""

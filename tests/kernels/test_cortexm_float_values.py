@@ -51,7 +51,7 @@ def rows():
         yield case(LogSoftmax(1), [random.real(count, length)], [4 * values])
         wide = random.float32(2, count + 1, length)
         yield case(Softmax(1), [random.real(*wide.shape)], [wide])
-        for operator in (Gelu(), Swish(1.0)):
+        for operator in (Gelu(), Gelu(with_tanh=True), Swish(1.0)):
             yield case(operator, [random.real(count, length)], [values - 7])
 
 

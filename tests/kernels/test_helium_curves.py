@@ -22,7 +22,7 @@ from aidge_build.operators.softmax import Softmax
 from aidge_build.operators.unary import Abs, Erf
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
-CURVES = (Tanh(), Erf(), Gelu(), Swish(), Swish(-0.7))
+CURVES = (Tanh(), Erf(), Gelu(), Swish(), Swish(-0.7), Gelu(with_tanh=True))
 PRODUCTS = (
     ((3, 5), (5, 8)),
     ((1, 1), (1, 1)),

@@ -51,13 +51,18 @@ def unfit(view: NodeView) -> str:
 
 
 def _pay(view: NodeView, layer: Depthwise, wider: Depthwise) -> bool:
-    """Whether bytes, which each band unpacks anew, cost less than an instruction for each byte that they save beside those of the
-    `wider` layer, and no memory that no other layer needs."""
+    """Whether bytes, which each band unpacks anew, cost little beside what they save of the `wider` layer's, and no memory that
+    no other layer needs. Little: unpacked once in an inference, or with less than an instruction for each byte saved."""
     bands = -(-layer.plane.out_size[0] // layer.band) * layer.plane.batches
-    saved = 4 * (wider.stream_words - layer.stream_words)
-    if view.layer or layer.band < wider.band or bands * layer.unpacking > saved:
+    saved = wider.weight_bytes - layer.weight_bytes
+    if view.layer or layer.band < wider.band or (bands > 1 and bands * layer.unpacking > saved):
         return False
     return layer.scratch_bytes <= wider.scratch_bytes or _is_small(view, layer)
+
+
+def _are_repeated(layer: Depthwise) -> bool:
+    """Whether pairs, of which a row's neighbours share taps, take half as many bytes again as the taps, or more."""
+    return 2 * layer.weight_bytes >= 3 * layer.taps
 
 
 def _is_small(view: NodeView, layer: Depthwise) -> bool:
@@ -90,8 +95,10 @@ class DepthwiseInt8(LinearNode):
         wider, layer = depthwise_of(plane), depthwise_of(plane, in_text(cls.order, view))
         if plane.in_channels < FEWEST_CHANNELS or layer.weight_words > MOST_NARROW_WORDS:
             return wider
-        is_dear = view.objective == "balanced" and has_fpu(view) and not _pay(view, layer, wider)
-        return wider if is_dear else layer
+        if view.objective != "balanced" or not has_fpu(view):
+            return layer
+        layers = [depthwise_of(plane, Weights.plain), layer] if _are_repeated(layer) else [layer]
+        return next((narrow for narrow in layers if _pay(view, narrow, wider)), wider)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

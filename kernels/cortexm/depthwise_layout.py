@@ -136,8 +136,15 @@ class Depthwise:
         return counts[self.weights]
 
     @property
+    def weight_bytes(self) -> int:
+        """Of a channel's weights in the stream."""
+        return self.taps if self.weights is Weights.plain else 4 * self.stream_words
+
+    @property
     def unpacking(self) -> int:
-        """Instructions that make words of halfwords of a channel's pairs of bytes."""
+        """Instructions that make words of halfwords of a channel's bytes."""
+        if self.weights is Weights.plain:
+            return 2 + self.taps + 2 * self.weight_words + (0 if self.in_registers else (self.weight_words + 1) // 2)
         if self.in_registers:
             return 1 + self.weight_words
         return 2 + self.weight_words + self.stream_words + -(-self.stream_words // 4)

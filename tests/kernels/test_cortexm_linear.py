@@ -501,22 +501,24 @@ def test_halfwords_go_to_the_layers_of_most_pixels_and_are_a_sixteenth_of_all_we
 @pytest.mark.parametrize(
     "channels, spatial, kernel, others, expected",
     [
-        (16, (5, 5), (3, 3), [], True),  # 7 instructions for 12 bytes
-        (12, (5, 5), (3, 3), [], False),  # the text would be longer
-        (16, (31, 30), (3, 3), [], False),  # 2 bands, each of which unpacks them: 14 instructions
-        (16, (5, 5), (5, 5), LARGE, True),
-        (16, (5, 5), (5, 5), [], False),  # its scratch is what the graph needs most
+        (16, (5, 5), (3, 3), [], "_pairs"),  # 7 instructions for 12 bytes
+        (12, (5, 5), (3, 3), [], ""),  # the text would be longer
+        (16, (31, 30), (3, 3), [], ""),  # 2 bands, each of which unpacks them: 14 instructions
+        (16, (5, 5), (5, 5), LARGE, "_bytes"),  # as pairs 40 bytes for 25 weights
+        (16, (5, 5), (5, 5), [], ""),  # its scratch is what the graph needs most
+        (16, (1, 20), (1, 9), LARGE, "_bytes"),
+        (16, (1, 10), (1, 5), LARGE, "_bytes"),  # 4 words, which fit registers
     ],
 )
-def test_depthwise_weights_are_pairs_of_bytes_where_a_byte_costs_less_than_an_instruction(
+def test_depthwise_weights_are_bytes_where_that_costs_little_and_stand_once_where_pairs_repeat_too_many(
     channels, spatial, kernel, others, expected
 ):
     view = int8_case(1, 1, channels, spatial, channels, kernel, 1, 1, (kernel[0] // 2,) * 2, channels).view
     entry = built_for(Case(in_graph(view, others), ()), "balanced")
-    assert ("_pairs" in entry.call.function) is expected
+    assert [form for form in ("_pairs", "_bytes") if form in entry.call.function] == [expected] * bool(expected)
     plain = built_for(entry, "speed")
-    assert ("_pairs" in plain.call.function) is False
-    assert (entry.call.constants[0].values.nbytes < plain.call.constants[0].values.nbytes) is expected
+    assert not any(form in plain.call.function for form in ("_pairs", "_bytes"))
+    assert (entry.call.constants[0].values.nbytes < plain.call.constants[0].values.nbytes) is bool(expected)
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,14 @@ class Depthwise:
 
     @property
     def scratch_bytes(self) -> int:
-        unpacked = 4 * self.weight_words * (self.are_bytes and not self.in_registers)
-        return max(self.buffer_bytes, self.weights_at + unpacked)
+        if not self.are_bytes or self.in_registers:
+            return self.buffer_bytes
+        return max(self.buffer_bytes, self.weights_at + 4 * (self.weight_words + self.skipped_words))
+
+    @property
+    def skipped_words(self) -> int:
+        """By which the last group's words, and the weights behind them, begin later: channels that the group before computes."""
+        return self.pairs * (-self.plane.in_channels % 4) if self.is_uneven else 0
 
     @property
     def is_one_band(self) -> bool:

@@ -104,11 +104,13 @@ MANY_PIXELS = [
     (1, 4, (2, 300), 4, (1, 3), 1, 1, (0, 0), 1),
 ]
 LARGE = [(4, 10_000)]  # weights and pixels of a layer beside another, which nobody computes
-# Depthwise layers whose weights are bytes in flash where that is asked for: in registers and not, an odd number of words.
+# Depthwise layers whose weights are bytes in flash where that is asked for: in registers and not, an odd number of words, a last
+# group that passes over 1 to 3 channels.
 NARROW = [
     (1, 16, (6, 7), 16, (3, 3), 1, 1, (1, 1), 16),
     (1, 17, (5, 6), 17, (3, 3), 2, 1, (1, 1), 17),
     (2, 16, (9, 9), 16, (5, 5), 2, 1, (2, 1), 16),
+    (1, 17, (12, 10), 17, (5, 5), 2, 1, (2, 2), 17),
     (1, 20, (8, 8), 20, (5, 5), 1, 1, (2, 2), 20),
     (1, 16, (15, 1), 16, (15, 1), 1, 1, (0, 0), 16),
     (1, 16, (24,), 16, (10,), 2, 1, (4, 5), 16),

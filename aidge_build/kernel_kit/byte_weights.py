@@ -12,8 +12,6 @@ from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.linear_int8 import INT8, Linear, LinearNode
 
-Proved = Callable[[Linear, NodeView], numpy.ndarray]  # which channels need no other form than one from their staircase
-
 
 def linear_of(view: NodeView) -> Linear:
     """The layer, its taps in the order in which the model has them."""
@@ -30,10 +28,11 @@ def offsets_of(rows: numpy.ndarray) -> numpy.ndarray | None:
     return numpy.clip(0, least, most).astype(numpy.int64)
 
 
-def byte_weights(proved: Proved, with_offsets: Callable[[NodeView], bool] = lambda _: False) -> Predicate:
-    """int8 weights, or int16 ones that are bytes times a power of two, if each channel with a fraction is `proved`: what such a
-    bias adds is then part of the channel's staircase; where a kernel takes them `with_offsets`, which all fit a byte, also bytes
-    that an offset has been added to."""
+def byte_weights(with_offsets: Callable[[NodeView], bool] = lambda _: False) -> Predicate:
+    """int8 weights, or int16 ones that are bytes times a power of two: the fraction that a bias adds then is part of the
+    channel's staircase, or sums are scaled in fractions of their unit (`Linear.in_fine_units`), which fit 32 bits as sums with
+    int16 weights do; where a kernel takes them `with_offsets`, which all fit a byte, also bytes that an offset has been added
+    to."""
 
     def unfit(view: NodeView) -> str:
         dtype = view.inputs[1].dtype
@@ -41,11 +40,9 @@ def byte_weights(proved: Proved, with_offsets: Callable[[NodeView], bool] = lamb
             return ""
         if dtype is not DType.int16:
             return f"the weights are {dtype.name}, wants int8 or int16"
-        linear = linear_of(view)
-        offsets = offsets_of(linear.rows)
+        offsets = offsets_of(linear_of(view).rows)
         if offsets is None or offsets.any() and not with_offsets(view) or offsets.max(initial=0) > INT8[1]:
             return "int16 weights that are no multiples of bytes"
-        lacking = int(numpy.count_nonzero((linear.fractions != 0) & ~proved(linear, view)))
-        return f"{lacking} channels with a bias between two units have no exact form" if lacking else ""
+        return ""
 
     return Predicate("weights are bytes, or multiples of bytes", unfit)

@@ -10,8 +10,6 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.byte_weights import byte_weights
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 
-from .packing import narrow_channels
-
 FEATURES: frozenset[str] = frozenset()  # every Cortex-M can run this library
 
 
@@ -27,7 +25,7 @@ def linear_spec(
             QUANTIZED,
             SYMMETRIC_WEIGHTS,
             ROOM,
-            byte_weights(narrow_channels, with_offsets),
+            byte_weights(with_offsets),
             *predicates,
         ),
     )

@@ -9,7 +9,7 @@
  * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
  * the three numbers of aidge_kit_load_levels.
  * Then of each output channel: what its sums begin with; width, constant and multiplier of the requantization (forms `single` and
- * `chunked`; in form `sums` two words that mean nothing, and a float); its weights, four in a word, the first one lowest; where the text says so, its corrections,
+ * `chunked`; in form `sums` unit, fraction and a float, which scales unit * sum + fraction); its weights, four in a word, the first one lowest; where the text says so, its corrections,
  * whose number is the highest byte of the width. Where the text says so, before each channel's numbers stands what all its weights
  * lack: the sums of the taps that are multiplied by it lie in 6 words before the columns.
  *
@@ -100,16 +100,16 @@ AIDGE_KIT_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
     window->x = 0;
 }
 
-/* The outputs of 6 sums by the general requantization; of use where no cheaper form is proved. */
-AIDGE_KIT_NOINLINE void aidge_armv6m_store(const int32_t *sums, int32_t factor, const int32_t *stream, int32_t channel,
+/* The outputs of 6 sums by the general requantization, with three of a channel's numbers; of use where no cheaper form is proved. */
+AIDGE_KIT_NOINLINE void aidge_armv6m_store(const int32_t *sums, const int32_t *numbers, const int32_t *stream, int32_t channel,
                                                 int8_t *const *outputs)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
     int32_t pixel;
-    (void)memcpy(&multiplier, &factor, sizeof multiplier);
+    (void)memcpy(&multiplier, numbers + 2, sizeof multiplier);
     for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-        outputs[pixel][channel] = aidge_kit_requantize(sums[pixel], multiplier, levels);
+        outputs[pixel][channel] = aidge_kit_requantize(aidge_armv6m_fine(sums[pixel], numbers[0], numbers[1]), multiplier, levels);
     }
 }
 

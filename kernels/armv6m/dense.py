@@ -294,10 +294,10 @@ AIDGE_ARMV6M_NOINLINE void {name}_channels(const aidge_armv6m_window *window, co
     const int32_t *weights = stream + AIDGE_ARMV6M_HEAD_WORDS;
     int32_t channel;
     for (channel = 0; channel < window->dense->channels; channel++) {{
-        const int32_t multiplier = weights[{3 + stream.has_offsets}];
+        const int32_t *const numbers = weights + {1 + stream.has_offsets};
         int32_t sums[AIDGE_ARMV6M_PIXELS];
         weights = {name}_block(window->columns, weights, sums, window->dense);
-        aidge_armv6m_store(sums, multiplier, stream, channel, window->outputs);
+        aidge_armv6m_store(sums, numbers, stream, channel, window->outputs);
     }}
 }}"""
 

@@ -8,8 +8,8 @@
  *
  * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
  * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
- * multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, the bias and a float; its weights, four in a word, and the
- * last of 4 n + 1 weights the highest byte of the width; or two in a word, where the text says so.
+ * multiplier of the requantization, or for the general one unit, bias in fractions of it and a float; its weights, four in a word,
+ * and the last of 4 n + 1 weights the highest byte of the width; or two in a word, where the text says so.
  * kinds: how many of the corrections a channel has, or AIDGE_ARMV6M_GENERAL_KIND.
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
@@ -160,6 +160,20 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t 
                 }
             }
         }
+        output += shape->out_column_step;
+    }
+}
+
+/* A row of outputs by the general requantization where biases may lie between two units of the sums. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fine_row(const int32_t *sums, int8_t *output, const int32_t *numbers, const int32_t *stream,
+                                                 const aidge_armv6m_depthwise *shape)
+{
+    const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
+    float multiplier;
+    int32_t column;
+    (void)memcpy(&multiplier, numbers + 3, sizeof multiplier);
+    for (column = 0; column < shape->out_columns; column++) {
+        *output = aidge_kit_requantize(aidge_armv6m_fine(sums[column], numbers[1] & 0xFFFFFF, numbers[2]), multiplier, levels);
         output += shape->out_column_step;
     }
 }

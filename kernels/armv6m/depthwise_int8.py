@@ -18,7 +18,7 @@ from .conditions import linear_spec
 from .costs import depthwise_per_mac
 from .depthwise import MOST_TAPS, layer, sweep
 from .depthwise_layout import NUMBERS, Layout, layout_of
-from .packing import GENERAL, GENERAL_KIND, WIDTH_BITS, Kinds, as_words, filled, fits_sums, head, kinds_of
+from .packing import GENERAL_KIND, WIDTH_BITS, Kinds, as_words, filled, fits_sums, general_numbers, has_fractions, head, kinds_of
 
 
 def _taps(view: NodeView) -> str:
@@ -53,7 +53,7 @@ class DepthwiseInt8(LinearNode):
         if kinds.kinds.any() or linear.is_any:
             sums, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
             texts.append(text)
-        function, text = layer(fast, sums)
+        function, text = layer(fast, sums, has_fractions(self.view))
         return Call(
             function,
             ("depthwise.h",),
@@ -88,8 +88,8 @@ def _stream(linear: Linear, is_wide: bool) -> tuple[numpy.ndarray, Kinds]:
     form = narrow_form(linear.staircase(), linear.clamp)
     kinds = kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
-    nothing = numpy.zeros_like(linear.bias)
-    general = numpy.stack([nothing, nothing + GENERAL, linear.bias, linear.factors.view(numpy.uint32)], axis=1)
+    units, _, factors = general_numbers(linear)
+    general = numpy.stack([numpy.zeros_like(units), units, linear.in_fine_units().bias, factors], axis=1)
     numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast, general)
     taps = linear.rows.shape[1]
     words = _weight_words(taps, is_wide)

@@ -8,7 +8,7 @@
  *   a word. Blocks are filled up with taps that see 0.
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
- *   multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, 0 and a float.
+ *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.
  * order: the output that each of them is; marks: which of them have how many of the corrections, or AIDGE_ARMV6M_GENERAL_KIND.
  * outliers: which of them has at which tap how much more weight. Where there are many, runs: of each of them pairs of taps since
  *   the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
@@ -223,6 +223,23 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_correct(const int32_t *sums, int8_t *
                 *target = (int8_t)(*target + corrections[2]);
             }
             corrections += 3;
+        }
+        marks += AIDGE_ARMV6M_FC_MARK;
+    }
+}
+
+/* Outputs by the general requantization whose biases lie between two units of the sums. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_fine(const int32_t *sums, int8_t *output, const int32_t *numbers, const uint16_t *order,
+                                                const uint16_t *marks, int32_t count)
+{
+    const aidge_kit_levels levels = aidge_kit_load_levels(numbers + 4);
+    for (; count > 0; count--) {
+        if (marks[1] == (uint16_t)AIDGE_ARMV6M_GENERAL_KIND) {
+            const int32_t *const own = numbers + AIDGE_ARMV6M_FC_HEAD + 4 * (int32_t)marks[0];
+            float multiplier;
+            (void)memcpy(&multiplier, own + 3, sizeof multiplier);
+            output[order[marks[0]]] =
+                aidge_kit_requantize(aidge_armv6m_fine(sums[marks[0]] + own[0], own[1], own[2]), multiplier, levels);
         }
         marks += AIDGE_ARMV6M_FC_MARK;
     }

@@ -42,7 +42,7 @@ def text_bytes(units: int) -> int:
 
 
 def texts(units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks"."""
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks", "fine"."""
     variant = [f"n{each}" for each in units] + [f"singles{turn_units}"] * has_singles + list(others)
     name = "_".join(["aidge_armv6m_fc_int8", *variant])
     functions, lines = [], []
@@ -57,7 +57,7 @@ def texts(units: tuple[int, ...], turn_units: int, has_singles: bool, others: tu
         functions.append(text)
         lines += ["block.groups = shape->singles;", f"{function}(&block);"]
     body = "\n".join(f"            {line}" for line in lines)
-    given = "".join(f"{parameters}, " for kind, (parameters, _) in _OTHERS.items() if kind in others)
+    given = "".join(f"{parameters}, " for kind, (parameters, _) in _OTHERS.items() if kind in others and parameters)
     behind = {kind: f"        {call}\n" if kind in others else "" for kind, (_, call) in _OTHERS.items()}
     layer = f"""/* Rows of inputs, in blocks of taps. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, const uint16_t *order,
@@ -75,7 +75,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, 
 {body}
         }}
 {behind["outliers"]}{behind["runs"]}        aidge_armv6m_fc_store(sums, output, numbers, order, shape->outputs);
-{behind["marks"]}        input += shape->features;
+{behind["marks"]}{behind["fine"]}        input += shape->features;
         output += shape->outputs;
     }}
 }}"""
@@ -89,6 +89,7 @@ _OTHERS = {  # parameters and call
         "const uint16_t *marks, const int32_t *corrections",
         "aidge_armv6m_fc_correct(sums, output, numbers, order, marks, corrections, shape->marks);",
     ),
+    "fine": ("", "aidge_armv6m_fc_fine(sums, output, numbers, order, marks, shape->marks);"),
 }
 
 

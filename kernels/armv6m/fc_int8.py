@@ -19,7 +19,7 @@ from .costs import dense_per_mac
 from .dense import PIXELS
 from .fc import TOGETHER, texts
 from .fc_layout import HALF, UNITS, Layout, blocks_of, layout
-from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, head, kinds_of
+from .packing import GENERAL_KIND, Kinds, as_words, filled, general_numbers, has_fractions, head, kinds_of
 
 ANY_OUTLIERS = 4  # weights, one of which may be kept apart, where others may come
 MOST_STEP = 127  # taps from one weight that is kept apart to the next
@@ -86,7 +86,12 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     if linear.is_any:  # room for those of other weights: a weight of 0 is none
         outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - apart)), (0, 0)))
     singles = outputs - found.paired
-    wanted = {"outliers": len(outliers) and not are_many, "runs": are_many, "marks": len(marks)}
+    wanted = {
+        "outliers": len(outliers) and not are_many,
+        "runs": are_many,
+        "marks": len(marks),
+        "fine": len(marks) and has_fractions(node.view),
+    }
     others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
     function, functions = texts(found.units, found.turn_units, singles > 0, others)
     groups = dict(zip(found.units, found.groups))
@@ -112,6 +117,7 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             Constant("marks", numpy.stack([marks, kinds.kinds[marks]], axis=1).astype(numpy.uint16)),
             kinds.constants[1],
         ),
+        "fine": (),
     }
     return Call(
         function,
@@ -200,9 +206,8 @@ def _numbers(linear: Linear, found: Layout) -> tuple[numpy.ndarray, Kinds]:
     form, order = narrow_form(linear.staircase(), linear.clamp), found.order
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
     kinds = kinds_of(form, reach < 1 << 31, order)
-    nothing = numpy.zeros_like(linear.bias)
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
-    general = numpy.stack([linear.bias, nothing + GENERAL, nothing, linear.factors.view(numpy.uint32)], axis=1)
+    general = numpy.stack([linear.bias, *general_numbers(linear)], axis=1)
     numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast[order], general[order])
     numbers[: found.paired, 0] -= HALF * found.chunks
     return as_words([*head(linear, form), *numbers.ravel().tolist()]), kinds

@@ -2,8 +2,14 @@
 #include "kit/inline.h"
 #include "target.h"
 
-/* Where no narrow form is proved: in place of a width, in place of a number of corrections. */
-enum { AIDGE_ARMV6M_GENERAL = -1, AIDGE_ARMV6M_GENERAL_KIND = 255 };
+/* In place of a number of corrections where no narrow form is proved. */
+enum { AIDGE_ARMV6M_GENERAL_KIND = 255 };
+
+/* A sum in fractions of its unit: `unit` of them, and what is added in these; fits 32 bits, the product alone may not. */
+AIDGE_KIT_INLINE int32_t aidge_armv6m_fine(int32_t sum, int32_t unit, int32_t added)
+{
+    return (int32_t)((uint32_t)sum * (uint32_t)unit + (uint32_t)added);
+}
 
 /* Whether the output of a sum is corrected by {value, shift, delta}: narrow_products.Correction. */
 AIDGE_KIT_INLINE int32_t aidge_armv6m_is_corrected(int32_t sum, int32_t width, const int32_t *correction)

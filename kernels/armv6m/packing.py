@@ -11,12 +11,12 @@ import numpy
 from aidge_build.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
 from aidge_build.contract.call import Constant, computed
 from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.byte_weights import offsets_of
 from aidge_build.kernel_kit.linear_int8 import Linear
 
 ANY_CHUNK = 128  # taps whose sums fit with most weights
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
-GENERAL = -1  # in place of a width: no narrow form is proved
 GENERAL_KIND = 255  # in place of a number of corrections
 WIDTH_BITS = 24  # of the word of a width; the other bits are somebody else's
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
@@ -24,7 +24,7 @@ SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
 
 class Form(enum.Enum):
     """`single`: the sums of all taps fit the words that they share. `chunked`: those of a chunk of taps do. `sums`: chunks, and
-    the requantization is the general one in C."""
+    the requantization is the general one in C, of sums in fractions of their unit where a bias has one."""
 
     single = enum.auto()
     chunked = enum.auto()
@@ -88,6 +88,18 @@ def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
     return _stream(linear, form, rows, added, linear.bias, Form.sums, turn_words, taps, groups)
 
 
+def has_fractions(view: NodeView) -> bool:
+    """Whether a bias may lie between two units of the sums, whatever the weights."""
+    return view.inputs[1].dtype is DType.int16
+
+
+def general_numbers(linear: Linear) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """Of each channel unit, fraction and float32 multiplier as a word: the general requantization is that of
+    unit * sum + fraction."""
+    factors = linear.in_fine_units().factors.view(numpy.uint32)
+    return numpy.full_like(linear.fractions, linear.unit), linear.fractions, factors
+
+
 def _stream(
     linear: Linear,
     form: NarrowForm,
@@ -103,7 +115,7 @@ def _stream(
     counts = numpy.array(list(map(len, form.corrections))) * has_corrections
     numbers = numpy.stack([offsets, form.widths + (counts << WIDTH_BITS), form.constants, form.multipliers], axis=1)
     if kind is Form.sums:
-        numbers = numpy.stack([offsets, *(numpy.zeros_like(offsets),) * 2, linear.factors.view(numpy.uint32)], axis=1)
+        numbers = numpy.stack([offsets, *general_numbers(linear)], axis=1)
     has_offsets = bool(added.any())
     if has_offsets:
         numbers = numpy.concatenate([added[:, None], numbers], axis=1)
@@ -160,17 +172,6 @@ def kinds_of(form: NarrowForm, fits: numpy.ndarray, order: numpy.ndarray | None 
     order = numpy.arange(len(kinds)) if order is None else order
     chosen = tuple(each for place in order if kinds[place] != GENERAL_KIND for each in form.corrections[place])
     return Kinds(kinds[order], chosen)
-
-
-def narrow_channels(linear: Linear, view: NodeView) -> numpy.ndarray:
-    """Which channels are requantized by the narrow form, in whatever kernel: in a dense layer all of them or none."""
-    form = narrow_form(linear.staircase(), linear.clamp)
-    ends = linear.low - form.starts, linear.high - form.starts
-    fits = numpy.maximum(*map(numpy.abs, ends)) < 1 << 31
-    if view.node.type.startswith("ConvDepthWise"):
-        return kinds_of(form, fits & fits_sums(*ends)).kinds != GENERAL_KIND
-    found = kinds_of(form, fits).kinds != GENERAL_KIND
-    return found & found.all()
 
 
 def filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:

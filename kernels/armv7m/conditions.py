@@ -10,7 +10,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.byte_weights import byte_weights, linear_of, offsets_of
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 
-from .packing import FIELD, are_exact, sums_fit
+from .packing import FIELD, sums_fit
 
 FEATURES = frozenset({"thumb2"})
 FEWEST_PRODUCTS = 1000
@@ -41,8 +41,8 @@ def _few_products(view: NodeView) -> str:
 
 
 ENOUGH_PRODUCTS = Predicate("products that pay for the text of a kernel", _few_products)
-BYTES = byte_weights(lambda linear, _: are_exact(linear))
-BYTES_AND_OFFSETS = byte_weights(lambda linear, _: are_exact(linear), lambda _: True)
+BYTES = byte_weights()
+BYTES_AND_OFFSETS = byte_weights(lambda _: True)
 FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 
 

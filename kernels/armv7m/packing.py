@@ -63,11 +63,6 @@ class Form:
         return {**computed(block, self.proved, len(self.channels), "channel"), "weights": "int8"}
 
 
-def are_exact(linear: Linear) -> numpy.ndarray:
-    """Which channels have a line in the form of the layer, or else sums in fractions of their unit that fit 32 bits."""
-    return (form_of(linear).channels[:, 0] != 0) | (linear.in_fine_units().largest < 1 << 31)
-
-
 def form_of(linear: Linear) -> Form:
     """The line that is proved for most channels."""
     stairs, free = linear.staircase(), not linear.is_clamped if linear.is_any else bool(linear.free_of_clamp.all())

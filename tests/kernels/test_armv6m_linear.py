@@ -134,6 +134,27 @@ def mixed_cases():
     yield from (taken(made, objective) for objective in ("balanced", "speed"))
 
 
+def fraction_cases():
+    """Biases between two units of the sums, weights multiples of 2 or 8: every third or ninth sum and a half is in the middle
+    between two levels, too often for corrections; weights that all fit a byte, and sums of more than 21 bits."""
+    for seed, (channels, kernel, groups) in enumerate([(5, 1, 1), (6, 3, 6), (30, 3, 1), (40, 0, 1), (9, 0, 1), (6, 5, 6)] * 2):
+        random, unit = Randomness(1400 + seed), (2, 8)[seed % 2]
+        factors = 1 / random.choice(3.0, 9.0, numpy.array([3.0, 9, 300, 3, 0.01, 9]))
+        scales = tuple(map(float, numpy.broadcast_to(factors / unit, 6).astype(numpy.float32)))
+        dims = (6, channels // groups, kernel, kernel) if kernel else (6, channels)
+        values = unit * random.int8(*dims).astype(numpy.int16)
+        offsets = unit * random.numbers.integers(-900, 900, 6) + (numpy.arange(6) % 4 < 3) * unit // 2
+        shape = (1, channels, 7, 5) if kernel else (1 + 5 * (seed % 2), channels)
+        pads = (kernel // 2,) * 2
+        window = Window((kernel,) * 2, (1, 1), (1, 1), pads, pads)
+        operator = Conv(window=window, groups=groups, depthwise=groups > 1) if kernel else FC()
+        weights = constant("w", values, Quantization(scales, (0,) * 6, 0))
+        data = random.data(*shape).with_(quantization=per_tensor(1.0, 0))
+        tensors = [data, weights, constant("b", offsets.astype(numpy.int32))]
+        quantization = per_tensor(16.0 if seed % 3 else 1.0, seed)
+        yield taken(test_cortexm_linear.case(operator, tensors, [random.int8(*shape)], quantization=quantization))
+
+
 def offset_cases():
     """Weights less a zero point, which bytes do not hold."""
     layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
@@ -153,6 +174,7 @@ def candidates():
         *map(taken, test_cortexm_linear.halfword_cases()),
         *steep_cases(),
         *tie_cases(),
+        *fraction_cases(),
         *offset_cases(),
         *fully_connected_cases(),
         *crowded_cases(),
@@ -172,6 +194,14 @@ def fully_connected_forms():
 def test_weights_that_are_multiples_of_bytes_are_bytes_in_flash():
     wide = [entry for entry in sample() if entry.view.inputs[1].dtype is DType.int16]
     assert {entry.view.node.type for entry in wide} >= {"Conv2D", "ConvDepthWise2D"} and len(wide) > 5
+
+
+def test_channels_without_a_line_are_scaled_in_fractions_of_the_unit_in_every_kernel():
+    found = accepted(fraction_cases())
+    assert len(found) == len(list(fraction_cases()))
+    forms = {entry.call.function.removeprefix("aidge_armv6m_") for entry in found if "float" in entry.call.facts["epilogue"]}
+    assert {"dense_int8_sums_u2", "depthwise_int8_3x3_d1_layer_fine_corrected"} <= forms
+    assert any(form.startswith("fc_") and form.endswith("_fine") for form in forms)
 
 
 def test_the_cases_reach_every_form():

@@ -11,13 +11,16 @@ class RandomNetwork:
     """Grows a network node by node; every random decision comes from the seed.
 
     `groups`: convolutions may have groups, several outputs per channel of a depthwise one, dilation, and strides of 3.
+    `wide`: up to 48 channels and windows of up to 7x7, which take other forms of the kernels.
     """
 
-    def __init__(self, seed: int, nodes: int = 8, opset: int = 17, *, groups: bool = False):
+    def __init__(self, seed: int, nodes: int = 8, opset: int = 17, *, groups: bool = False, wide: bool = False):
         self.random = numpy.random.default_rng(seed)
-        self.opset, self.groups = opset, groups
+        self.opset, self.groups, self.wide = opset, groups, wide
         self.nodes, self.constants, self.shapes = [], [], {}
         dims = [1, int(self.random.integers(1, 6)), int(self.random.integers(5, 14)), int(self.random.integers(5, 14))]
+        if wide:
+            dims[1] = int(self.random.integers(1, 41))
         self.shapes["x"] = dims
         self.current = "x"
         self.input_dims = dims
@@ -124,25 +127,38 @@ class RandomNetwork:
 
     def convolve(self, source, c, h, w, kind) -> str:
         groups = c if kind == "depthwise" else 1
-        outputs = c if kind in ("depthwise", "same") else int(self.random.integers(1, 10))
+        outputs = c if kind in ("depthwise", "same") else int(self.random.integers(1, 49 if self.wide else 10))
         if self.groups and kind == "depthwise":
             outputs = c * self.pick(1, 2, 3, 4)
         elif self.groups and kind != "same":
             groups = self.pick(*[divisor for divisor in range(1, c + 1) if c % divisor == 0])
             outputs = groups * int(self.random.integers(1, 9))
-        size = [1, 1] if kind == "pointwise" else self.pick([3, 3], [3, 1], [2, 3]) if kind != "same" else [3, 3]
+        size = self.window(kind)
         attributes = {"kernel_shape": size, "group": groups}
         if kind == "same":
             attributes["pads"] = [1, 1, 1, 1]
-        elif self.pick(True, False) or min(h, w) < 4:
+        elif self.pick(True, False) or min(h, w) < max(4, max(size) + 1):
             attributes |= {"auto_pad": self.pick("SAME_UPPER", "SAME_LOWER"), "strides": self.pick([1, 1], [2, 2], [1, 2])}
         else:
             attributes |= {"pads": self.pick([0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0]), "strides": self.pick([1, 1], [2, 2])}
-        if self.groups and kind != "same" and "pads" in attributes and min(h, w) > 8 and self.pick(True, False):
+        if (
+            self.groups
+            and kind != "same"
+            and "pads" in attributes
+            and min(h, w) > max(8, 3 * max(size) - 1)
+            and self.pick(True, False)
+        ):
             attributes |= {"dilations": self.pick([2, 2], [1, 3]), "strides": self.pick([1, 1], [3, 3])}
         weights = self.constant(self.floats(outputs, c // groups, *size, scale=1 / numpy.sqrt(c // groups * size[0] * size[1])))
         bias = [self.constant(self.floats(outputs, scale=0.2))] if self.pick(True, True, False) else []
         return self.inferred("Conv", [source, weights, *bias], **attributes)
+
+    def window(self, kind: str) -> list[int]:
+        if kind in ("pointwise", "same"):
+            return [1, 1] if kind == "pointwise" else [3, 3]
+        if self.wide:
+            return self.pick([3, 3], [5, 5], [7, 7], [1, 5], [7, 1], [4, 6])
+        return self.pick([3, 3], [3, 1], [2, 3])
 
     def activate(self, source) -> str:
         dims = self.shapes[source]

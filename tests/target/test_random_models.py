@@ -30,7 +30,7 @@ def reference(path, inputs) -> numpy.ndarray:
 
 
 def network(seed: int, folder):
-    made = RandomNetwork(seed, nodes=6 + seed % 7, groups=seed % 4 == 3)
+    made = RandomNetwork(seed, nodes=6 + seed % 7, groups=seed % 4 == 3, wide=seed % 3 == 1)
     onnx.save(made.model(), folder / "float.onnx")
     return made.inputs(4)
 

@@ -74,7 +74,9 @@ class Way:
     def drawn(cls, choice: Random) -> Way:
         """Any one."""
         libraries, features = choice.choice(ON_CORES)
-        return cls(libraries, features, choice.choice(("default", "default", "cascade")), choice.choice(("speed", "size")))
+        return cls(
+            libraries, features, choice.choice(("default", "default", "cascade")), choice.choice(("speed", "balanced", "size"))
+        )
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -150,7 +152,7 @@ def _network(choice: Random) -> bytes:
         rows = RowNetwork(seed, choice.randrange(2, 8), pooled=choice.random() < 0.5)
         file, samples = rows.file(), rows.values(3)
     else:
-        grown = RandomNetwork(seed, nodes=choice.randrange(1, 11), groups=choice.random() < 0.5)
+        grown = RandomNetwork(seed, nodes=choice.randrange(1, 11), groups=choice.random() < 0.5, wide=choice.random() < 0.5)
         file, samples = grown.model().SerializeToString(), grown.inputs(3)
     if choice.random() < 0.4:
         return file

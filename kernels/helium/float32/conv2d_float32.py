@@ -103,7 +103,7 @@ def is_gathered(view: NodeView, shape: Struct) -> bool:
 def _gathered_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarray, gap: int) -> Call:
     """The same with four pixels in the lanes."""
     operator, (outputs, values) = view.operator, rows.shape
-    form, counts = Gathered.best(outputs, values, clamp_of(operator))
+    form, counts = Gathered.best(shape.fields["out_width"], outputs, values, clamp_of(operator))
     stream = Constant("stream", form.stream(rows, bias, counts))
     size = form.shape(shape.fields["out_width"], values, outputs, counts, gap)
     return Call(

@@ -51,14 +51,16 @@ def turn(outputs: int) -> int:
 
 @dataclass(frozen=True)
 class Gathered:
-    """Groups of outputs, and `more`, smaller ones, behind them. `clamp`: "" for none, "relu" or "limits"."""
+    """Groups of outputs, and `more`, smaller ones, behind them. `clamp`: "" for none, "relu" or "limits". `whole`: there
+    are always four rows."""
 
     group: Group
     more: Group | None
     clamp: str
+    whole: bool
 
     @classmethod
-    def best(cls, outputs: int, values: int, clamp: str) -> tuple[Gathered, tuple[int, int]]:
+    def best(cls, rows: int, outputs: int, values: int, clamp: str) -> tuple[Gathered, tuple[int, int]]:
         """The form with the fewest instructions for so many outputs, and how many groups of both kinds it has."""
 
         def instructions(sizes: tuple[int, int], counts: tuple[int, int]) -> int:
@@ -66,13 +68,13 @@ class Gathered:
 
         sizes, counts = min(_divisions(outputs), key=lambda division: (instructions(*division), division))
         more = Group.of(sizes[1], values) if counts[1] else None
-        return cls(Group.of(sizes[0], values), more, clamp), counts
+        return cls(Group.of(sizes[0], values), more, clamp, rows % LANES == 0), counts
 
     @property
     def name(self) -> str:
         """Tells all that the text depends on."""
         parts = "_and_".join(f"{part.outputs}{f'_rest_{part.rest}' * (part.rest > 0)}" for part in self.groups)
-        return f"aidge_helium_gathered_float32_{parts}{f'_{self.clamp}' * (self.clamp != '')}"
+        return f"aidge_helium_gathered_float32_{parts}{'_whole' * self.whole}{f'_{self.clamp}' * (self.clamp != '')}"
 
     @property
     def groups(self) -> list[Group]:
@@ -110,7 +112,7 @@ class Gathered:
 
 def pays(rows: int, values: int, outputs: int) -> bool:
     """Whether fewer instructions are expected than with the outputs in the lanes."""
-    form, counts = Gathered.best(outputs, values, "")
+    form, counts = Gathered.best(rows, outputs, values, "")
     four = sum(count * group.instructions(values) for group, count in zip(form.groups, counts))
     groups, left = -(-outputs // GROUP), rows % PIXELS
     beside = (0.0, 4.25, 7.0)[left] * values + 35 if left else 0
@@ -199,7 +201,11 @@ class _Printer:
     def _store(self, outputs: int) -> None:
         """Of rows that are."""
         emit = self.emit
-        emit(f"ldr r0, [sp, #{ROWS}]", f"vldrw.u32 q7, [sp, #{OUTPUTS}]", "vctp.32 r0")
+        emit(f"vldrw.u32 q7, [sp, #{OUTPUTS}]")
+        if self.form.whole:
+            emit(*(f"vstrw.32 q{output}, [q7, #4]!" for output in range(outputs)), f"vstrw.32 q7, [sp, #{OUTPUTS}]")
+            return
+        emit(f"ldr r0, [sp, #{ROWS}]", "vctp.32 r0")
         for first in range(0, outputs, 4):
             block = range(first, min(outputs, first + 4))
             emit(f"vps{'t' * len(block)}", *(f"vstrwt.32 q{output}, [q7, #4]!" for output in block))

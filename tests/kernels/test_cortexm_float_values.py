@@ -8,7 +8,7 @@ import shutil
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
 from random_tensors import Randomness
 
 from aidge_build.operators.binary import Add, Div, Mul, Sub
@@ -55,8 +55,19 @@ def rows():
             yield case(operator, [random.real(count, length)], [values - 7])
 
 
+def curves():
+    """Both ends, beyond them, and what the last loop has left."""
+    for seed, operator in enumerate((Gelu(), Gelu(with_tanh=True), Swish(1.0), Swish(1.702), Swish(0.4))):
+        for count in (1, 7, 8, 37):
+            random = Randomness(seed)
+            values = (9 * random.float32(count)).astype(numpy.float32)
+            yield built_for(case(operator, [random.real(count)], [values]), "speed")
+        ends = numpy.array([0.0, 1.0, *numpy.linspace(-40, 40, 401), 1e30, -1e30, math.inf, 3.0], numpy.float32)
+        yield built_for(case(operator, [random.real(len(ends))], [ends]), "speed")
+
+
 def candidates():
-    return accepted([*pairs(), *rows()])
+    return accepted([*pairs(), *rows(), *curves()])
 
 
 def test_all_are_taken():
@@ -64,12 +75,28 @@ def test_all_are_taken():
         "binary_float32",
         "curved_float32",
         "layer_norm_float32",
+        "pieces_float32",
         "softmax_float32",
     }
-    assert len(candidates()) == len([*pairs(), *rows()])
+    assert len(candidates()) == len([*pairs(), *rows(), *curves()])
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 @pytest.mark.parametrize("flags", [("-Os",), PORTABLE], ids=["assembly", "portable"])
 def test_values_are_within_tolerance_on_the_emulated_core(flags):
     assert run(candidates(), *flags, board=BOARD) == []
+
+
+@pytest.mark.parametrize("operator", [Gelu(), Gelu(with_tanh=True), Swish(1.0), Swish(1.702), Swish(0.4)], ids=str)
+def test_pieces_are_off_by_less_than_3e_minus_6_of_their_operator(operator):
+    random = Randomness(0)
+    entry = built_for(case(operator, [random.real(2048)], [random.float32(2048)]), "speed")
+    table = entry.call.texts[1].split("{", 1)[1].split("}", 1)[0]
+    pieces = numpy.array([float(number) for number in table.replace("f", "").replace(",", " ").split()]).reshape(-1, 4)
+    steps = 1 / pieces[-1, 1]
+    x = numpy.linspace(-200, 200, 400001)
+    rows = pieces[numpy.clip(numpy.rint(x * steps), -128, 127).astype(int) + 128]
+    u = x * steps
+    wrong = numpy.abs(((rows[:, 3] * u + rows[:, 2]) * u + rows[:, 1]) * u + rows[:, 0] - operator.forward(x))
+    assert wrong[numpy.abs(x) < 4].max() < 7e-7
+    assert wrong.max() < 3e-6 * max(1, 1 / getattr(operator, "alpha", 1.0))

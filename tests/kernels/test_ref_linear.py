@@ -92,12 +92,27 @@ def test_int8_convolutions_equal_the_meaning_on_random_shapes():
     assert differing(cases, run(cases)) == []
 
 
-def test_one_bias_for_all_pixels_takes_less_flash_and_equals_the_meaning():
+def test_one_bias_for_all_pixels_joined_with_its_multiplier_takes_less_flash_and_equals_the_meaning():
     made = [int8_case(seed, *edge) for seed, edge in enumerate([*EDGES, *filter(None, map(random_edge, range(1100, 1130)))])]
     cases = [Case(replace(entry.view, objective="size"), entry.values) for entry in made]
-    biases = [[entry.call.arguments[3].values.size for entry in entries] for entries in (made, cases)]
-    assert {usual / one for usual, one in zip(*biases)} == {1, 2}
+    are_joined = [entry.call.function.endswith("_joined") for entry in cases]
+    assert 15 < sum(are_joined) < len(cases)
+    sizes = [[sum(part.values.nbytes for part in entry.call.constants[1:]) for entry in entries] for entries in (made, cases)]
+    assert all(one <= usual + 24 * joined for usual, one, joined in zip(*sizes, are_joined))
     assert differing(cases, run(cases)) == []
+
+
+def test_a_group_of_channels_that_is_not_whole_or_one_multiplier_of_all_is_not_joined():
+    def function(**changes):
+        entry = int8_case(1, 1, 12, (4, 4), 12, (3, 3), 1, 1, (1, 1), changes.pop("groups", 1))
+        return Case(replace(entry.view, **{"objective": "size"} | changes), entry.values).call.function
+
+    assert [function(groups=groups) for groups in (1, 3, 6)] == [
+        "aidge_ref_conv2d_int8_joined",
+        "aidge_ref_conv2d_int8_joined",
+        "aidge_ref_conv2d_int8",
+    ]
+    assert function(objective="balanced") == "aidge_ref_conv2d_int8"
 
 
 def test_layers_with_int16_weights_equal_the_meaning():

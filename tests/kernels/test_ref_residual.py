@@ -5,6 +5,7 @@ bytes."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 from harness import Case, case, differing, run
@@ -66,6 +67,12 @@ def test_it_equals_both_operators_one_after_the_other():
     assert len(entries) > 80
     for flags in ((), ("-std=c99", "-O3")):
         assert differing(entries, run(entries, *flags)) == []
+
+
+def test_under_size_it_takes_one_bias_joined_with_its_multiplier():
+    made = [Case(replace(entry.view, objective="size"), entry.values) for entry in cases()]
+    assert sum(entry.call.function.endswith("_joined") for entry in made) > 5
+    assert differing(made, run(made)) == []
 
 
 def test_the_output_may_take_the_residuals_place():

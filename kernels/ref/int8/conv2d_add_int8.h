@@ -12,9 +12,10 @@
  * sum: {factor a, factor b, offset, shift, lowest, highest, zero point}, of the output the last three.
  * The generator has proved that int32 holds the sums and that all 65,536 pairs of values give the real formula's result.
  */
-static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residual, int8_t *output, const int8_t *weights,
-                                      const int32_t *bias, const float *multipliers, const int32_t *levels,
-                                      int32_t multiplier_step, const int32_t *sum, const aidge_kit_window2d *shape)
+AIDGE_KIT_INLINE void aidge_ref_conv2d_add_int8_image(const int8_t *input, const int8_t *residual, int8_t *output,
+                                                      const int8_t *weights, const int32_t *bias, const float *multipliers,
+                                                      const int32_t *levels, int32_t multiplier_step, const int32_t *sum,
+                                                      const aidge_kit_window2d *shape, int32_t joined)
 {
     int8_t convolved[AIDGE_REF_CONV2D_ADD_CHANNELS];
     aidge_ref_piece_int8 piece;
@@ -22,10 +23,14 @@ static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residua
     aidge_ref_piece_begin(&piece, input, shape);
     for (left = shape->batches * shape->out_height * shape->out_width * shape->groups; left > 0; left--) {
         const int32_t outputs = piece.outputs;
-        aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, 0);
+        aidge_ref_conv2d_int8_next(&piece, weights, bias, multipliers, multiplier_step, levels, shape, 0, joined);
         for (rest = outputs; rest > 0; rest -= piece.outputs) {
             piece.outputs = rest < AIDGE_REF_CONV2D_ADD_CHANNELS ? rest : AIDGE_REF_CONV2D_ADD_CHANNELS;
-            aidge_ref_conv2d_int8_pixel(&piece, convolved, levels, multiplier_step);
+            if (joined != 0) {
+                aidge_ref_conv2d_int8_pixel_joined(&piece, convolved, levels);
+            } else {
+                aidge_ref_conv2d_int8_pixel(&piece, convolved, levels, multiplier_step);
+            }
             for (i = 0; i < piece.outputs; i++) {
                 const int32_t total = sum[2] + convolved[i] * sum[0] + *residual++ * sum[1];
                 int32_t level = sum[6] + aidge_kit_round_shift_s32(total, sum[3]);
@@ -33,9 +38,24 @@ static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residua
                 *output++ = (int8_t)(level > sum[5] ? sum[5] : level);
             }
             piece.weights += piece.outputs * piece.taps;
-            piece.bias += piece.outputs;
-            piece.numbers += piece.outputs * multiplier_step;
+            piece.bias += aidge_ref_bias_words(piece.outputs, joined);
+            piece.numbers = joined != 0 ? piece.numbers : piece.numbers + piece.outputs * multiplier_step;
         }
         piece.outputs = outputs;
     }
+}
+
+static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residual, int8_t *output, const int8_t *weights,
+                                      const int32_t *bias, const float *multipliers, const int32_t *levels,
+                                      int32_t multiplier_step, const int32_t *sum, const aidge_kit_window2d *shape)
+{
+    aidge_ref_conv2d_add_int8_image(input, residual, output, weights, bias, multipliers, levels, multiplier_step, sum, shape, 0);
+}
+
+/* The same with biases and multipliers joined. */
+AIDGE_KIT_NOINLINE void aidge_ref_conv2d_add_int8_joined(const int8_t *input, const int8_t *residual, int8_t *output,
+                                                         const int8_t *weights, const int32_t *joined, const int32_t *levels,
+                                                         const int32_t *sum, const aidge_kit_window2d *shape)
+{
+    aidge_ref_conv2d_add_int8_image(input, residual, output, weights, joined, NULL, levels, 0, sum, shape, 1);
 }

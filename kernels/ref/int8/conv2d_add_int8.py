@@ -51,17 +51,17 @@ class Conv2dAddInt8(KernelNode):
 
     def call(self) -> Call:
         found = residual_convolution(self.view)
-        convolution, addition = Conv2dInt8(found.convolution), AddInt8(found.addition)
+        convolution, addition = Conv2dInt8(replace(found.convolution, objective=self.view.objective)), AddInt8(found.addition)
         rows = taps_last_channels(convolution.inputs[1].data)
         window, groups = convolution.operator.window, convolution.operator.groups
-        _, _, *numbers, step = convolution.arguments(rows, blocked(rows, groups), True)
+        function, arguments = convolution.arguments("aidge_ref_conv2d_add_int8", rows, blocked(rows, groups), True)
         total = addition.total()
         factors = (total.first, total.second) if found.convolved == 0 else (total.second, total.first)
         sums = numpy.array([*factors, total.offset, total.shift, *addition.bounds()], numpy.int32)
         shape = window2d(convolution.inputs[0], self.outputs[0], window, groups)
         return Call(
-            "aidge_ref_conv2d_add_int8",
+            function,
             ("int8/conv2d_add_int8.h",),
-            (Input(0), Input(found.residual), Output(0), *numbers, step, Constant("sum", sums), shape),
+            (Input(0), Input(found.residual), Output(0), *arguments[2:], Constant("sum", sums), shape),
             note="the sum in integers is proved equal on all 65,536 pairs of values",
         )

@@ -36,21 +36,22 @@ class Conv2dInt8(LinearInt8):
     def demands(cls, view: NodeView) -> Demands:
         return replace(convolution_demands(view), output_stride=True)
 
+    @property
+    def together(self) -> int:
+        return self.inputs[1].dims[0] // self.operator.groups
+
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
         rows = taps_last_channels(self.inputs[1].data)
         packed, facts = blocked(rows, groups), computed(f"1 pixel x {BLOCK} channels", 0)
         if groups == 1 and is_pointwise(window_of_layer(self.view)) and not self.output_gap:
             pixels = data.dims[0] * math.prod(data.dims[2:])
-            return Call(
-                self.function("aidge_ref_fc_int8"),
-                ("int8/fc_int8.h",),
-                (*self.arguments(rows, packed, False), fc_shape(pixels, rows)),
-                facts=facts,
-            )
+            function, arguments = self.arguments("aidge_ref_fc_int8", rows, packed, False)
+            return Call(function, ("int8/fc_int8.h",), (*arguments, fc_shape(pixels, rows)), facts=facts)
+        function, arguments = self.arguments("aidge_ref_conv2d_int8", rows, packed, True)
         return Call(
-            self.function("aidge_ref_conv2d_int8"),
+            function,
             ("int8/conv2d_int8.h",),
-            (*self.arguments(rows, packed, True), Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)),
+            (*arguments, Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)),
             facts=facts,
         )

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <string.h>
 #include "dot_int8.h"
+#include "parameters_int8.h"
 #include "kit/inline.h"
 #include "kit/requantize.h"
 #include "piece_int8.h"
@@ -43,48 +44,53 @@ AIDGE_KIT_INLINE int32_t aidge_ref_piece1_int8(const aidge_ref_piece_int8 *piece
 /* Where the parameters of a piece lie; the bias of a complete one holds the zero point's part, if there is such a bias. */
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_next(aidge_ref_piece_int8 *piece, const int8_t *weights, const int32_t *bias,
                                                  const float *multipliers, int32_t multiplier_step, const int32_t *levels,
-                                                 const aidge_kit_window2d *shape, int32_t wide)
+                                                 const aidge_kit_window2d *shape, int32_t wide, int32_t joined)
 {
     aidge_ref_piece_next(piece, shape);
     piece->weights = weights + ((piece->first_output * piece->taps) << wide);
-    piece->bias = bias + piece->first_output + (piece->complete != 0 ? levels[4] : 0);
-    piece->numbers = multipliers + piece->first_output * multiplier_step;
+    piece->bias = bias + aidge_ref_bias_words(piece->first_output, joined) + (piece->complete != 0 ? levels[4] : 0);
+    piece->numbers = joined != 0 ? multipliers : multipliers + piece->first_output * multiplier_step;
     piece->zero_point = (piece->complete != 0) && (levels[4] != 0) ? 0 : levels[0];
 }
 
 /* The output channels of a piece. */
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_channels(const aidge_ref_piece_int8 *piece, int8_t *output, const int32_t *levels,
-                                                     int32_t multiplier_step, int32_t wide)
+                                                     int32_t multiplier_step, int32_t wide, int32_t joined)
 {
     const int8_t *weights = piece->weights;
     const int32_t *bias = piece->bias;
     const float *multiplier = piece->numbers;
-    int32_t channel;
+    int32_t channel, rest;
     for (channel = piece->outputs; channel >= 4; channel -= 4) {
         const int8_t *const first = weights + ((4 * piece->first_tap) << wide);
         int32_t sums[4];
-        sums[0] = bias[0];
-        sums[1] = bias[1];
-        sums[2] = bias[2];
-        sums[3] = bias[3];
+        sums[0] = aidge_ref_bias(bias, 0, joined);
+        sums[1] = aidge_ref_bias(bias, 1, joined);
+        sums[2] = aidge_ref_bias(bias, 2, joined);
+        sums[3] = aidge_ref_bias(bias, 3, joined);
         if (piece->zero_point != 0) {
             aidge_ref_piece4_int8(piece, first, sums, piece->zero_point, wide);
         } else {
             aidge_ref_piece4_int8(piece, first, sums, 0, wide);
         }
-        output[0] = aidge_kit_requantize(sums[0], multiplier[0], aidge_kit_load_levels(levels + 1));
-        output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], aidge_kit_load_levels(levels + 1));
-        output[2] = aidge_kit_requantize(sums[2], multiplier[2 * multiplier_step], aidge_kit_load_levels(levels + 1));
-        output[3] = aidge_kit_requantize(sums[3], multiplier[3 * multiplier_step], aidge_kit_load_levels(levels + 1));
+        output[0] = aidge_kit_requantize(
+                sums[0], aidge_ref_multiplier(bias, multiplier, 0, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
+        output[1] = aidge_kit_requantize(
+                sums[1], aidge_ref_multiplier(bias, multiplier, 1, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
+        output[2] = aidge_kit_requantize(
+                sums[2], aidge_ref_multiplier(bias, multiplier, 2, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
+        output[3] = aidge_kit_requantize(
+                sums[3], aidge_ref_multiplier(bias, multiplier, 3, multiplier_step, joined), aidge_kit_load_levels(levels + 1));
         output += 4;
-        bias += 4;
+        bias += aidge_ref_bias_words(4, joined);
         multiplier += 4 * multiplier_step;
         weights += (4 * piece->taps) << wide;
     }
-    for (; channel > 0; channel--) {
-        const int32_t sum = *bias++ + aidge_ref_piece1_int8(piece, weights + (piece->first_tap << wide), wide);
-        *output++ = aidge_kit_requantize(sum, *multiplier, aidge_kit_load_levels(levels + 1));
-        multiplier += multiplier_step;
+    for (rest = 0; rest < channel; rest++) {
+        const int32_t sum = aidge_ref_bias(bias, rest, joined)
+                            + aidge_ref_piece1_int8(piece, weights + (piece->first_tap << wide), wide);
+        *output++ = aidge_kit_requantize(sum, aidge_ref_multiplier(bias, multiplier, rest, multiplier_step, joined),
+                                         aidge_kit_load_levels(levels + 1));
         weights += piece->taps << wide;
     }
 }
@@ -92,12 +98,19 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_channels(const aidge_ref_piece_int8 
 AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel(const aidge_ref_piece_int8 *piece, int8_t *output, const int32_t *levels,
                                                     int32_t multiplier_step)
 {
-    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 0);
+    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 0, 0);
 }
 
 /* The same with int16 weights. */
 AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_wide(const aidge_ref_piece_int8 *piece, int8_t *output,
                                                          const int32_t *levels, int32_t multiplier_step)
 {
-    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 1);
+    aidge_ref_conv2d_int8_channels(piece, output, levels, multiplier_step, 1, 0);
+}
+
+/* The same with int8 weights, and biases and multipliers joined. */
+AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_joined(const aidge_ref_piece_int8 *piece, int8_t *output,
+                                                           const int32_t *levels)
+{
+    aidge_ref_conv2d_int8_channels(piece, output, levels, 0, 0, 1);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dot_int8.h"
+#include "parameters_int8.h"
 #include "kit/inline.h"
 #include "kit/requantize.h"
 #include "kit/window2d.h"
@@ -49,34 +50,38 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise4_int8(const int8_t *x_row, const int8_
 AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_channels(const int8_t *source, int8_t *output, const int8_t *weights,
                                                         const int32_t *bias, const float *multiplier, const int32_t *levels,
                                                         int32_t multiplier_step, const aidge_ref_depthwise_patch_int8 *patch,
-                                                        int32_t wide)
+                                                        int32_t wide, int32_t joined)
 {
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 1);
     const int32_t zero_point = patch->complete ? 0 : levels[0];
-    int32_t row, column, channel;
+    int32_t row, column, channel, rest;
     for (channel = patch->channels; channel >= 4; channel -= 4) {
         int32_t sums[4];
-        sums[0] = bias[0];
-        sums[1] = bias[1];
-        sums[2] = bias[2];
-        sums[3] = bias[3];
+        sums[0] = aidge_ref_bias(bias, 0, joined);
+        sums[1] = aidge_ref_bias(bias, 1, joined);
+        sums[2] = aidge_ref_bias(bias, 2, joined);
+        sums[3] = aidge_ref_bias(bias, 3, joined);
         if (patch->complete != 0) {
             aidge_ref_depthwise4_int8(source, weights, 0, sums, patch, wide);
         } else {
             aidge_ref_depthwise4_int8(source, weights, zero_point, sums, patch, wide);
         }
-        output[0] = aidge_kit_requantize(sums[0], multiplier[0], bounds);
-        output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], bounds);
-        output[2] = aidge_kit_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
-        output[3] = aidge_kit_requantize(sums[3], multiplier[3 * multiplier_step], bounds);
+        output[0] = aidge_kit_requantize(
+                sums[0], aidge_ref_multiplier(bias, multiplier, 0, multiplier_step, joined), bounds);
+        output[1] = aidge_kit_requantize(
+                sums[1], aidge_ref_multiplier(bias, multiplier, 1, multiplier_step, joined), bounds);
+        output[2] = aidge_kit_requantize(
+                sums[2], aidge_ref_multiplier(bias, multiplier, 2, multiplier_step, joined), bounds);
+        output[3] = aidge_kit_requantize(
+                sums[3], aidge_ref_multiplier(bias, multiplier, 3, multiplier_step, joined), bounds);
         source += 4;
         output += 4;
         weights += 4 << wide;
-        bias += 4;
+        bias += aidge_ref_bias_words(4, joined);
         multiplier += 4 * multiplier_step;
     }
-    for (; channel > 0; channel--) {
-        int32_t sum = *bias++;
+    for (rest = 0; rest < channel; rest++) {
+        int32_t sum = aidge_ref_bias(bias, rest, joined);
         for (row = 0; row < patch->rows; row++) {
             const int8_t *x = source + row * patch->row_step;
             const int8_t *w = weights + ((row * patch->weight_row_step) << wide);
@@ -86,10 +91,9 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_channels(const int8_t *source, in
                 w += patch->channels << wide;
             }
         }
-        *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
+        *output++ = aidge_kit_requantize(sum, aidge_ref_multiplier(bias, multiplier, rest, multiplier_step, joined), bounds);
         source++;
         weights += 1 << wide;
-        multiplier += multiplier_step;
     }
 }
 
@@ -97,7 +101,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int
                                                        const int32_t *bias, const float *multiplier, const int32_t *levels,
                                                        int32_t multiplier_step, const aidge_ref_depthwise_patch_int8 *patch)
 {
-    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 0);
+    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 0, 0);
 }
 
 /* The same with int16 weights. */
@@ -106,7 +110,15 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_wide(const int8_t *source
                                                             int32_t multiplier_step,
                                                             const aidge_ref_depthwise_patch_int8 *patch)
 {
-    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 1);
+    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 1, 0);
+}
+
+/* The same with int8 weights, and biases and multipliers joined. */
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_joined(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                              const int32_t *joined, const int32_t *levels,
+                                                              const aidge_ref_depthwise_patch_int8 *patch)
+{
+    aidge_ref_depthwise_int8_channels(source, output, weights, joined, NULL, levels, 0, patch, 0, 1);
 }
 
 /*
@@ -114,14 +126,16 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_wide(const int8_t *source
  *
  * weights: [kernel_height][kernel_width][channels];
  * bias: [channels] as it is; as many less (input zero point) * (sum of the weights) for pixels that see every tap, or none;
- * multipliers: [channels], or one for all if multiplier_step is 0;
+ * multipliers: [channels], or one for all if multiplier_step is 0; none if they are joined with the biases
+ *   (parameters_int8.h);
  * levels: {input zero point, lowest - zero point, highest - zero point, zero point (all three of the output), where the second
  *   biases begin, or 0}.
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
 AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t *output, const int8_t *weights,
                                                      const int32_t *bias, const float *multipliers, const int32_t *levels,
-                                                     int32_t multiplier_step, const aidge_kit_window2d *shape, int32_t wide)
+                                                     int32_t multiplier_step, const aidge_kit_window2d *shape, int32_t wide,
+                                                     int32_t joined)
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
@@ -149,7 +163,9 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t
                 {
                     const int8_t *const taps = weights + (((first_y * shape->kernel_width + first_x) * channels) << wide);
                     const int32_t *const biases = bias + (patch.complete ? channels : 0);
-                    if (wide != 0) {
+                    if (joined != 0) {
+                        aidge_ref_depthwise_int8_pixel_joined(source, output, taps, bias, levels, &patch);
+                    } else if (wide != 0) {
                         aidge_ref_depthwise_int8_pixel_wide(source, output, taps, biases, multipliers, levels, multiplier_step,
                                                             &patch);
                     } else {
@@ -168,7 +184,7 @@ static void aidge_ref_depthwise_int8(const int8_t *input, int8_t *output, const 
                                      const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                                      const aidge_kit_window2d *shape)
 {
-    aidge_ref_depthwise_int8_image(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0);
+    aidge_ref_depthwise_int8_image(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0, 0);
 }
 
 /* The same with int16 weights. */
@@ -176,5 +192,14 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_wide(const int8_t *input, int8_
                                                       const int32_t *bias, const float *multipliers, const int32_t *levels,
                                                       int32_t multiplier_step, const aidge_kit_window2d *shape)
 {
-    aidge_ref_depthwise_int8_image(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, shape, 1);
+    aidge_ref_depthwise_int8_image(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step,
+                                   shape, 1, 0);
+}
+
+/* The same with int8 weights, and biases as they are, joined with the multipliers. */
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_joined(const int8_t *input, int8_t *output, const int8_t *weights,
+                                                        const int32_t *joined, const int32_t *levels,
+                                                        const aidge_kit_window2d *shape)
+{
+    aidge_ref_depthwise_int8_image(input, output, weights, joined, NULL, levels, 0, shape, 0, 1);
 }

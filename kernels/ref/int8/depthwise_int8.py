@@ -25,9 +25,10 @@ class ConvDepthwise2dInt8(LinearInt8):
     def call(self) -> Call:
         rows = taps_last_channels(self.inputs[1].data)
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
+        function, arguments = self.arguments("aidge_ref_depthwise_int8", rows, rows.T.ravel(), True)
         return Call(
-            self.function("aidge_ref_depthwise_int8"),
+            function,
             ("int8/depthwise_int8.h",),
-            (*self.arguments(rows, rows.T.ravel(), True), shape),
+            (*arguments, shape),
             facts=computed("1 pixel x 4 channels", 0),
         )

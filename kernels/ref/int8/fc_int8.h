@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dot_int8.h"
+#include "parameters_int8.h"
 #include "shared/fc_shape.h"
 #include "kit/requantize.h"
 
@@ -8,13 +9,14 @@
  *
  * weights: for each block of 4 outputs [in_features][4]; the last out_features % 4 outputs one by one as [in_features].
  * bias: [out_features], less (input zero point) * (sum of the weights);
- * multipliers: [out_features], or one for all if multiplier_step is 0;
+ * multipliers: [out_features], or one for all if multiplier_step is 0; none if they are joined with the biases
+ *   (parameters_int8.h);
  * levels: {lowest - zero point, highest - zero point, zero point} of the output.
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
 AIDGE_KIT_INLINE void aidge_ref_fc_int8_rows(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
                                              const float *multipliers, const int32_t *levels, int32_t multiplier_step,
-                                             const aidge_ref_fc_shape *shape, int32_t wide)
+                                             const aidge_ref_fc_shape *shape, int32_t wide, int32_t joined)
 {
     const int32_t count = shape->in_features;
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels);
@@ -25,24 +27,27 @@ AIDGE_KIT_INLINE void aidge_ref_fc_int8_rows(const int8_t *input, int8_t *output
         const float *multiplier = multipliers;
         for (left = shape->out_features; left >= 4; left -= 4) {
             int32_t sums[4];
-            sums[0] = b[0];
-            sums[1] = b[1];
-            sums[2] = b[2];
-            sums[3] = b[3];
+            sums[0] = aidge_ref_bias(b, 0, joined);
+            sums[1] = aidge_ref_bias(b, 1, joined);
+            sums[2] = aidge_ref_bias(b, 2, joined);
+            sums[3] = aidge_ref_bias(b, 3, joined);
             aidge_ref_dot4_int8(input, w, count, 0, wide, sums);
-            output[0] = aidge_kit_requantize(sums[0], multiplier[0], bounds);
-            output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], bounds);
-            output[2] = aidge_kit_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
-            output[3] = aidge_kit_requantize(sums[3], multiplier[3 * multiplier_step], bounds);
+            output[0] = aidge_kit_requantize(
+                sums[0], aidge_ref_multiplier(b, multiplier, 0, multiplier_step, joined), bounds);
+            output[1] = aidge_kit_requantize(
+                sums[1], aidge_ref_multiplier(b, multiplier, 1, multiplier_step, joined), bounds);
+            output[2] = aidge_kit_requantize(
+                sums[2], aidge_ref_multiplier(b, multiplier, 2, multiplier_step, joined), bounds);
+            output[3] = aidge_kit_requantize(
+                sums[3], aidge_ref_multiplier(b, multiplier, 3, multiplier_step, joined), bounds);
             output += 4;
-            b += 4;
+            b += aidge_ref_bias_words(4, joined);
             multiplier += 4 * multiplier_step;
             w += (count * 4) << wide;
         }
-        for (left = shape->out_features & 3; left > 0; left--) {
-            int32_t sum = *b++ + aidge_ref_dot_int8(input, w, count, 0, wide);
-            *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
-            multiplier += multiplier_step;
+        for (left = 0; left < (shape->out_features & 3); left++) {
+            const int32_t sum = aidge_ref_bias(b, left, joined) + aidge_ref_dot_int8(input, w, count, 0, wide);
+            *output++ = aidge_kit_requantize(sum, aidge_ref_multiplier(b, multiplier, left, multiplier_step, joined), bounds);
             w += count << wide;
         }
         input += count;
@@ -53,7 +58,7 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
                               const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                               const aidge_ref_fc_shape *shape)
 {
-    aidge_ref_fc_int8_rows(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0);
+    aidge_ref_fc_int8_rows(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0, 0);
 }
 
 /* The same with int16 weights. */
@@ -61,5 +66,12 @@ AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_wide(const int8_t *input, int8_t *outp
                                                const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                                                const aidge_ref_fc_shape *shape)
 {
-    aidge_ref_fc_int8_rows(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, shape, 1);
+    aidge_ref_fc_int8_rows(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, shape, 1, 0);
+}
+
+/* The same with int8 weights, and biases and multipliers joined. */
+AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_joined(const int8_t *input, int8_t *output, const int8_t *weights,
+                                                 const int32_t *joined, const int32_t *levels, const aidge_ref_fc_shape *shape)
+{
+    aidge_ref_fc_int8_rows(input, output, weights, joined, NULL, levels, 0, shape, 0, 1);
 }

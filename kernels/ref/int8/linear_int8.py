@@ -12,7 +12,10 @@ from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.kernel_kit.linear import linear_constants
+from aidge_build.kernel_kit.joined import BASE, joined_words
+from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
+
+GROUP = 4  # channels whose biases and multipliers are joined
 
 
 def linear_spec(form: str = CHANNELS_LAST, weights: DType = DType.any) -> ImplSpec:
@@ -37,12 +40,14 @@ class LinearInt8(KernelNode):
             return usual
         return max(usual, cls.of_output / math.prod(view.inputs[1].dims[1:]) + cls.of_each_tap)
 
-    def function(self, name: str) -> str:
-        """The C function: each has a second form for int16 weights."""
-        return f"{name}_wide" if self.inputs[1].dtype is DType.int16 else name
+    @property
+    def together(self) -> int:
+        """Outputs that the C function takes in groups of 4, of which the last may have fewer."""
+        return self.inputs[1].dims[0]
 
-    def arguments(self, rows: numpy.ndarray, packed: numpy.ndarray, padded: bool) -> tuple[Argument, ...]:
-        """The leading arguments of the kernels. `rows` [outputs, taps] is for the proof, `packed` for the kernel.
+    def arguments(self, name: str, rows: numpy.ndarray, packed: numpy.ndarray, padded: bool) -> tuple[str, tuple[Argument, ...]]:
+        """The C function, `name` or a form of it, and its leading arguments. `rows` [outputs, taps] is for the proof, `packed`
+        for the kernel. Each has a second form for int16 weights, and one for biases that are joined with multipliers.
 
         The zero point's part, -zero point * sum of the weights, is added to the bias beforehand; a kernel that leaves
         out taps (`padded`) needs the bias as it is, too, and gets both, and where the second begins. Where flash is scarce
@@ -52,14 +57,30 @@ class LinearInt8(KernelNode):
         is_one = padded and self.view.objective == "size"
         biases = numbers.plain_bias if is_one else numpy.stack([numbers.plain_bias, numbers.bias]) if padded else numbers.bias
         begin = 0 if is_one else len(rows)
-        levels = [numbers.low - numbers.zero_point, numbers.high - numbers.zero_point, numbers.zero_point]
-        levels = numpy.array([numbers.input_zero_point, *levels, begin] if padded else levels, numpy.int32)
+        values = [numbers.low - numbers.zero_point, numbers.high - numbers.zero_point, numbers.zero_point]
+        levels = Constant("levels", numpy.array([numbers.input_zero_point, *values, begin] if padded else values, numpy.int32))
+        leading = (Input(0), Output(0), Constant("weights", packed.astype(self.inputs[1].dtype.numpy)))
+        if joined := self._joined(numbers, biases):
+            return f"{name}_joined", (*leading, Constant("joined", numpy.array(joined, numpy.uint32).view(numpy.int32)), levels)
         return (
-            Input(0),
-            Output(0),
-            Constant("weights", packed.astype(self.inputs[1].dtype.numpy)),
-            Constant("bias", biases.astype(numpy.int32)),
-            Constant("multipliers", numbers.multipliers if numbers.per_channel else numbers.multipliers[:1]),
-            Constant("levels", levels),
-            Literal(int(numbers.per_channel)),
+            f"{name}_wide" if self.inputs[1].dtype is DType.int16 else name,
+            (
+                *leading,
+                Constant("bias", biases.astype(numpy.int32)),
+                Constant("multipliers", numbers.multipliers if numbers.per_channel else numbers.multipliers[:1]),
+                levels,
+                Literal(int(numbers.per_channel)),
+            ),
         )
+
+    def _joined(self, numbers: LinearConstants, biases: numpy.ndarray) -> list[int]:
+        """Biases and multipliers of groups of channels in 6 words each, under --optimize size where they fit; else nothing."""
+        whole = len(biases) == self.together or self.together % GROUP == 0
+        is_fit = self.view.objective == "size" and numbers.per_channel and not numbers.is_any
+        if not (is_fit and whole and self.inputs[1].dtype is DType.int8):
+            return []
+        spare = -len(biases) % GROUP
+        own = [*biases.tolist(), *[0] * spare]
+        factors = [*numbers.multipliers.view(numpy.uint32).tolist(), *[BASE] * spare]
+        groups = [joined_words(own[first : first + GROUP], factors[first : first + GROUP]) for first in range(0, len(own), GROUP)]
+        return [word for group in groups for word in group] if all(groups) else []

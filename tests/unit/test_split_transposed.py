@@ -17,9 +17,10 @@ VIEWS = ["Reshape", "Transpose", "Reshape"]
 PER_CHANNEL = (2.0 ** numpy.array([-7, -6])).astype(numpy.float32)
 
 
-def transposed(attributes, kernel, spatial=(4, 5), scales=numpy.float32(2.0**-7), zero_point=0, inputs=4):
+def transposed(attributes, kernel, spatial=(4, 5), scales=numpy.float32(2.0**-7), zero_point=0, inputs=4, made=2, groups=1):
     """Scales are powers of two, so that the sums of float32 are exact, and rounded as those of integers."""
     axes = ",".join("?" * len(spatial))
+    bias_scales = (numpy.float32(0.125) * (numpy.tile(scales, groups) if numpy.ndim(scales) else scales)).astype(numpy.float32)
     return graph(
         f"""xf = DequantizeLinear(x, sx, zx) wf = DequantizeLinear<axis=1>(w, sw, zw) bf = DequantizeLinear<axis=0>(b, sb, zb)
         a = ConvTranspose<{attributes}>(xf, wf, bf) y = QuantizeLinear(a, sy, zy)""",
@@ -28,12 +29,12 @@ def transposed(attributes, kernel, spatial=(4, 5), scales=numpy.float32(2.0**-7)
         constants={
             "sx": numpy.float32(0.125),
             "zx": numpy.int8(-5),
-            "w": RANDOM.integers(-128, 128, (inputs, 2, *kernel)).astype(numpy.int8),
+            "w": RANDOM.integers(-128, 128, (inputs, made, *kernel)).astype(numpy.int8),
             "sw": scales,
             "zw": numpy.full(numpy.shape(scales), zero_point, numpy.int8),
-            "b": RANDOM.integers(-999, 999, 2).astype(numpy.int32),
-            "sb": (numpy.float32(0.125) * scales).astype(numpy.float32),
-            "zb": numpy.zeros(numpy.shape(scales), numpy.int32),
+            "b": RANDOM.integers(-999, 999, made * groups).astype(numpy.int32),
+            "sb": bias_scales,
+            "zb": numpy.zeros(bias_scales.shape, numpy.int32),
             "sy": numpy.float32(0.5),
             "zy": numpy.int8(9),
         },
@@ -80,15 +81,26 @@ def test_other_transposed_convolutions_stay(attributes, kernel, spatial):
     assert types(split_transposed(view)) == types(view)
 
 
-def test_a_transposed_convolution_with_groups_stays():
-    view = graph(
-        """xf = DequantizeLinear(x, s, z) wf = DequantizeLinear(w, s, z) a = ConvTranspose<group=2, strides=[2,2]>(xf, wf)
-        y = QuantizeLinear(a, s, z)""",
-        inputs="int8[1,4,3,3] x",
-        outputs="int8[1,?,?,?] y",
-        constants={"s": numpy.float32(0.5), "z": numpy.int8(0), "w": RANDOM.integers(-9, 9, (4, 3, 2, 2)).astype(numpy.int8)},
-    )
-    assert "ConvTranspose2D" in types(simplify(view))
+@pytest.mark.parametrize(
+    "attributes, kernel, moves",
+    [
+        ("strides=[2,2], pads=[1,1,1,1]", (4, 4), ["DepthToSpace", "Slice"]),
+        ("strides=[2,3]", (3, 3), [*VIEWS, "Slice"]),
+        ("strides=[1,1]", (3, 2), []),
+        ("strides=[4], pads=[2,2]", (8,), [*VIEWS, "Slice"]),
+    ],
+)
+@pytest.mark.parametrize("scales, zero_point", [(PER_CHANNEL, 0), (numpy.float32(2.0**-7), 11)])
+@pytest.mark.parametrize("inputs, made", [(6, 2), (3, 2), (3, 1)])
+def test_the_phases_of_a_channel_are_neighbours_where_there_are_groups(
+    attributes, kernel, moves, scales, zero_point, inputs, made
+):
+    scales = scales[:made] if numpy.ndim(scales) else scales
+    before = transposed(f"group=3, {attributes}", kernel, (4, 5)[: len(kernel)], scales, zero_point, inputs, made, 3)
+    after = simplify(before)
+    depthwise = "DepthWise" if inputs == 3 and not moves and made == 1 else ""
+    assert types(after) == [f"Conv{depthwise}{len(kernel)}D", *moves]
+    assert same_meaning(before, after)
 
 
 def in_float(attributes, kernel, inputs=3):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 
 from aidge_build.contract.call import Call, Input, Output, computed
 from aidge_build.contract.node import kernel
@@ -39,7 +40,8 @@ class _Pool(PoolNode):
         whole, others = names
         name = f"{whole}_layer"
         height, width = self.counted_ends()
-        text = _LAYER.format(name=name, whole=whole, others=others, empty="0.0f" if self.has_relu else "-INFINITY")
+        calls = textwrap.indent(_ONE.format(whole) if whole == others else _BOTH.format(whole, others), " " * 20)
+        text = _LAYER.format(name=name, calls=calls, empty="0.0f" if self.has_relu else "-INFINITY")
         return Call(
             name,
             ("pools_float32.h",),
@@ -73,6 +75,13 @@ class AvgPoolFloat32(_Pool):
         return self.layer((name, name), (text,), min(channels, 8))
 
 
+_ONE = "{}(output, source, &seen, pixels);"
+_BOTH = f"""\
+if ((seen.rows == shape->kernel_height) && (seen.columns == shape->kernel_width)) {{{{
+    {_ONE}
+}}}} else {{{{
+    {_ONE}
+}}}}"""
 _LAYER = """\
 /* Windows of float32, channels last: those side by side that see all of their columns together, the others one by one. */
 static void {name}(
@@ -104,12 +113,9 @@ static void {name}(
                     }}
                 }} else {{
                     const int32_t inside = seen.rows * seen.columns;
-                    seen.factor = 1.0f / (float)aidge_kit_count_of_taps(inside, top, left, counted_height, counted_width, shape);
-                    if ((seen.rows == shape->kernel_height) && (seen.columns == shape->kernel_width)) {{
-                        {whole}(output, source, &seen, pixels);
-                    }} else {{
-                        {others}(output, source, &seen, pixels);
-                    }}
+                    const int32_t count = aidge_kit_count_of_taps(inside, top, left, counted_height, counted_width, shape);
+                    seen.factor = 1.0f / (float)count;
+{calls}
                 }}
                 output += pixels * shape->in_channels;
             }}

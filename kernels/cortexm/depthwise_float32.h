@@ -9,6 +9,7 @@ typedef struct {
     int32_t longest;                 /* pixels that are computed in one call: 1, or a row of outputs */
     int32_t advance;                 /* bytes from the end of one pixel to the next that is computed */
     int32_t group, rest;             /* channels that are computed together, and in the last group */
+    int32_t multiplier;              /* outputs of a channel: one call computes one of them of all channels */
 } aidge_cortexm_depthwise_float32;
 
 /* Neighbouring pixels: what the assembly reads, in this order. `groups`: the end of the whole groups in the stream. */
@@ -88,7 +89,8 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_depthwise_pixels_float32(float *output, 
                 for (tap = 0; tap < shape->taps; tap++) {
                     sum += table->source[tap][moved + channel + i] * weights[(tap + 1) * count + i];
                 }
-                *output++ = aidge_cortexm_limit(sum, limits);
+                *output = aidge_cortexm_limit(sum, limits);
+                output += shape->multiplier;
             }
             weights += count * (shape->taps + 1);
         }

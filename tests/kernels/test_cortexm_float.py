@@ -65,8 +65,33 @@ def depthwise_cases():
         )
 
 
+# channels, outputs of each, spatial, kernel, stride, pads (begin, end)
+MULTIPLIED = [
+    (16, 2, (5, 6), (3, 3), 1, (1, 1)),
+    (3, 3, (7, 5), (3, 3), 2, (1, 0)),
+    (9, 2, (6, 6), (5, 3), 1, (2, 1)),
+    (2, 32, (9,), (3,), 2, (0, 1)),
+    (8, 5, (4, 4), (1, 1), 1, (0, 0)),
+]
+
+
+def multiplied_cases():
+    """Depthwise layers with several outputs per channel."""
+    for seed, (channels, several, spatial, kernel, stride, pads) in enumerate(MULTIPLIED):
+        random, rank = Randomness(seed), len(kernel)
+        low, high = ((0.0, math.inf), (-math.inf, math.inf), (0.0, 0.5), (-math.inf, 0.5))[seed % 4]
+        window = Window(kernel, (stride,) * rank, (1,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+        data, outputs = random.real(1 + seed % 2, channels, *spatial), channels * several
+        yield case(
+            Conv(minimum=low, maximum=high, window=window, groups=channels),
+            [data, constant("w", random.float32(outputs, 1, *kernel)), random.bias(outputs, "float32")],
+            [random.float32(*data.dims)],
+        )
+
+
 def candidates():
     yield from depthwise_cases()
+    yield from multiplied_cases()
     for seed, (batch, channels, spatial, outputs, kernel, stride, dilation, pads) in enumerate(EDGES * 2):
         random, rank = Randomness(seed), len(kernel)
         low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5), (-math.inf, 0.5))
@@ -87,6 +112,11 @@ def candidates():
         yield case(
             operator, [random.real(batch, features), weights, random.bias(outputs, "float32")], [random.float32(batch, features)]
         )
+
+
+def test_a_depthwise_layer_with_several_outputs_per_channel_is_computed_as_one():
+    for entry in multiplied_cases():
+        assert entry.call.function.startswith("aidge_cortexm_depthwise_layer_float32"), entry.view.node
 
 
 class WideCase(Case):

@@ -15,6 +15,7 @@ import test_armv7m_linear as armv7m_layers
 import test_cortexm_elementwise as cortexm_elements
 import test_cortexm_float as cortexm_floats
 import test_cortexm_linear as cortexm_layers
+import test_cortexm_pools_float as cortexm_pools
 import test_helium_convolution as helium_convolutions
 import test_helium_depthwise as helium_depthwise
 import test_helium_float as helium_floats
@@ -146,8 +147,8 @@ def test_armv7m_layers_may_overwrite_what_they_say(flags):
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
 def test_float_layers_of_cortexm_may_overwrite_what_they_say(flags):
-    cases = sharing(cortexm_floats.candidates())
-    assert len(cases) >= 10 and {entry.view.node.type for entry in cases} >= {"Conv2D", "ConvDepthWise2D"}
+    cases = sharing([*cortexm_floats.candidates(), *cortexm_pools.candidates()])
+    assert len(cases) >= 10 and {entry.view.node.type for entry in cases} >= {"Conv2D", "ConvDepthWise2D", "MaxPooling2D"}
     assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
 
 

@@ -66,6 +66,6 @@ def _no_curve(view: NodeView) -> str:
     return "alpha is near 0" if view.node.type == "Swish" and abs(view.operator.alpha) < 1e-3 else ""
 
 
-# No kernel for Sigmoid alone: far below 0 it is smaller than the curve's error, and a network may have nothing but such scores.
+# Sigmoid alone is no curve: far below 0 it is smaller than the curve's error, and a network may have nothing but such scores.
 CURVES, TIMES_CURVES = ("Tanh", "Erf"), ("Gelu", "Swish")
 HAS_CURVE = Predicate("the function is a curve, or x times one", _no_curve)

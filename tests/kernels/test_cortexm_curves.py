@@ -11,7 +11,7 @@ from cortexm_harness import BOARD, PORTABLE, Case, accepted, run
 from helium_harness import needs_emulator
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
-TYPES = {"MatMul", "Softmax", "Tanh", "Erf", "Gelu", "Swish"}
+TYPES = {"MatMul", "Softmax", "Sigmoid", "Tanh", "Erf", "Gelu", "Swish"}
 
 
 def candidates():

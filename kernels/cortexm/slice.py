@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import numpy
+
 from aidge_build.contract.call import Call, Input, Literal, Output
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
 from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
+from aidge_build.kernel_kit.runs import FEW_AXES
 
 from .conditions import FEATURES
+from .runs import Runs
 
 
 def _source_strides(view: NodeView) -> tuple[int, ...]:
@@ -28,11 +32,14 @@ def _unfit(view: NodeView) -> str:
 _SIDE = (IOSpec(DType.any_1, SAME),)
 
 
-@kernel("Slice", ImplSpec(_SIDE, _SIDE, (SAME_QUANTIZATION, Predicate("one run of neighbours", _unfit)), FEATURES))
+@kernel("Slice", ImplSpec(_SIDE, _SIDE, (SAME_QUANTIZATION, FEW_AXES, Predicate("one run of neighbours", _unfit)), FEATURES))
 class Slice(KernelNode):
     def call(self) -> Call:
-        (target,) = self.outputs
-        first = sum(start * stride for start, stride in zip(self.operator.starts, _source_strides(self.view)))
+        (target,), operator = self.outputs, self.operator
+        if _unfit(self.view):  # the storage order was decided after the kernel was chosen
+            bounds = zip(operator.starts, operator.counts, operator.steps)
+            return Runs.copying.call(self, [start + step * numpy.arange(count) for start, count, step in bounds])
+        first = sum(start * stride for start, stride in zip(operator.starts, _source_strides(self.view)))
         size = target.dtype.size_bytes
         arguments = (Input(0), Output(0), Literal(first * size), Literal(target.elements * size))
         return Call("aidge_cortexm_slice", ("slice.h",), arguments)

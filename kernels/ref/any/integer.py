@@ -219,8 +219,9 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
         bounds = Constant("bounds", numpy.array([self.operator.minimum, self.operator.maximum], numpy.float32))
+        fixed = "" if "fpu" in self.view.features else "_fixed"
         return Call(
-            "aidge_ref_dynamic_quantize",
-            ("any/dynamic_quantize.h",),
+            f"aidge_ref_dynamic_quantize{fixed}",
+            (f"any/dynamic_quantize{fixed}.h",),
             (Input(0), *map(Output, range(3)), bounds, Literal(self.inputs[0].elements)),
         )

@@ -21,7 +21,10 @@ from aidge_build.operators.resampling import Shares, multiplier, shares_of, weig
 from aidge_build.operators.sample import Sample, numbers
 
 MODES = ("nearest", "linear", "cubic")
-COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
+COORDINATES = (
+    *("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"),
+    "tf_crop_and_resize",
+)
 NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 LARGEST = 1 << 20  # of an output axis
 
@@ -194,6 +197,8 @@ class Resize(Operator):
             return out * 0 if length == 1 else out * (size - 1) / (length - 1)
         if self.coordinates == "asymmetric":
             return out / scale
+        if self.coordinates == "tf_half_pixel_for_nn":
+            return (out + 0.5) / scale
         if self.coordinates == "tf_crop_and_resize":
             begin, part = self.begin[axis], self.end[axis] - self.begin[axis]
             return begin * (size - 1) + (
@@ -284,7 +289,7 @@ class Resize(Operator):
     @classmethod
     def examples(cls):
         larger, smaller = ((1, 5, 7), (1.0, 5 / 3, 7 / 4)), ((1, 2, 3), (1.0, 2 / 3, 3 / 4))
-        forms = itertools.product((larger, smaller), MODES, COORDINATES[:5])
+        forms = itertools.product((larger, smaller), MODES, COORDINATES[:-1])
         return (
             *(cls(*size, mode, coordinates) for size, mode, coordinates in forms),
             cls(*smaller, "linear", antialias=True),

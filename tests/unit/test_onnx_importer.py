@@ -140,6 +140,17 @@ def test_resize_of_opset_11_may_lack_what_it_does_not_read(given):
     assert view.tensor("y").dims == (1, 1, 4, 6)
 
 
+def test_keras_upsampling_by_tf2onnx_takes_the_middle_of_each_output_element():
+    view = graph(
+        'y = Resize<mode = "nearest", nearest_mode = "floor", coordinate_transformation_mode = "tf_half_pixel_for_nn">(x, , scales)',
+        opset=11,
+        inputs="float[4] x",
+        outputs="float[2] y",
+        constants={"scales": numpy.array([0.5], numpy.float32)},
+    )
+    assert run(view, {"x": numpy.arange(4, dtype=numpy.float32)})["y"].tolist() == [1, 3]
+
+
 def test_damaged_weights_are_noticed():
     data = model(
         "y = Add(x, w)", inputs="float[1] x", outputs="float[1] y", constants={"w": numpy.array([numpy.nan], numpy.float32)}

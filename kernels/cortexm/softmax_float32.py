@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from aidge_build.contract.call import Call, Literal
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 
 from .float32 import FEATURES
@@ -34,14 +35,15 @@ class CortexmSoftmaxOfRows(CortexmSoftmax):
 
 def _apart(view: NodeView) -> str:
     (output,) = view.outputs
-    place = output.storage.position(view.operator.axis % output.rank)
-    return "the values of a row lie apart" if math.prod(output.layout.stored_dims[place + 1 :]) != 1 else ""
+    return "the values of a row lie apart" if math.prod(output.dims[view.operator.axis % output.rank + 1 :]) != 1 else ""
 
 
-_SPEC = along_one_axis(FEATURES)
+# Row-major: elsewhere the storage order, and with it where a row lies, is decided after the kernel.
+_SIDE = IOSpec(DType.float32, ROW_MAJOR)
+_PREDICATES = (*along_one_axis(FEATURES).predicates, Predicate("rows of neighbours", _apart))
 
 
-@kernel("LogSoftmax", replace(_SPEC, predicates=(*_SPEC.predicates, Predicate("rows of neighbours", _apart))))
+@kernel("LogSoftmax", ImplSpec((_SIDE,), (_SIDE,), _PREDICATES, FEATURES))
 class CortexmLogSoftmax(SoftmaxFloat32):
     function, source = "aidge_cortexm_log_softmax_float32", "softmax_float32.h"
 

@@ -142,7 +142,7 @@ def test_resize_of_opset_11_may_lack_what_it_does_not_read(given):
 
 def test_keras_upsampling_by_tf2onnx_takes_the_middle_of_each_output_element():
     view = graph(
-        'y = Resize<mode = "nearest", nearest_mode = "floor", coordinate_transformation_mode = "tf_half_pixel_for_nn">(x, , scales)',
+        'y = Resize<nearest_mode = "floor", coordinate_transformation_mode = "tf_half_pixel_for_nn">(x, , scales)',
         opset=11,
         inputs="float[4] x",
         outputs="float[2] y",

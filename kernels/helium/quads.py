@@ -115,8 +115,13 @@ class Quads:
 
     @property
     def bytes(self) -> int:
-        """Of scratch."""
-        return self.shape.reached_width * self.column_bytes
+        """Of scratch. The last vector of the zero point for a row that the image lacks may end behind the columns."""
+        return max(self.shape.reached_width * self.column_bytes, self.left * self.column_bytes + LANES * self.vectors)
+
+    @property
+    def vectors(self) -> int:
+        """That hold the turned columns of the input."""
+        return -(-self.copied * self.column_bytes // LANES)
 
     @property
     def left(self) -> int:

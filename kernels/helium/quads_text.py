@@ -127,8 +127,7 @@ class _Printer:
         emit, form = self.emit, self.form
         emit(f"ldr r0, [sp, #{ROWS}]", f"ldr r0, [r0, #{ABSENT}]", "cbz r0, 5f")
         emit("vmsr p0, r0", f"ldr r0, [sp, #{STREAM}]", "ldr r0, [r0]", "vdup.8 q0, r0", f"ldr r1, [sp, #{TURNED}]")
-        vectors = -(-form.copied * form.column_bytes // LANES)
-        emit(f"movw lr, #{vectors}", "dls lr, lr")
+        emit(f"movw lr, #{form.vectors}", "dls lr, lr")
         emit.label(4)
         emit("vpst", "vstrbt.8 q0, [r1], #16", "le lr, 4b")
         emit.label(5)

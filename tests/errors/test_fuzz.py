@@ -52,7 +52,7 @@ def test_a_short_run_finds_nothing():
 
 @needs_host_compiler
 def test_random_networks_and_damaged_models_are_right_as_c_under_sanitizers(tmp_path):
-    models = [*(graphs.made("graphs", seed) for seed in range(2)), *(graphs.made("mutants", seed) for seed in range(6))]
+    models = [*(graphs.made("graphs", seed) for seed in range(3)), *(graphs.made("mutants", seed) for seed in range(6))]
     judged = list(graphs.judge(models, tmp_path))
     assert [one for one in judged if one.is_fault] == []
     assert sum(one.outcome == "right" for one in judged) >= 3

@@ -30,7 +30,7 @@ CASES = {
     "BiasGelu": ("BiasGelu", {}, [X, ROW], {"Add", "Gelu"}),
     "FastGelu": ("FastGelu", {}, [X, ROW], {"Add", "Gelu"}),
     "FastGelu alone": ("FastGelu", {}, [X], {"Gelu"}),
-    "QuickGelu": ("QuickGelu", {"alpha": 1.5}, [X], {"Mul", "Sigmoid"}),
+    "QuickGelu": ("QuickGelu", {"alpha": 1.5}, [X], {"Swish"}),
     "SkipLayerNormalization": (
         "SkipLayerNormalization",
         {"epsilon": 1e-5},

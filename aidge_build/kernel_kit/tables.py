@@ -24,10 +24,8 @@ def table_of(operator: Operator, source: Tensor, result: Tensor) -> numpy.ndarra
 
 def straight_call(view: NodeView, function: str = "aidge_kit_straight_int8", header: str = "kit/straight.h") -> Call | None:
     """The call of a C function with the parameters of kit/straight.h in place of a table; None where the node is no straight
-    line, or quicker with a table whose bytes are worth it: where speed alone counts, or for at least as many values as a table
-    has, but not under --optimize size. What may be replaced in the field is no line by its scales."""
-    is_worth_table = view.objective == "speed" or (view.objective != "size" and view.outputs[0].elements >= len(LEVELS))
-    if is_worth_table or view.any_weights:
+    line, or the build does not ask for the fewest bytes. What may be replaced in the field is no line by its scales."""
+    if view.objective != "size" or view.any_weights:
         return None
     numbers = straight_numbers(table_of(view.node.operator, view.inputs[0], view.outputs[0]))
     if numbers is None:

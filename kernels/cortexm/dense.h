@@ -530,7 +530,7 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_two_groups(const uint32_t *col
                                                                int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t *const start = group;
-    uint32_t sums[8];
+    uint32_t sums[8] = {0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
     group = aidge_cortexm_biases(group, sums, packed);
     (void)memcpy(sums + 4, sums, 16);
     if ((packed & AIDGE_CORTEXM_PACKED) != 0) {

@@ -4,7 +4,7 @@
 #include "target.h"
 
 #if !AIDGE_CORTEXM_FPU
-/* The C version of the generated functions: bytes of either type, or where these are 0 int16. */
+/* The C version of the generated functions: bytes of either type, or int16 where the limits are wider. */
 AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t *output, int16_t *wide, float scale,
                                                      int32_t zero_point, int32_t count, int32_t lowest, int32_t highest)
 {
@@ -16,7 +16,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t
         value = (int32_t)(level > 65536.0f ? 65536.0f : level) + zero_point;
         value = value < lowest ? lowest : value;
         value = value > highest ? highest : value;
-        if (wide != NULL) {
+        if (lowest < INT8_MIN) {
             wide[i] = (int16_t)value;
         } else {
             output[i] = (uint8_t)value;

@@ -51,12 +51,10 @@ def _swish(view: GraphView, sigmoid: Node) -> Found | None:
     source = _other(product, sigmoid.outputs[0])
     if source == sigmoid.inputs[0]:
         return Swish(1.0), source, [sigmoid, product]
-    factor = (
-        None if scaled is None or scaled.type != "Mul" or source not in scaled.inputs else _other_number(view, scaled, source)
-    )
-    if scaled is None or not factor:
+    if scaled is None or scaled.type != "Mul" or source not in scaled.inputs:
         return None
-    return Swish(factor), source, [scaled, sigmoid, product]
+    factor = _other_number(view, scaled, source)
+    return (Swish(factor), source, [scaled, sigmoid, product]) if factor else None
 
 
 def _gelu(view: GraphView, erf: Node) -> Found | None:

@@ -39,7 +39,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     view = check_rewrite(view, store_states(view), "storing states", exact=True)
     view = check_rewrite(view, _with_own_outputs(view), "copying outputs", exact=True)
     view = check_rewrite(view, fuse_meta(view, libraries, target), "fusing what a library computes together", exact=True)
-    seen_in = cache(NodeView.of)
+    seen_in = cache(lambda graph, node: NodeView.of(graph, node).before_orders())
     matches_in = cache(lambda graph, node: match(seen_in(graph, node), libraries, target))
     wrapped, widened = widen(view, libraries, target, matches_in)
     view = check_rewrite(view, wrapped, "converting types around kernels")
@@ -116,13 +116,13 @@ def _refuse_unsupported(
     first = missing[0]
     others = f" ({len(missing)} nodes have none: {', '.join(node.where() for node in missing[:20])})" if len(missing) > 1 else ""
     tried = [f"{name} ({reason})" for name, reason in matches[first.name].rejected]
-    remedy = _remedy(matches[first.name], NodeView.of(view, first), libraries)
+    remedy = _remedy(matches[first.name], NodeView.of(view, first).before_orders(), libraries)
     raise NoKernel(
         f"no kernel accepts it{others}",
         first.where(),
         tried,
         remedy,
-        tuple(NodeView.of(view, node) for node in missing),
+        tuple(NodeView.of(view, node).before_orders() for node in missing),
         tuple(library.name for library in libraries if library.kernels),
         target,
     )

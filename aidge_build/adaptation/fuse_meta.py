@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aidge_build.adaptation.match import Target, match
 from aidge_build.adaptation.meta_operator import MetaOperator, meta_node
@@ -46,7 +47,7 @@ def _fused(
             continue
         node = meta_node(view, kernel.type, found)
         asked = {name: getattr(target, name) for name in ("objective", "features", "any_weights")}
-        seen = NodeView(node, tuple(map(view.tensor, node.inputs)), tuple(map(view.tensor, node.outputs)), view, **asked)
+        seen = replace(NodeView.of(view, node).before_orders(), **asked)
         rejected = kernel.rejection(seen, target.features, target.rounding)
         if rejected or _better_apart(view, found, preferred, libraries, target):
             continue
@@ -70,6 +71,6 @@ def _better_apart(
     """Whether the nodes get kernels one by one, the heaviest of them (all, if none multiplies) a more preferred one."""
     if not preferred:
         return False
-    seen = [NodeView.of(view, node) for node in found.nodes]
+    seen = [NodeView.of(view, node).before_orders() for node in found.nodes]
     most = max(node.multiply_accumulates for node in seen)
     return all(match(node, preferred if node.multiply_accumulates == most else libraries, target).accepted for node in seen)

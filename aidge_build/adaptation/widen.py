@@ -74,7 +74,7 @@ def _wrapped(rewrite: Rewrite, node: Node, found: Adaptation, libraries: Sequenc
     # an optional input or output that is left out is an empty name, and no tensor
     given, handed_out = (tuple(name for name in names if name) for names in (node.inputs, node.outputs))
     around = graph_view("", [*before, wrapped, *after], rewrite.tensors, given, handed_out)
-    if all(match(NodeView.of(around, one), libraries, target).accepted for one in around.nodes):
+    if all(match(NodeView.of(around, one).before_orders(), libraries, target).accepted for one in around.nodes):
         return before, wrapped, after
     rewrite.tensors = draft
     return None

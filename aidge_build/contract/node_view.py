@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.cores import WIDE_POINTERS
+from aidge_build.graph.format import UNDECIDED
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Band
@@ -45,6 +46,16 @@ class NodeView:
     def operator(self):
         """The node's operator with its attributes."""
         return self.node.operator
+
+    def before_orders(self) -> NodeView:
+        """The node while kernels are matched: the storage orders of what is computed are chosen after that, and a predicate that
+        reads one is refused."""
+
+        def undecided(tensor: Tensor) -> Tensor:
+            return tensor if tensor.is_constant else tensor.with_(format=UNDECIDED)
+
+        inputs = tuple(None if tensor is None else undecided(tensor) for tensor in self.inputs)
+        return replace(self, inputs=inputs, outputs=tuple(map(undecided, self.outputs)))
 
     @property
     def pointer_bytes(self) -> int:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from aidge_build.arithmetic.contracts import CONTRACTS
 from aidge_build.contract.node_view import NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import NAMED_ORDERS, Format, channels_last, row_major
+from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 
@@ -210,12 +212,18 @@ class ImplSpec:
         lacking = sorted(self.features - set(features))
         if lacking:
             return f"the CPU has no {', '.join(lacking)}"
-        if rounding != "any" and self.rounding not in (rounding, "any") and view.operator.rounds(view.inputs, view.outputs):
+        if not self._keeps(rounding) and view.operator.rounds(view.inputs, view.outputs):
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
         return self.rejection_of(
             [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs],
             [IOSpec.of(tensor) for tensor in view.outputs],
         ) or self._attribute_rejection(view.operator)
+
+    def _keeps(self, rounding: str) -> bool:
+        if rounding != "any":
+            return self.rounding in (rounding, "any")
+        # The graph means the default contract then; what rounds as a library does is allowed, another contract is not.
+        return self.rounding == Quantization.rounding or self.rounding not in CONTRACTS
 
     def refusal(self, view: NodeView) -> str:
         """The reason of the first predicate that does not hold; "" when all do. Only they are code of a library's author."""

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 
 _LAYOUTS_KEPT = 1 << 14  # most tensors of a graph are like others of it, and each is asked a dozen times
@@ -32,6 +33,34 @@ class Format:
             if order == self.order:
                 return name
         return "order" + "".join(f"_{axis}" for axis in self.order)
+
+
+class _Undecided(Format):
+    """Stands where a storage order is still to be chosen: whoever reads it would rely on one that the tensor may not get."""
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def order(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Refused."""
+        raise AidgeError(
+            "it reads a storage order, and kernels are chosen before orders are",
+            hint="Tensor.orders are those that the tensor may get, or the spec says the one that it wants (docs/export-api.md)",
+            code="SPEC",
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self.order == other  # refused; tensors that share this object are equal without a look at it
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __str__(self) -> str:
+        return "undecided"
+
+
+UNDECIDED = _Undecided()
 
 
 def row_major(rank: int) -> Format:

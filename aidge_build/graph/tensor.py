@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy
 
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.format import Format, Layout, layout, row_major
+from aidge_build.graph.format import UNDECIDED, Format, Layout, channels_last, layout, row_major
 from aidge_build.graph.quantization import Quantization
 
 
@@ -54,6 +54,13 @@ class Tensor:
         """The storage order; row-major before adaptation."""
         return self.format or row_major(self.rank)
 
+    @property
+    def orders(self) -> tuple[Format, ...]:
+        """The storage order, or where none is chosen yet those that it may get."""
+        if self.format is not None and self.format is not UNDECIDED:
+            return (self.format,)
+        return tuple(dict.fromkeys((channels_last(self.rank), row_major(self.rank))))
+
     @cached_property
     def layout(self) -> Layout:
         """Strides and bytes of the stored elements."""
@@ -62,12 +69,16 @@ class Tensor:
     @property
     def elements(self) -> int:
         """The number of elements."""
-        return self.layout.elements
+        return self._in_any_order.elements
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all elements."""
-        return self.layout.size_bytes
+        return self._in_any_order.size_bytes
+
+    @property
+    def _in_any_order(self) -> Layout:
+        return layout(self.dims, row_major(self.rank), self.dtype)
 
     def with_(self, **changes) -> Tensor:
         """A copy with these fields changed."""

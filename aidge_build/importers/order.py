@@ -10,21 +10,28 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node, topological
 from aidge_build.onnx_format import ModelNode, ValueInfo
 
+_BATCH = "a batch that the file fixes in its outputs must be fixed in its inputs, too"
+_CONTRADICTION = (
+    "the nodes of the file say otherwise: export the model again, or leave the dims of its outputs open; torch.onnx.export with "
+    "dynamo=False declares one position too many behind a pool with ceil_mode and pads, with dynamo=True it does not"
+)
+
 
 def check_output(value: ValueInfo, tensor: Tensor) -> None:
     """Refuse an output that is not what the file declares."""
     if value.dtype is not tensor.dtype:
         raise AidgeError(f"graph output '{value.name}' is declared {value.dtype.name}, but is {tensor.dtype.name}", code="GRAPH")
-    fits = value.dims is None or (
-        len(value.dims) == tensor.rank
-        and all(not isinstance(declared, int) or declared == size for declared, size in zip(value.dims, tensor.dims))
-    )
-    if not fits:
+    if value.dims is None:
+        return
+    pairs = enumerate(zip(value.dims, tensor.dims))
+    differing = [axis for axis, (declared, size) in pairs if isinstance(declared, int) and declared != size]
+    same_rank = len(value.dims) == tensor.rank
+    if differing or not same_rank:
         shown = ", ".join(str(dim) if dim is not None else "?" for dim in value.dims)
         raise AidgeError(
             f"graph output '{value.name}' is declared [{shown}], but has the dims {list(tensor.dims)}",
             code="GRAPH",
-            hint="a batch that the file fixes in its outputs must be fixed in its inputs, too",
+            hint=_BATCH if same_rank and differing == [0] else _CONTRADICTION,
         )
 
 

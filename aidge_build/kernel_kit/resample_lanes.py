@@ -16,7 +16,7 @@ from aidge_build.arithmetic.requantize import requantize
 from aidge_build.contract.call import Argument, Constant, Input, Output, Struct
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.graph.format import Format, channels_last, row_major
+from aidge_build.graph.format import Format
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.resample import is_whole
 from aidge_build.operators.resampling import Shares, multiplier
@@ -118,16 +118,11 @@ class Axes:
         return cls(tuple(order[:first]), tuple(order[first:last]), tuple(order[last:]))
 
 
-def orders_of(target: Tensor) -> tuple[Format, ...]:
-    """The storage order of a tensor, or if it is still open those that it may get."""
-    return (target.format,) if target.format else (channels_last(target.rank), row_major(target.rank))
-
-
 def not_linear(view: NodeView, most: int) -> str:
     """Why it is not linear along one axis or two neighbouring ones, with shares of at most so many."""
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    for form in orders_of(target):
+    for form in target.orders:
         axes = Axes.of(source, target, shares, form)
         if not 1 <= len(axes.resized) <= 2 or not lanes(shares, axes.resized, most):
             return f"it is not linear along two neighbouring axes with sums of at most {LARGEST} times {most}"
@@ -145,7 +140,7 @@ def _unfit(view: NodeView) -> str:
 def run_of(view: NodeView) -> int:
     """How many elements lie side by side on both sides; with their channels last unless the format is known."""
     (source,), (target,) = view.inputs, view.outputs
-    axes = Axes.of(source, target, view.operator.in_integers(source, target), orders_of(target)[0])
+    axes = Axes.of(source, target, view.operator.in_integers(source, target), target.orders[0])
     return math.prod(target.dims[axis] for axis in axes.run)
 
 

@@ -11,6 +11,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicat
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
 from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
+from aidge_build.kernel_kit.orders import in_each_order
 from aidge_build.kernel_kit.runs import FEW_AXES
 
 from .conditions import FEATURES
@@ -22,11 +23,15 @@ def _source_strides(view: NodeView) -> tuple[int, ...]:
     return layout(source.dims, target.storage, source.dtype).strides
 
 
-def _unfit(view: NodeView) -> str:
+def _is_run(view: NodeView) -> bool:
     operator, (target,) = view.operator, view.outputs
     axes = zip(operator.counts, operator.steps, _source_strides(view), target.layout.strides)
-    is_run = all(count == 1 or step * source == own for count, step, source, own in axes)
-    return "" if is_run and target.elements else "its elements are not neighbours in the input"
+    return all(count == 1 or step * source == own for count, step, source, own in axes)
+
+
+def _unfit(view: NodeView) -> str:
+    is_run = any(map(_is_run, in_each_order(view)))
+    return "" if is_run and view.outputs[0].elements else "its elements are not neighbours in the input"
 
 
 _SIDE = (IOSpec(DType.any_1, SAME),)
@@ -36,7 +41,7 @@ _SIDE = (IOSpec(DType.any_1, SAME),)
 class Slice(KernelNode):
     def call(self) -> Call:
         (target,), operator = self.outputs, self.operator
-        if _unfit(self.view):  # the storage order was decided after the kernel was chosen
+        if not _is_run(self.view):  # but it would have been in another storage order: that was chosen after the kernel
             bounds = zip(operator.starts, operator.counts, operator.steps)
             return Runs.copying.call(self, [start + step * numpy.arange(count) for start, count, step in bounds])
         first = sum(start * stride for start, stride in zip(operator.starts, _source_strides(self.view)))

@@ -14,7 +14,6 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import Format
 from aidge_build.kernel_kit.moves import places_of
-from aidge_build.kernel_kit.resample_lanes import orders_of
 from aidge_build.kernel_kit.runs import runs_spec
 
 from .assembly import c_function
@@ -50,7 +49,7 @@ def _unfit(view: NodeView) -> str:
     (source,), (target,) = view.inputs, view.outputs
     if view.operator.mode == "constant" or source.dtype.size_bytes not in (1, 2, 4) or not 0 < source.elements:
         return "no elements of 1, 2 or 4 bytes are repeated"
-    for form in orders_of(target):
+    for form in target.orders:
         parts = Parts.of(view, form)
         if parts is None or math.prod(source.dims[axis] for axis in parts.row) > WIDEST:
             return f"no {MOST} places hold a row, or there are more rows"

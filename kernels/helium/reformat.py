@@ -18,8 +18,9 @@ MOST_CHANNELS = 9362  # whose 8 pixels lie within 16 bits
 
 def _other_orders(view: NodeView) -> str:
     (source,), (target,) = view.inputs, view.outputs
-    orders = [row_major(source.rank), channels_last(source.rank)]
-    if source.rank < 3 or {source.storage, target.storage} != set(orders):
+    orders = {row_major(source.rank), channels_last(source.rank)}
+    known = len(source.orders) == len(target.orders) == 1
+    if source.rank < 3 or not known or {*source.orders, *target.orders} != orders:
         return f"from {source.storage} to {target.storage}"
     return "" if source.dims[1] <= MOST_CHANNELS else f"{source.dims[1]} channels"
 

@@ -7,6 +7,7 @@ from aidge_build.contract.call import Call, Input, Output, Struct, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import Format, layout
 
 from .conditions import MVE
 from .reformat import MOST_CHANNELS
@@ -17,10 +18,15 @@ SHORTEST_RUN = 8  # elements; shorter ones are not worth a call
 
 def loops_of(view: NodeView) -> list[tuple[int, int]]:
     """(Elements, step in the input) of the loops over the output, the slowest first; neighbours that go on alike are one."""
+    return _loops(view, view.inputs[0].storage, view.outputs[0].storage)
+
+
+def _loops(view: NodeView, read: Format, written: Format) -> list[tuple[int, int]]:
     (source,), (target,) = view.inputs, view.outputs
+    strides = layout(source.dims, read, source.dtype).strides
     found: list[tuple[int, int]] = []
-    for axis in target.storage.order:
-        size, step = target.dims[axis], source.layout.strides[axis]
+    for axis in written.order:
+        size, step = target.dims[axis], strides[axis]
         if size == 1:
             continue
         if found and found[-1][1] == size * step:
@@ -31,11 +37,13 @@ def loops_of(view: NodeView) -> list[tuple[int, int]]:
 
 
 def _other_runs(view: NodeView) -> str:
-    *outer, (length, step) = loops_of(view)
-    if len(outer) > OUTER_LOOPS:
-        return f"{len(outer)} loops around a run, at most {OUTER_LOOPS}"
-    if length < SHORTEST_RUN:
-        return f"runs of {length}, wants at least {SHORTEST_RUN}"
+    (source,), (target,) = view.inputs, view.outputs
+    ways = [_loops(view, read, written) for read in source.orders for written in target.orders]
+    outer, step = max(map(len, ways)) - 1, max(loops[-1][1] for loops in ways)
+    if outer > OUTER_LOOPS:
+        return f"{outer} loops around a run, at most {OUTER_LOOPS}"
+    if all(loops[-1][0] < SHORTEST_RUN for loops in ways):
+        return f"runs of {max(loops[-1][0] for loops in ways)}, wants at least {SHORTEST_RUN}"
     return f"elements {step} apart" if step > MOST_CHANNELS else ""
 
 

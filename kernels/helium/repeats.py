@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Operations on two int8 tensors of which one repeats: it is written to scratch as often as its values are few."""
+"""Operations on two int8 tensors of which one repeats: it is written to scratch as often as its values are few. Where both
+repeat, loops around rows as of other cores."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.contract.call import Call, Constant, Literal, Scratch, Struct
+from aidge_build.contract.call import Call, Constant, Scratch, Struct
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
+from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.broadcast import merged_loops
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.rows_int8 import RowsInt8
+from aidge_build.kernel_kit.rows_int8 import PIECES, RowsInt8, has_fewer_axes
 
 from .conditions import MVE
 
@@ -22,15 +24,18 @@ OUTER_AXES = 3
 class RepeatsInt8(RowsInt8):
     """An operation whose function takes (first, second, output, numbers, count)."""
 
+    rows = PIECES
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return replace(super().demands(view), scratch_bytes=0 if _alike(view) else ROOM)
+        wanted = super().demands(view)
+        return wanted if _alike(view) or _both(view) else replace(wanted, scratch_bytes=ROOM)
 
     def by_rows(self, row: str, source: str, numbers: Constant, text: str, **said) -> Call:
         """The call of `row`, or of a function that calls it for pieces of the larger tensor."""
         pointers, (output,) = self.pointers(), self.outputs
-        if _alike(self.view):
-            return Call(row, (source,), (*pointers, numbers, Literal(output.elements)), texts=(text,), **said)
+        if _alike(self.view) or _both(self.view):
+            return super().by_rows(row, source, numbers, text, **said)
         part = _part(self.view)
         name = f"{row}_repeats_{('first', 'second')[part]}"
         *outer, (count, counted), (length, inner) = merged_loops((self.inputs[part],), output, OUTER_AXES + 1)
@@ -98,9 +103,17 @@ def _alike(view: NodeView) -> bool:
     return all(tensor.dims == view.outputs[0].dims for tensor in view.inputs)
 
 
+def _both(view: NodeView) -> bool:
+    return view.outputs[0].dims not in [tensor.dims for tensor in view.inputs]
+
+
 def _part(view: NodeView) -> int:
     """The input that repeats."""
     return 0 if view.inputs[1].dims == view.outputs[0].dims else 1
+
+
+def _smaller(view: NodeView) -> list[Tensor]:
+    return [tensor for tensor in view.inputs if tensor.dims != view.outputs[0].dims]
 
 
 def _in(form: DFormat):
@@ -110,21 +123,14 @@ def _in(form: DFormat):
             return "both inputs are constant"
         if _alike(view):
             return "nothing is repeated"
-        if output.dims not in (first.dims, second.dims):
-            return f"dims {list(first.dims)} and {list(second.dims)} both repeat"
-        part = view.inputs[_part(view)]
-        if not part.is_constant and part.rank != output.rank:
+        if form is CHANNELS_LAST and has_fewer_axes(view):
             return "a computed tensor has fewer axes than the output"
         make = channels_last if form is CHANNELS_LAST else row_major
-        part, whole = (tensor.with_(format=make(tensor.rank)) for tensor in (part, output))
-        return "" if len(_loops(part, whole)) <= OUTER_AXES + 2 else "there are too many axes"
+        parts, whole = _smaller(view), output.with_(format=make(output.rank))
+        loops = merged_loops([part.with_(format=make(part.rank)) for part in parts], whole, whole.rank)
+        return "" if len([size for size, *_ in loops if size != 1]) <= OUTER_AXES + 2 else "there are too many axes"
 
     return not_one
-
-
-def _loops(part, whole) -> list[list[int]]:
-    """All loops but those of size 1."""
-    return [loop for loop in merged_loops((part,), whole, whole.rank) if loop[0] != 1]
 
 
 def _unlike(view: NodeView) -> str:
@@ -136,8 +142,8 @@ def _unlike(view: NodeView) -> str:
 
 _SHAPES = {
     SAME: Predicate("tensors of the same dims", _unlike),
-    CHANNELS_LAST: Predicate("one tensor repeats, with channels last", _in(CHANNELS_LAST)),
-    ROW_MAJOR: Predicate("one tensor repeats", _in(ROW_MAJOR)),
+    CHANNELS_LAST: Predicate("a tensor repeats, with channels last", _in(CHANNELS_LAST)),
+    ROW_MAJOR: Predicate("a tensor repeats", _in(ROW_MAJOR)),
 }
 
 

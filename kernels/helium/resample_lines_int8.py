@@ -13,7 +13,7 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import TAPS, Axes, lanes, levels_of, orders_of
+from aidge_build.kernel_kit.resample_lanes import TAPS, Axes, lanes, levels_of
 from aidge_build.operators.resampling import Shares, multiplier
 
 from .conditions import MVE
@@ -46,7 +46,7 @@ class Plan:
 def _unfit(view: NodeView) -> str:
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    for order in orders_of(target):
+    for order in target.orders:
         axes = Axes.of(source, target, shares, order)
         if not 1 <= len(axes.resized) <= 2 or any(not _is_linear(shares[axis]) for axis in axes.resized):
             return f"it is not linear along two neighbouring axes with denominators of at most {MOST}"
@@ -70,7 +70,7 @@ def plan_of(view: NodeView) -> Plan:
     """What is resized, and how sums become levels."""
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    axes = Axes.of(source, target, shares, orders_of(target)[0])
+    axes = Axes.of(source, target, shares, target.orders[0])
     run = math.prod(target.dims[axis] for axis in axes.run)
     column_axis = axes.resized[-1]
     rows = axes.resized[0] if len(axes.resized) == 2 else None

@@ -16,7 +16,7 @@ from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import Axes, orders_of
+from aidge_build.kernel_kit.resample_lanes import Axes
 from aidge_build.operators.resampling import Shares, multiplier
 
 from .conditions import MVE
@@ -60,7 +60,7 @@ class Plan:
 def _unfit(view: NodeView) -> str:
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    for order in orders_of(target):
+    for order in target.orders:
         axes = Axes.of(source, target, shares, order)
         chosen = [shares[axis] for axis in axes.resized]
         if not 1 <= len(chosen) <= 2 or any(one.shares.shape[1] > TAPS or one.indices.min() < 0 for one in chosen):
@@ -75,7 +75,7 @@ def plan_of(view: NodeView) -> Plan:
     """What is resized."""
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    return Plan.of(source, Axes.of(source, target, shares, orders_of(target)[0]), shares)
+    return Plan.of(source, Axes.of(source, target, shares, target.orders[0]), shares)
 
 
 @kernel("Resize", resample_spec(Predicate(f"up to {TAPS} taps along two neighbouring axes", _unfit), features=MVE))

@@ -13,6 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
 from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.kernel_kit.moves import block_axes
+from aidge_build.kernel_kit.orders import in_each_order
 
 from .conditions import MVE
 from .reformat import MOST_CHANNELS
@@ -105,10 +106,13 @@ def _spec(node: type[StridedNode], dtype: DType) -> ImplSpec:
     def refused(view: NodeView) -> str:
         if 0 in view.outputs[0].dims:
             return "no elements"
-        _, loops = node.loops(view)
-        if run_of(loops) is None:
-            return "no axis whose elements are within reach of a gather"
-        return f"{len(loops) - 1} loops around a run, at most {OUTER_LOOPS}" if len(loops) - 1 > OUTER_LOOPS else ""
+        for stored in in_each_order(view):
+            _, loops = node.loops(stored)
+            if run_of(loops) is None:
+                return "no axis whose elements are within reach of a gather"
+            if len(loops) - 1 > OUTER_LOOPS:
+                return f"{len(loops) - 1} loops around a run, at most {OUTER_LOOPS}"
+        return ""
 
     runs = Predicate("runs of elements that are equally far apart", refused)
     return ImplSpec((IOSpec(dtype, SAME),), (IOSpec(dtype, SAME),), (SAME_QUANTIZATION, runs), MVE)

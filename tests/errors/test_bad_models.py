@@ -402,13 +402,28 @@ def test_a_binding_that_fits_nothing_is_refused():
 
 
 def test_a_declared_output_that_contradicts_is_refused():
-    assert refusal(model([relu()], outputs=[value("y", (1, 5))])) == (
-        "m.onnx: graph output 'y' is declared [1, 5], but has the dims [1, 4]. "
+    assert refusal(model([relu()], outputs=[value("y", (2, 4))])) == (
+        "m.onnx: graph output 'y' is declared [2, 4], but has the dims [1, 4]. "
         "Hint: a batch that the file fixes in its outputs must be fixed in its inputs, too"
     )
+    for dims in ((1, 5), (4,)):
+        assert "Hint: the nodes of the file say otherwise: export" in refusal(model([relu()], outputs=[value("y", dims)]))
     assert refusal(model([relu()], outputs=[value("y", (1, 4), TensorProto.INT8)])) == (
         "m.onnx: graph output 'y' is declared int8, but is float32"
     )
+
+
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
+def test_a_window_that_would_begin_in_the_end_pad_is_none_whatever_a_file_declares(kind):
+    pool = helper.make_node(kind, ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2], pads=[1] * 4, ceil_mode=1)
+    too_large, nodes = value("y", (1, 1, 4, 4)), [pool, helper.make_node("Relu", ["y"], ["z"])]
+    between = model(nodes, [value("x", (1, 1, 5, 5))], [value("z", (1, 1, 3, 3))])
+    between.graph.value_info.append(too_large)
+    view, _ = accepted(between)
+    assert [view.tensors[name].dims for name in ("y", "z")] == [(1, 1, 3, 3)] * 2
+    message = refusal(model([pool], [value("x", (1, 1, 5, 5))], [too_large]))
+    assert message.startswith("m.onnx: graph output 'y' is declared [1, 1, 4, 4], but has the dims [1, 1, 3, 3]. Hint: ")
+    assert "leave the dims of its outputs open" in message and "behind a pool with ceil_mode and pads" in message
 
 
 def _tensor(**fields):

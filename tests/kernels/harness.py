@@ -65,12 +65,19 @@ class Case:
         return next((tensor.quantization.rounding for tensor in self.view.outputs if tensor.quantization is not None), "onnx")
 
     @functools.cached_property
+    def matched(self) -> NodeView:
+        """The node as predicates see it: no storage order is chosen, except where the case states one (a copy between two)."""
+        view = replace(self.view, features=self.features)
+        is_stated = any(tensor is not None and tensor.format is not None for tensor in (*view.inputs, *view.outputs))
+        return view if is_stated else view.before_orders()
+
+    @functools.cached_property
     def kernel(self) -> Kernel:
         """The kernel that the library prefers of those that accept the node."""
         rejected = []
         kernels = library().kernels_for(self.view.node.type, self.view.operator.kinds())
         for kernel in kernels:
-            reason = kernel.spec.rejection(self.view, frozenset(), self.rounding)
+            reason = kernel.spec.rejection(self.matched, frozenset(), self.rounding)
             if not reason:
                 return kernel
             rejected.append(f"{kernel.name}: {reason}")

@@ -10,7 +10,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import harness
@@ -110,10 +109,10 @@ class Case(harness.Case):
     @functools.cached_property
     def kernel(self) -> Kernel:
         """The kernel that the library prefers of those that accept the node."""
-        rejected, view = [], replace(self.view, features=self.features)
+        rejected = []
         kernels = library(self.library_name).kernels_for(self.view.node.type, self.view.operator.kinds())
         for kernel in kernels:
-            reason = kernel.spec.rejection(view, self.features, self.rounding)
+            reason = kernel.spec.rejection(self.matched, self.features, self.rounding)
             if not reason:
                 return kernel
             rejected.append(reason)

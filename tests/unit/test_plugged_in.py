@@ -65,6 +65,36 @@ def test_what_a_kernel_raises_is_one_line_with_library_class_and_node(run, part,
     assert f"node 'Relu_0' (ReLU): {PARTS[part]} of Rectify in library mine {reason} (mine.py, line " in result.stderr
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "view.inputs[0].storage.order",
+        "view.inputs[0].storage == view.outputs[0].storage",
+        "view.inputs[0].storage != view.outputs[0].storage",
+        "view.outputs[0].layout.strides",
+        "view.outputs[0].format.order",
+    ],
+)
+def test_a_predicate_that_reads_a_storage_order_is_refused_since_orders_are_chosen_after_kernels(run, read):
+    result = run(LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "predicate": read}))
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1, result.stderr
+    assert "it reads a storage order, and kernels are chosen before orders are" in result.stderr
+    assert "node 'Relu_0' (ReLU)" in result.stderr and "Hint: Tensor.orders are those that the tensor may get" in result.stderr
+
+
+@pytest.mark.parametrize("part", ["constructor", "demands", "call"])
+def test_what_runs_once_orders_are_chosen_may_read_them(run, part):
+    view = {"constructor": "node", "demands": "view", "call": "self.view"}[part]
+    result = run(LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), part: f"{view}.outputs[0].layout.strides"}))
+    assert result.exit_code == 0, result.stderr
+
+
+def test_a_predicate_may_ask_which_orders_a_tensor_may_get_and_how_large_it_is(run):
+    asked = 'if (len(view.inputs[0].orders), view.outputs[0].size_bytes) != (1, 16): return "other"'
+    result = run(LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "predicate": asked}))
+    assert result.exit_code == 0, result.stderr
+
+
 def test_a_kernel_that_never_ends_is_named_when_it_is_interrupted_and_nothing_is_written(run, tmp_path):
     forever = "import signal\n        signal.setitimer(signal.ITIMER_REAL, 0.05)\n        while True: pass"
     text = LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": forever})

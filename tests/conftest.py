@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +18,10 @@ from tests.called_programs import COMPILERS, complaint
 # processor's time in some tests.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and every program that they start; some tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["AIDGE_CACHE"] = ""  # no test is answered by what an earlier run kept
 

@@ -20,7 +20,7 @@ from aidge_build.boards import Board, load_board
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, probe_from
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
+from aidge_build.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
 from aidge_build.options import MODEL, add_options, options_named
@@ -91,11 +91,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
         require_same_compiler(record, compiler, str(arguments.check))
     peers = read_peers(arguments.peers)
     work = [(case, boards[name], row) for case, name, row in _work(cases, rows)]
-    figures = [
-        measure(case, _request(arguments, case, board), board, arguments.reference, row.most_vectors(arguments.vectors), probe)
-        for case, board, row in with_progress("BENCH", work, _title)
-    ]
-    data = {"compiler": compiler, "results": [entry.as_json() for entry in figures]}
+    figures, refused = _measured(arguments, work, probe)
+    data = {
+        "compiler": compiler,
+        "results": [entry.as_json() for entry in figures],
+        "refused": [{"title": title, **error.as_json()} for title, error in refused.items()],
+    }
     _write(arguments, figures, peers, compiler, data)
     wrong = [f"{entry.title}: {entry.wrong_values} values differ" for entry in figures if entry.wrong_values]
     allowed = [f"{entry.title}: {entry.differing_values} values differ {BY_FLOATS}" for entry in figures if entry.by_floats]
@@ -107,11 +108,33 @@ def run(arguments: argparse.Namespace) -> Outcome:
         *_verdict(found, bool(record)),
         *allowed,
         *wrong,
+        *(f"{title} is refused: {error}" for title, error in refused.items()),
     ]
     data |= {"worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)}
     while not lines[-1]:
         del lines[-1]
-    return Outcome(lines, data, EXIT_CHECK_FAILED if found.worse or wrong else 0)
+    code = EXIT_CHECK_FAILED if found.worse or wrong else max((error.exit_code for error in refused.values()), default=0)
+    return Outcome(lines, data, code)
+
+
+def _measured(
+    arguments: argparse.Namespace, work: Sequence[tuple[Case, Board, Row]], probe: Probe | None
+) -> tuple[list[Figures], dict[str, AidgeError]]:
+    """The figures, and of several models why some have none. A record is of all models, and nothing is one of none."""
+    found: list[Figures] = []
+    refused: dict[str, AidgeError] = {}
+    for task in with_progress("BENCH", work, _title):
+        case, board, row = task
+        try:
+            request = _request(arguments, case, board)
+            found.append(measure(case, request, board, arguments.reference, row.most_vectors(arguments.vectors), probe))
+        except AidgeError as error:
+            if error.exit_code not in (EXIT_BAD_INPUT, EXIT_CHECK_FAILED) or arguments.check or arguments.update:
+                raise
+            refused[_title(task)] = error
+    if not found:
+        raise next(iter(refused.values()))
+    return found, refused
 
 
 def _probe(arguments: argparse.Namespace, boards: Sequence[Board]) -> Probe | None:

@@ -11,8 +11,8 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Outcome:
-    """`lines` are printed for people, each as one line whatever is in it; `data` by `--json`; `exit_code` is 0, or 1 when a check
-    failed."""
+    """`lines` are printed for people, each as one line whatever is in it; `data` by `--json`; `exit_code` is 0, 1 when a check
+    failed, or 2 where a part of many was refused."""
 
     lines: Sequence[str] = ()
     data: dict = field(default_factory=dict)

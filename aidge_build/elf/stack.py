@@ -65,12 +65,21 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
     tables = {table.address: table for table in (*code.tables, *moved.values()) if table}
     return StackUse(
         _program(code),
-        {name: _run(code, name) for name in run_symbols},
+        _runs(code, run_symbols),
         _interrupt(code, list(tables.values())),
         reserved,
         tuple(tables),
         tuple(_unseen(code, list(tables.values()), moves)),
     )
+
+
+def runs_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> dict[str, StackBound]:
+    """Bounds for each of `run_symbols` alone."""
+    return _runs(Code(image, instructions), run_symbols)
+
+
+def _runs(code: Code, names: tuple[str, ...]) -> dict[str, StackBound]:
+    return {name: _run(code, name) for name in names}
 
 
 def _program(code: Code) -> StackBound:

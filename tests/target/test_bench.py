@@ -95,6 +95,20 @@ def test_models_called_as_one_likes_are_measured_without_vectors(tmp_path):
     assert "holds no model of this type of data" in aidge_build("bench", tmp_path, "--data", "float").stderr
 
 
+def test_a_model_that_is_refused_is_named_with_the_reason_and_the_others_are_measured(float_folder):
+    (float_folder / "broken_float.onnx").write_bytes(b"no model")
+    result = aidge_build("bench", float_folder, "--out", float_folder / "figures.json")
+    assert result.exit_code == 2 and "| toy | cortex-m4 |" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("broken float on mps2-an386 is refused: ")
+    (refused,) = json.loads((float_folder / "figures.json").read_text())["refused"]
+    assert refused["title"] == "broken float on mps2-an386" and refused["what"] and refused["hint"]
+    recording = aidge_build("bench", float_folder, "--update", float_folder / "record.json")
+    assert recording.exit_code == 2 and "broken_float.onnx" in recording.stderr.splitlines()[-1]
+    assert not (float_folder / "record.json").exists()  # it is of all models
+    alone = aidge_build("bench", float_folder, "--models", "broken")
+    assert alone.exit_code == 2 and alone.stdout == "" and "broken_float.onnx" in alone.stderr
+
+
 def test_the_page_shows_every_layer_and_needs_nothing_from_elsewhere(folder):
     page, figures = folder / "bench.html", folder / "bench.json"
     peers = folder / "peers.json"

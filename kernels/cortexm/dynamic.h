@@ -76,6 +76,24 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_edge(const aidge_cortexm_dynam
     (void)memcpy(to + (first - at) * channels, line + first * channels, (size_t)((end - first) * channels));
 }
 
+/* Rows of the image that the windows of row y of the output see, `width` pixels each; what lies beside the image is `zero`. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_lines(uint8_t *lines, const uint8_t *input, int32_t y, int32_t width, uint32_t zero,
+                                                      const aidge_kit_window2d *shape)
+{
+    const int32_t channels = shape->in_channels;
+    const int32_t room = width - shape->pad_left;
+    const int32_t inside = room < shape->in_width ? room : shape->in_width;
+    int32_t tap, row = y * shape->stride_height - shape->pad_top;
+    (void)memset(lines, (int)zero, (size_t)(shape->kernel_height * width * channels));
+    for (tap = 0; tap < shape->kernel_height; tap++) {
+        if ((row >= 0) && (row < shape->in_height) && (inside > 0)) {
+            (void)memcpy(lines + shape->pad_left * channels, input + row * shape->in_width * channels, (size_t)(inside * channels));
+        }
+        lines += width * channels;
+        row += shape->dilation_height;
+    }
+}
+
 /* Taps of one pixel: a run is a row of taps side by side in the image, or where they are further apart one tap. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_gather(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
                                                        const aidge_cortexm_dynamic_data *data, const aidge_kit_window2d *shape)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .dynamic_gather import LEAST_RUN, gather
+from .dynamic_lines import line_bytes
 
 
 def driver(function: str, shape: Mapping[str, int], length: int, signed: bool, objective: str) -> tuple[str, tuple[str, ...]]:
@@ -14,19 +15,17 @@ def driver(function: str, shape: Mapping[str, int], length: int, signed: bool, o
         kind, has_runs = "pixels", True
     else:
         has_runs = shape["dilation_width"] == 1 and length >= LEAST_RUN and objective != "size"
-        kind = "windows" if has_runs else "image"
+        kind = ("lines" if line_bytes(shape, length) else "windows") if has_runs else "image"
     gathering, text = gather(length, signed) if has_runs else ("", "")
     name = f"{function}_{kind}{gathering.removeprefix('aidge_cortexm_dynamic_gather')}{'_signed' * (signed and not has_runs)}"
-    is_pixels = kind == "pixels"
-    parts = [_BEGIN, _RUNS * has_runs, "" if is_pixels else _ROOM, _BATCHES, "" if is_pixels else _PLACE, _PIXELS]
-    parts += [
-        {"pixels": _OWN_TAPS, "windows": _WINDOWS, "image": _IMAGE}[kind],
-        _END,
-        "" if is_pixels else _NEXT_IMAGE,
-        "    }\n}",
-    ]
+    parts = {
+        "pixels": [_BEGIN, _PIXELS, _RUNS, _BATCHES, _PAIRS, _OWN_TAPS, _END],
+        "windows": [_BEGIN, _PIXELS, _RUNS, _ROOM, _BATCHES, _PLACE, _PAIRS, _WINDOWS, _END, _NEXT_IMAGE],
+        "image": [_BEGIN, _PIXELS, _ROOM, _BATCHES, _PLACE, _PAIRS, _IMAGE, _END, _NEXT_IMAGE],
+        "lines": [_BEGIN, _LINE_RUNS, _BATCHES, _LINES, _NEXT_IMAGE],
+    }[kind]
     words = {"name": name, "function": function, "gather": gathering, **data_in_c(signed)}
-    filled = "".join(parts)
+    filled = "".join([*parts, "    }\n}"])
     for word, value in words.items():
         filled = filled.replace(f"<{word}>", value)
     return name, (*([text] if has_runs else []), filled)
@@ -55,6 +54,8 @@ static void <name>(const <type> *input, const <type> *zero_point, const float *s
     const uint8_t *bytes = (const uint8_t *)input;
     const int32_t *const end = stream + groups->channels / 4 * groups->group_words;
     const uint32_t zeros = (uint32_t)(<zero>) * 0x10001u;
+"""
+_PIXELS = """\
     const int32_t pixels = shape->out_height * shape->out_width;
 """
 _RUNS = """\
@@ -73,11 +74,32 @@ _BATCHES = """\
 _PLACE = """\
         aidge_cortexm_dynamic_place place = {0, 0};
 """
-_PIXELS = """\
+_PAIRS = """\
         int32_t pixel;
         for (pixel = 0; pixel < pixels; pixel += 2) {
             const int32_t ahead = pixel + 1 < pixels ? 1 : 0;
             float *const second = output + ahead * groups->channels;
+"""
+_LINE_RUNS = """\
+    const int32_t width = (shape->out_width - 1) * shape->stride_width + shape->kernel_width;
+    const int32_t length = shape->kernel_width * shape->in_channels;
+    const int32_t step = width * shape->in_channels;
+    const aidge_cortexm_dynamic_runs runs = {zeros, shape->kernel_height, length / 8, step - length / 4 * 4, length};
+    uint8_t *const lines = (uint8_t *)(column + 2 * groups->pairs);
+"""
+_LINES = """\
+        int32_t y, x;
+        for (y = 0; y < shape->out_height; y++) {
+            aidge_cortexm_dynamic_lines(lines, bytes, y, width, (zeros ^ <signs>) & 0xFFu, shape);
+            for (x = 0; x < shape->out_width; x += 2) {
+                const uint8_t *const from = lines + x * shape->stride_width * shape->in_channels;
+                const int32_t ahead = x + 1 < shape->out_width ? 1 : 0;
+                float *const second = output + ahead * groups->channels;
+                <gather>(column, from, from + ahead * shape->stride_width * shape->in_channels, &runs);
+                <function>(column, stream, table, output, second, end);
+                output = second + groups->channels;
+            }
+        }
 """
 _OWN_TAPS = """\
             <gather>(column, bytes, bytes + ahead * shape->in_channels, &runs);

@@ -19,6 +19,7 @@ from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 from .conditions import FEATURES, GROUP
 from .dynamic import depthwise, routine
 from .dynamic_driver import data_in_c, driver
+from .dynamic_lines import line_bytes
 from .packing import as_words, group_starts, pair_words, quads, taps_last_channels, weights_by_tap
 
 _LARGEST = 255  # |byte - zero point|
@@ -30,8 +31,10 @@ class DynamicLayer(KernelNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        length, runs = runs_of(cls.shape_of(view))
-        room = 4 * ((length + 7) // 4)
+        shape = cls.shape_of(view)
+        length, runs = runs_of(shape)
+        lines = shape.fields["kernel_height"] * line_bytes(shape.fields, length) * (view.objective != "size")
+        room = 4 * ((max(length + 4, lines) + 3) // 4)
         return Demands(scratch_bytes=4 * (8 * groups_of(view) + 2 * runs * math.ceil(length / 2)) + room)
 
     @staticmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""float32 Gelu and Swish: a cubic for each of 256 pieces of the line, eight values at a time."""
+"""float32 Gelu, Swish and Elu: a cubic for each of 256 pieces of the line, eight values at a time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicat
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import REAL
 from aidge_build.kernel_kit.curves import HAS_CURVE, TIMES_CURVES, element_curve
+from aidge_build.kernel_kit.elementwise import ElementWise
 
 from .assembly import Routine
 from .float32 import FEATURES
@@ -23,6 +24,7 @@ NAME = "aidge_cortexm_pieces_float32"
 HALF = 128  # pieces on each side of 0; the last ones go on without an end
 _COEFFICIENTS, _POINTS = 4, 16  # of a piece; where it is fitted
 _TOGETHER = 8  # values
+ELU_STEPS = 8.0
 WORTH = 1024  # values for which --optimize balanced spends the flash
 LEAST_STEPS, MOST_STEPS = 0.125, 16.0  # pieces for each unit: what vmov.f32 holds
 _INFINITY = 0xFF000000  # a pattern without its sign, one bit to the left
@@ -48,31 +50,32 @@ def _too_few(view: NodeView) -> str:
 
 
 FLOAT = IOSpec(DType.float32, SAME)
-SPEC = ImplSpec(
-    inputs=(FLOAT,),
-    outputs=(FLOAT,),
-    features=FEATURES,
-    predicates=(
-        Predicate("values worth the flash", _too_few),
-        REAL,
-        HAS_CURVE,
-        Predicate("pieces of fitting length", _too_wide),
-    ),
-)
+WORTHWHILE = Predicate("values worth the flash", _too_few)
+WIDTH = Predicate("pieces of fitting length", _too_wide)
 
 
-@kernel(TIMES_CURVES, SPEC)
+@kernel(TIMES_CURVES, ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(WORTHWHILE, REAL, HAS_CURVE, WIDTH)))
 class Pieces(KernelNode):
     def call(self) -> Call:
-        """The pieces depend on no weight: they stand once in the code, whatever the number of layers."""
         numbers, _ = element_curve(self.operator)
         steps = steps_of(float(numbers[-1]))
-        coefficients = pieces_of(self.operator, steps)
-        own = f"{NAME}_{zlib.crc32(coefficients.tobytes()):08x}"
-        texts = (pieces_text(steps), _own_text(own, coefficients, steps))
-        return Call(
-            own, ("float32.h",), (Input(0), Output(0), Literal(self.outputs[0].elements)), texts=texts, facts=computed("8 values")
-        )
+        return _call(self, pieces_of(self.operator, steps), steps)
+
+
+@kernel("Elu", ImplSpec((FLOAT,), (FLOAT,), features=FEATURES, predicates=(WORTHWHILE, REAL)))
+class PiecesOfElu(ElementWise):
+    """Pieces that begin and end at whole steps: one of them ends at 0, where the curve may bend."""
+
+    def call(self) -> Call:
+        return _call(self, pieces_of_elu(self.operator), ELU_STEPS, begin_whole=True)
+
+
+def _call(node: KernelNode, coefficients: numpy.ndarray, steps: float, begin_whole: bool = False) -> Call:
+    """The pieces depend on no weight: they stand once in the code, whatever the number of layers."""
+    own = f"{NAME}_{zlib.crc32(coefficients.tobytes()):08x}"
+    texts = (pieces_text(steps, begin_whole), _own_text(own, coefficients, _routine_name(steps, begin_whole)))
+    arguments = (Input(0), Output(0), Literal(node.outputs[0].elements))
+    return Call(own, ("float32.h",), arguments, texts=texts, facts=computed("8 values"))
 
 
 def pieces_of(operator: Any, steps: float) -> numpy.ndarray:
@@ -89,7 +92,23 @@ def pieces_of(operator: Any, steps: float) -> numpy.ndarray:
     return rows
 
 
-def _own_text(name: str, coefficients: numpy.ndarray, steps: float) -> str:
+def pieces_of_elu(operator: Any) -> numpy.ndarray:
+    """Piece HALF + n is where steps * x is from n to n + 1. The one below 0 has no constant, so that numbers near 0 keep their
+    bits; those above 0 are x."""
+    rows = numpy.zeros((2 * HALF, _COEFFICIENTS), numpy.float32)
+    nodes = (numpy.cos((numpy.arange(_POINTS) + 0.5) * math.pi / _POINTS) + 1) / 2
+    rows[0, 0] = operator.forward(numpy.array(-math.inf))
+    for row in range(1, HALF - 1):
+        place = row - HALF + nodes
+        values = operator.forward(place / ELU_STEPS)
+        rows[row] = numpy.polynomial.Polynomial.fit(place, values, _COEFFICIENTS - 1).convert().coef
+    slopes = operator.forward((nodes - 1) / ELU_STEPS) / (nodes - 1)
+    rows[HALF - 1, 1:] = numpy.polynomial.Polynomial.fit(nodes - 1, slopes, _COEFFICIENTS - 2).convert().coef
+    rows[HALF:, 1] = 1 / ELU_STEPS
+    return rows
+
+
+def _own_text(name: str, coefficients: numpy.ndarray, routine: str) -> str:
     numbers = [f"{float(number):.9g}" for number in coefficients.reshape(-1)]
     floats = [number + ("f" if "." in number or "e" in number else ".0f") for number in numbers]
     lines = "\n".join("    " + " ".join(f"{number}," for number in floats[at : at + 8]) for at in range(0, len(floats), 8))
@@ -99,19 +118,20 @@ def _own_text(name: str, coefficients: numpy.ndarray, steps: float) -> str:
 
 static void {name}(const float *x, float *y, int32_t count)
 {{
-    {_routine_name(steps)}(x, y, {name}_pieces, count);
+    {routine}(x, y, {name}_pieces, count);
 }}
 """
 
 
-def _routine_name(steps: float) -> str:
-    return f"{NAME}_{int(steps / LEAST_STEPS)}"
+def _routine_name(steps: float, begin_whole: bool) -> str:
+    return f"{NAME}_{int(steps / LEAST_STEPS)}{'_whole' * begin_whole}"
 
 
-def pieces_text(steps: float) -> str:
-    """11 instructions for each value. A piece's coefficients lie in one load, whose first register then holds the result."""
+def pieces_text(steps: float, begin_whole: bool = False) -> str:
+    """11 instructions for each value, 12 where pieces `begin_whole`: at whole steps, else in the middle between two. A piece's
+    coefficients lie in one load, whose first register then holds the result."""
     code, first = Routine({}), _TOGETHER
-    last = first + _TOGETHER + _COEFFICIENTS - 1
+    last = first + _TOGETHER + _COEFFICIENTS - 1 + begin_whole
     code("cmp r3, #0")
     code("ble 7f")
     code("push {{r4-r11, lr}}")
@@ -119,6 +139,8 @@ def pieces_text(steps: float) -> str:
     code(f"add r2, r2, #{HALF * _COEFFICIENTS * 4}", "the piece of 0")
     code.constant("r12", _INFINITY)
     code(f"vmov.f32 s{last}, #{steps}")
+    if begin_whole:
+        code(f"vmov.f32 s{last - 1}, #0.5")
     code(f"subs r3, r3, #{_TOGETHER}")
     code("blt 4f")
     code.label(1, f"{_TOGETHER} values")
@@ -130,7 +152,7 @@ def pieces_text(steps: float) -> str:
             code(f"cmphi r12, r{value}, lsl #1")
     code("bls 8f")
     code(f"vldmia r0!, {{{{s0-s{_TOGETHER - 1}}}}}")
-    _pieces(code, _TOGETHER, last)
+    _pieces(code, _TOGETHER, last, begin_whole)
     code(f"vstmia r1!, {{{{s{first}-s{first + _TOGETHER - 1}}}}}")
     code(f"subs r3, r3, #{_TOGETHER}")
     code("bge 1b")
@@ -138,12 +160,13 @@ def pieces_text(steps: float) -> str:
     code(f"adds r3, r3, #{_TOGETHER}")
     code("beq 6f")
     code("mov lr, r3")
-    code.label(5, "lr values, one by one; an infinite one becomes itself times 1 or 0")
+    becomes = "itself or what the first piece holds" if begin_whole else "itself times 1 or 0"
+    code.label(5, f"lr values, one by one; an infinite one becomes {becomes}")
     code("ldr r4, [r0]")
     code("vldmia r0!, {{s0}}")
     code("cmp r12, r4, lsl #1")
     code("beq 9f")
-    _pieces(code, 1, last)
+    _pieces(code, 1, last, begin_whole)
     code.label(10)
     code(f"vstmia r1!, {{{{s{first}}}}}")
     code("subs r3, r3, #1")
@@ -164,27 +187,36 @@ def pieces_text(steps: float) -> str:
     code(f"add r3, r3, #{_TOGETHER}")
     code("b 5b")
     code.label(9)
-    code("mvn r5, r4")
-    code("lsr r5, r5, #31")
-    code(f"vmov s{first}, r5")
-    code(f"vcvt.f32.s32 s{first}, s{first}")
-    code(f"vmul.f32 s{first}, s0, s{first}")
+    if begin_whole:
+        code(f"vmov.f32 s{first}, s0")
+        code("cmp r4, #0")
+        code("bge 10b")
+        code(f"sub r5, r2, #{HALF * _COEFFICIENTS * 4}")
+        code(f"vldr s{first}, [r5]")
+    else:
+        code("mvn r5, r4")
+        code("lsr r5, r5, #31")
+        code(f"vmov s{first}, r5")
+        code(f"vcvt.f32.s32 s{first}, s{first}")
+        code(f"vmul.f32 s{first}, s0, s{first}")
     code("b 10b")
     return code.function(
-        _routine_name(steps),
+        _routine_name(steps, begin_whole),
         "const float *x, float *y, const float *pieces, int32_t count",
         "y = a cubic of x, one for each piece. May work in place.",
-        _portable(steps),
+        _portable(steps, begin_whole),
     )
 
 
-def _pieces(code: Routine, count: int, steps: int) -> None:
-    """The cubics of s0, s1, ... in s8, s9, ...; register `steps` holds the pieces for each unit."""
+def _pieces(code: Routine, count: int, steps: int, begin_whole: bool) -> None:
+    """The cubics of s0, s1, ... in s8, s9, ...; register `steps` holds the pieces for each unit, the one before half a piece."""
     values = range(count)
     for value in values:
         code(f"vmul.f32 s{value}, s{value}, s{steps}")
     for value in values:
-        code(f"vcvtr.s32.f32 s{_TOGETHER + value}, s{value}")
+        if begin_whole:
+            code(f"vsub.f32 s{_TOGETHER + value}, s{value}, s{steps - 1}")
+        code(f"vcvtr.s32.f32 s{_TOGETHER + value}, s{_TOGETHER * begin_whole + value}")
     for value in values[: count - count % 2 : 2]:
         code(f"vmov r{4 + value}, r{5 + value}, s{_TOGETHER + value}, s{_TOGETHER + value + 1}")
     if count % 2:
@@ -199,12 +231,15 @@ def _pieces(code: Routine, count: int, steps: int) -> None:
             code(f"vfma.f32 s{result + power}, s{result + power + 1}, s{value}")
 
 
-def _portable(steps: float) -> str:
+def _portable(steps: float, begin_whole: bool) -> str:
     """An infinite x times its piece's 0 would be NaN."""
+    place = "value - 0.5f" if begin_whole else "value"
+    lowest = "value < -3.4028235e38f ? *pieces : " * begin_whole
     return f"""for (; count > 0; count--) {{
         const float value = *x++ * {steps}f;
-        const float place = value < 0.0f ? value - 0.5f : value + 0.5f;
+        const float from = {place};
+        const float place = from < 0.0f ? from - 0.5f : from + 0.5f;
         const int32_t whole = place < {HALF - 1}.0f ? (place > -{HALF}.0f ? (int32_t)place : -{HALF}) : {HALF - 1};
         const float *c = pieces + {_COEFFICIENTS} * (whole + {HALF});
-        *y++ = value > 3.4028235e38f ? value : ((c[3] * value + c[2]) * value + c[1]) * value + c[0];
+        *y++ = {lowest}value > 3.4028235e38f ? value : ((c[3] * value + c[2]) * value + c[1]) * value + c[0];
     }}"""

@@ -74,14 +74,7 @@ class PointwiseInt8(DenseNode):
         pixels, channels, outputs = _pixels(view), view.inputs[0].dims[1], view.outputs[0].dims[1]
         if pixels == 1 or outputs < GROUP:
             return fc_demands(view, pixels)
-        # Two pixels are unpacked before their outputs are written; of an odd number the last pair sees a pixel again.
-        done = [*range(2, pixels + 1, 2), pixels]
-        kept = pixels - 2 if pixels % 2 else pixels
-        return following(
-            [(pixel * outputs, (pixel if pixel == pixels else min(pixel, kept)) * channels) for pixel in done],
-            view.outputs[0],
-            4 * channels,
-        )
+        return pairs_demands(view, pixels, channels, outputs)
 
     def call(self) -> Call:
         data, (output,) = self.inputs[0], self.outputs
@@ -90,16 +83,32 @@ class PointwiseInt8(DenseNode):
             return fc_call(self, pixels, in_text(FcInt8.unroll, self.view))
         stream = self.stream(quads(channels))
         shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
-        function, text = routine(stream, channels, shared or in_text(self.unroll, self.view), shared > 0)
-        shape = pixel_pairs(pixels, channels, outputs, stream)
-        return Call(
-            function,
-            ("pointwise_int8.h",),
-            (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
-            note=stream.note,
-            texts=(text,),
-            facts=stream.facts(),
-        )
+        return pairs_call(stream, pixels, channels, outputs, shared or in_text(self.unroll, self.view), shared > 0)
+
+
+def pairs_demands(view: NodeView, pixels: int, channels: int, outputs: int) -> Demands:
+    """Two pixels are unpacked before their outputs are written; of an odd number the last pair sees a pixel again."""
+    done = [*range(2, pixels + 1, 2), pixels]
+    kept = pixels - 2 if pixels % 2 else pixels
+    return following(
+        [(pixel * outputs, (pixel if pixel == pixels else min(pixel, kept)) * channels) for pixel in done],
+        view.outputs[0],
+        4 * channels,
+    )
+
+
+def pairs_call(stream: Stream, pixels: int, channels: int, outputs: int, unroll: int, is_shared: bool = False) -> Call:
+    """The call for at least 2 pixels, or rows of a fully connected layer."""
+    function, text = routine(stream, channels, unroll, is_shared)
+    shape = pixel_pairs(pixels, channels, outputs, stream)
+    return Call(
+        function,
+        ("pointwise_int8.h",),
+        (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
+        note=stream.note,
+        texts=(text,),
+        facts=stream.facts(),
+    )
 
 
 def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Struct:

@@ -186,11 +186,7 @@ def means_text(channels: int, has_relu: bool) -> tuple[str, str]:
         code("cmp r1, lr")
         code("bne 2b")
     if rest:
-        code(f"movs lr, #{rest}", "channels that are left")
-        code.label(5, "a channel")
-        _sums(code, 1, has_relu, (6, 7))
-        code("subs lr, lr, #1")
-        code("bne 5b")
+        _sums(code, rest, has_relu, (6, 7))
     code("add r1, r1, r12")
     code("subs r3, r3, #1")
     code("bne 1b")

@@ -29,6 +29,7 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
         aidge_kit_row_quotient by;
         uint64_t sum = 0;
         int32_t largest = *input;
+        AIDGE_KIT_ROLLED
         for (x = even; x != end; x += 2) {
             largest = x[0] > largest ? x[0] : largest;
             largest = x[1] > largest ? x[1] : largest;
@@ -37,6 +38,7 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
         if (even != input) {
             sum = aidge_kit_row_term(exponentials, last, largest, *input, are_factored);
         }
+        AIDGE_KIT_ROLLED
         for (x = even; x != end; x += 2) { /* a term is 2^30 at most */
             sum += aidge_kit_row_term(exponentials, last, largest, x[0], are_factored)
                    + aidge_kit_row_term(exponentials, last, largest, x[1], are_factored);
@@ -50,6 +52,7 @@ AIDGE_KIT_INLINE void aidge_kit_softmax_rows_int8(const int8_t *input, int8_t *o
             const uint32_t factor = by.factor;
             const uint32_t half = by.half;
             const int32_t shift = by.shift;
+            AIDGE_KIT_ROLLED
             for (x = input; x != end; x++) {
                 const uint32_t exponential = aidge_kit_row_term(exponentials, last, largest, *x, are_factored);
                 const int32_t stored = (int32_t)aidge_kit_row_level(exponential, &by, factor, half, shift) + zero;

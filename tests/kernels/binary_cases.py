@@ -20,6 +20,17 @@ REPEATING = (
     ((2, 12), (1, 12)),
     ((1, 6, 5, 5), (1, 1, 5, 5)),
     ((2, 3, 4, 6), (2, 1, 4, 6)),
+    ((1, 7, 1), (1, 7, 40)),  # one value for each row
+    ((3, 1, 5), (1, 9, 5)),  # both repeat
+    ((1, 6, 1), (1, 1, 33)),
+    ((1, 2, 300), (1, 2, 1)),  # rows beyond the scratch, in pieces
+    ((2, 1, 290), (1, 3, 1)),
+    ((4, 3, 2), (4, 1, 2)),  # short rows
+    ((60, 1, 2), (1, 3, 1)),
+    ((1, 3, 1, 2), (2, 1, 2, 1)),
+    ((1, 1, 6, 5), (1, 9, 6, 5)),
+    ((1, 6, 1), (33,)),  # fewer axes
+    ((2, 5, 12), (5, 1)),
 )
 
 
@@ -41,8 +52,9 @@ def binaries(case, count):
     for seed in range(count):
         operator_class, limits = (Add, Mul, Sub)[seed % 3], clamps[seed // 3 % len(clamps)]
         dims = EQUAL[seed % len(EQUAL)]
-        made += [
+        pair = [
             binary(case, seed, operator_class, dims, dims, *limits),
             binary(case, 500 + seed, operator_class, *REPEATING[seed % len(REPEATING)], *limits),
         ]
+        made += pair[:: -1 if seed % 2 else 1]  # so that every other one is of both kinds
     return made

@@ -36,6 +36,8 @@ WINDOWS = [  # runs of 1, 2 and 3 bytes more than a multiple of 4; inside the im
     (1, 2, (6, 7), 6, (3, 3), 1, 1, (0, 1), 1),
     (1, 11, (11,), 4, (3,), 1, 1, (1, 1), 1),
     *((2, channels, (3, 3), 6, (1, 1), 1, 1, (0, 0), 1) for channels in (5, 7, 9, 10, 24)),
+    (2, 1, (7, 6), 6, (5, 5), 1, 1, (2, 2), 1),
+    (1, 2, (4, 2), 5, (4, 6), 3, 1, (3, 4), 1),
 ]
 
 
@@ -73,6 +75,15 @@ def test_depthwise_layers_are_gathered_into_planes_of_pixels_where_strides_are_s
             f"aidge_cortexm_dynamic_uint8_7x{7 // stride + stride // 2}_k5x4_s{stride}x{stride}d1",
         ]
     assert all(name.endswith("_image") for name in functions(3))
+
+
+def test_rows_are_kept_with_what_lies_beside_the_image_where_windows_reach_beyond_it():
+    def function(channels, width, pads, outputs=8):
+        return convolution(case, 0, (1, channels, (8, width), outputs, (3, 3), 1, 1, pads, 1)).call.function
+
+    assert "_lines_" in function(2, 8, (1, 1)) and "_lines_" in function(30, 8, (1, 1))
+    assert "_windows_" in function(2, 8, (0, 0)) and "_windows_" in function(36, 8, (1, 1))
+    assert "_lines_" in function(2, 7, (1, 1)) and "_windows_" in function(30, 7, (1, 1), 64)
 
 
 def test_a_row_that_is_read_as_it_lies_has_no_second_pixel_beside_it():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from binary_cases import binaries
+from binary_cases import binaries, binary
 from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run
 from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, pool, random_pool
@@ -18,6 +18,7 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.binary import Mul
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window
 
@@ -92,7 +93,8 @@ def narrow_pools():
 
 
 def candidates():
-    return [*sums_and_products(), *pools()]
+    in_float = binary(case, 70, Mul, (1, 17, 1, 1), (1, 17, 1, 1), -1.0, 1.5)  # no integer form is proved
+    return [in_float, *sums_and_products(), *pools()]
 
 
 @needs_compiler

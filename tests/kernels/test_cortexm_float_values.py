@@ -11,6 +11,10 @@ import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
 from random_tensors import Randomness
 
+from aidge_build.graph.format import channels_last, row_major
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.activation import Elu
+from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Div, Mul, Sub
 from aidge_build.operators.normalize import LayerNormalization
 from aidge_build.operators.smooth import Gelu, Swish
@@ -64,21 +68,41 @@ def curves():
             yield built_for(case(operator, [random.real(count)], [values]), "speed")
         ends = numpy.array([0.0, 1.0, *numpy.linspace(-40, 40, 401), 1e30, -1e30, math.inf, 3.0], numpy.float32)
         yield built_for(case(operator, [random.real(len(ends))], [ends]), "speed")
+    for seed, alpha in enumerate((1.0, 0.3)):
+        random, operator = Randomness(seed), Elu(alpha=alpha)
+        ends = [*numpy.linspace(-20, 20, 161), 1e4, -1e30, math.inf, -math.inf]
+        for values in (ends, numpy.linspace(-1, 0.3, 99), 3 * random.float32(7), -1e-4 * numpy.abs(random.float32(9))):
+            yield built_for(case(operator, [random.real(len(values))], [numpy.array(values, numpy.float32)]), "speed")
+
+
+def normalizations():
+    """Channels that are neighbours, and channels whose values are; the same without a limit, with both, and behind a ReLU."""
+    clamps = [(-math.inf, math.inf), (0.0, math.inf), (-1.1, 1.4), (0.0, 2.5)]
+    for seed, dims in enumerate([(1, 5, 3, 3), (2, 16, 4), (3, 7), (1, 1, 1, 9), (2, 3, 5, 2), (6,), (1, 9, 5)]):
+        random, (low, high) = Randomness(seed), clamps[seed % len(clamps)]
+        channels = dims[1] if len(dims) > 1 else 1
+        numbers = [constant(name, random.float32(channels)) for name in ("scale", "bias", "mean")]
+        numbers.append(constant("variance", random.float32(channels) ** 2 + 1))
+        for form in (row_major, channels_last) if len(dims) > 2 else (row_major,):
+            data = random.real(*dims).with_(format=form(len(dims)))
+            operator = BatchNormalization(minimum=low, maximum=high)
+            yield case(operator, [data, *numbers], [random.float32(*dims)], format=data.format)
 
 
 def candidates():
-    return accepted([*pairs(), *rows(), *curves()])
+    return accepted([*pairs(), *rows(), *curves(), *normalizations()])
 
 
 def test_all_are_taken():
     assert {entry.kernel.name for entry in candidates()} == {
+        "batchnorm_float32",
         "binary_float32",
         "curved_float32",
         "layer_norm_float32",
         "pieces_float32",
         "softmax_float32",
     }
-    assert len(candidates()) == len([*pairs(), *rows(), *curves()])
+    assert len(candidates()) == len([*pairs(), *rows(), *curves(), *normalizations()])
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")

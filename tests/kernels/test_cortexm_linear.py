@@ -103,6 +103,7 @@ MANY_PIXELS = [
     (1, 4, (23, 24), 9, (3, 3), 1, 1, (1, 1), 1),
     (1, 4, (2, 300), 4, (1, 3), 1, 1, (0, 0), 1),
 ]
+MANY_ROWS = [(2, 4, 4), (9, 48, 7), (12, 24, 9), (11, 28, 6)]  # of fully connected layers
 LARGE = [(4, 10_000)]  # weights and pixels of a layer beside another, which nobody computes
 # Depthwise layers whose weights are bytes in flash where that is asked for: in registers and not, an odd number of words, a last
 # group that passes over 1 to 3 channels.
@@ -192,6 +193,11 @@ def fc_cases(shapes=(*ROWS, *LONG_ROWS)):
                 [random.int8(*data.dims)],
                 quantization=quantization,
             )
+
+
+def many_row_cases():
+    """Rows two at a time, of an odd number the last one with the one before."""
+    return [built_for(entry, ("balanced", "speed")[seed % 2]) for seed, entry in enumerate(fc_cases(MANY_ROWS))]
 
 
 def few_row_cases():
@@ -314,7 +320,7 @@ def candidates():
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     others += [built_for(one_factor(entry), "size") for entry in fc_cases()]
     special = [*extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases(), *few_cases()]
-    return [*edges, *others, *special, *few_row_cases(), *pair_cases(), *joined_cases(), *rest_cases()]
+    return [*edges, *others, *special, *few_row_cases(), *many_row_cases(), *pair_cases(), *joined_cases(), *rest_cases()]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -339,6 +345,14 @@ def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
 )
 def test_a_convolution_of_one_window_that_sees_the_whole_image_is_a_fully_connected_layer(edge, is_row):
     assert ("aidge_cortexm_fc_int8" in int8_case(7, *edge).call.function) == is_row
+
+
+def test_several_rows_are_pixels_two_at_a_time_where_two_weights_share_a_halfword_or_speed_is_asked_for():
+    for entry in many_row_cases():
+        may_share = "_packed_" in built_for(entry, "speed").call.function
+        assert ("_pointwise_" in entry.call.function) == (entry.view.objective == "speed" or may_share), entry.call.function
+    for shape in [(1, 24, 8), (3, 24, 8), (4, 22, 8), (2, 512, 8)]:
+        assert not any("_pointwise_" in entry.call.function for entry in fc_cases([shape]))
 
 
 def test_rows_whose_weights_share_no_halfword_are_bytes_but_where_speed_is_asked_for():

@@ -52,7 +52,6 @@ REASONS = (
     "a single output",
     "rows are dilated",
     "a window of ",
-    "share no rows of at least",
     "not added up by columns",
 )
 

@@ -49,6 +49,14 @@ def rows(case):
         yield case(Softmax(0, True) if axis == 0 else Softmax(len(dims) - 1), [data], [values], quantization=output)
 
 
+def tied_rows(case):
+    """Levels in the middle between 0 and 1, in groups of 4 or behind them; beside them values whose exponential is 0."""
+    for equal, others in ((32, 0), (32, 2), (64, 7)):
+        data = Tensor("x", (3, equal + others), DType.int8, quantization=per_tensor(0.7, 3))
+        values = numpy.array([[-100] * others + [107] * equal] * 3, numpy.int8)
+        yield case(Softmax(1), [data], [values], quantization=per_tensor(2 / equal, -128))
+
+
 def short_rows(case):
     """Rows of few values, and rows whose values lie apart: along any axis in both storage orders; ties, too."""
     for seed in range(60 if STRESS else 30):
@@ -83,11 +91,13 @@ def single_rows(case):
 
 
 def rows_and_pixels(case):
-    """For libraries that take rows of neighbours, of 4 values or more: along the last axis in memory; every other for size."""
+    """For libraries that take rows of neighbours, of 4 values or more: along the last axis in memory; objectives in turn, all of
+    them for ties."""
     short = [entry for entry in short_rows(case) if entry.view.inputs[0].format.order[-1] == entry.view.operator.axis]
+    tied = [entry for entry in tied_rows(case) for _ in range(3)]
     return [
-        type(entry)(dataclasses.replace(entry.view, objective=("balanced", "size")[index % 2]), entry.values)
-        for index, entry in enumerate(accepted([*rows(case), *short]))
+        type(entry)(dataclasses.replace(entry.view, objective=("balanced", "size", "speed")[index % 3]), entry.values)
+        for index, entry in enumerate([*accepted(tied), *accepted([*rows(case), *short])])
     ]
 
 
@@ -108,6 +118,9 @@ def candidates():
 def test_cortexm_gives_the_exact_levels(flags):
     cases = rows_and_pixels(cortexm_harness.case)
     assert {entry.kernel.node_class.__name__ for entry in cases} == {"SoftmaxInt8", "SoftmaxPixelsInt8"}
+    assert {entry.call.function for entry in cases} == {
+        f"aidge_cortexm_softmax_{kind}int8" for kind in ("", "factored_", "quads_")
+    }
     assert cortexm_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags, board=BOARD) == []
 
 

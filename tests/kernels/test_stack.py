@@ -28,7 +28,7 @@ from aidge_build.contract.call import Input
 from aidge_build.contract.spec import tensors_that_move
 from aidge_build.elf.disassembly import read_disassembly
 from aidge_build.elf.image import read_image
-from aidge_build.elf.stack import StackBound, stack_use
+from aidge_build.elf.stack import StackBound, runs_use
 from aidge_build.emit import emit
 from aidge_build.onnx_format.node_cases import node_cases
 from aidge_build.output import write_sources
@@ -64,8 +64,9 @@ DEEPEST = (
 MOST_BYTES_OF_TURNS = 512
 TURNS = ("__kernel_rem_pio2f",)
 PROGRAMS_TOGETHER = 60
-# Of `ref` with all that it calls: a convolution, its piece, the scaling of a sum and 64-bit arithmetic without an FPU.
-MOST_BYTES_WITH_CALLS = 424
+# Of `ref` with all that it calls: on a Cortex-M0+ a pool, a mean that is added by columns since its rounding is not decided,
+# and 64-bit arithmetic; convolutions reach 424.
+MOST_BYTES_WITH_CALLS = 456
 # With all that they call; each frame is at most MOST_BYTES. The deepest of all forms, which AIDGE_STRESS=1 compiles, is a
 # depthwise layer of a Cortex-M3 that scales a sum exactly; of the usual ones one of a Cortex-M0+ with 25 weights on the stack.
 MOST_BYTES_OF_ALL_FORMS = 328
@@ -125,7 +126,7 @@ def bounds(cases, board: str, *flags: str) -> list[StackBound]:
     names = [f"case_{number}" for number in range(len(cases))]
     with tempfile.TemporaryDirectory() as folder:
         elf = helium_harness.build(cases, Path(folder), *flags, board=board)
-        found = stack_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(names)).runs
+        found = runs_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(names))
     return [found[name] for name in names]
 
 
@@ -215,7 +216,7 @@ def bounds_of_layers(together: list[Program], board: str, folder: Path, *flags: 
         extra_flags=flags,
     )
     layers = {layer.symbol: layer.call.function for program in together for layer in program.layers}
-    found = stack_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(layers)).runs
+    found = runs_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(layers))
     return {f"{function} of {symbol}": found[symbol] for symbol, function in layers.items()}
 
 

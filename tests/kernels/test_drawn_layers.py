@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Linear int8 layers of shapes that nobody chose, against their meaning and with guards: kernels, strides and pads uneven.
+
+AIDGE_STRESS=1 draws many more, and from AIDGE_FIRST_SEED on others.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import shutil
+
+import armv6m_harness
+import armv7m_harness
+import cortexm_harness
+import helium_harness
+import pytest
+from helium_harness import Case
+from random_tensors import Randomness
+
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.window import Window
+
+STRESS = "AIDGE_STRESS" in os.environ
+FIRST = int(os.environ.get("AIDGE_FIRST_SEED", "0"))
+COUNT = 300 if STRESS else 12
+
+
+class RefCase(Case):
+    library_name, features = "ref", frozenset()
+
+
+LIBRARIES = {
+    "ref": (RefCase, None),
+    "cortexm": (cortexm_harness.Case, cortexm_harness.BOARD),
+    "helium": (Case, "mps3-an547"),
+    "armv7m": (armv7m_harness.Case, armv7m_harness.BOARD),
+    "armv6m": (armv6m_harness.Case, armv6m_harness.BOARD),
+}
+BOARDS = [(library, board) for library, (_, board) in LIBRARIES.items() if board]
+needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+
+
+def layer(seed: int) -> Case:
+    """A convolution over one or two axes: depthwise, with groups, with several outputs for each channel, or dense."""
+    random = Randomness(seed)
+    rank, channels = random.choice(1, 2, 2, 2), random.integer(1, random.choice(8, 20, 70))
+    groups = random.choice(
+        channels, channels, 1, 1, random.choice(*(part for part in range(1, channels + 1) if channels % part == 0))
+    )
+    most = max(1, 40 // groups)
+    outputs = channels if groups == channels and random.integer(0, 3) else groups * random.integer(1, most)
+    kernel = tuple(random.integer(1, random.choice(3, 5, 7)) for _ in range(rank))
+    strides, dilations = (tuple(random.choice(1, 1, 2, 3) for _ in range(rank)) for _ in range(2))
+    dilations = dilations if random.integer(0, 3) == 0 else (1,) * rank
+    before, behind = (tuple(random.integer(0, size - 1) for size in kernel) for _ in range(2))
+    extents = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations)]
+    spatial = tuple(max(1, extent - sum(pads) + random.integer(0, 7)) for extent, *pads in zip(extents, before, behind))
+    data, weights = random.data(1, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
+    low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
+    operator = Conv(
+        minimum=low,
+        maximum=high,
+        window=Window(kernel, strides, dilations, before, behind),
+        groups=groups,
+        depthwise=1 < groups == channels == outputs,
+    )
+    around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
+    inputs = [data, weights, random.bias(outputs)]
+    return helium_harness.case(operator, inputs, [random.int8(*data.dims)], quantization=random.quantization(around))
+
+
+@functools.cache
+def drawn(library: str) -> tuple[Case, ...]:
+    """The layers that the library takes."""
+    kind = LIBRARIES[library][0]
+    return tuple(cortexm_harness.accepted([kind(one.view, one.values) for one in map(layer, range(FIRST, FIRST + COUNT))]))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_c_versions_of_drawn_layers_equal_the_meaning_and_write_nowhere_else(library):
+    assert len(drawn(library)) > COUNT // 3
+    assert helium_harness.run(drawn(library), board="host") == []
+
+
+@needs_compiler
+@pytest.mark.parametrize("library, board", BOARDS)
+def test_drawn_layers_equal_the_meaning_on_the_emulated_core_and_write_nowhere_else(library, board):
+    assert helium_harness.run(drawn(library), board=board) == []

@@ -22,9 +22,16 @@ def _groups_of(view: NodeView) -> str:
 
 
 def _not_depthwise(view: NodeView) -> str:
+    return "" if _is_depthwise(view) else "no depthwise layer"
+
+
+def _not_grouped(view: NodeView) -> str:
+    return "" if view.operator.groups > 1 and not _is_depthwise(view) else "one group, or one channel in each"
+
+
+def _is_depthwise(view: NodeView) -> bool:
     groups = view.operator.groups
-    is_depthwise = groups > 1 and groups == view.inputs[DATA].dims[1] == view.inputs[WEIGHTS].dims[0]
-    return "" if is_depthwise else "no depthwise layer"
+    return groups > 1 and groups == view.inputs[DATA].dims[1] == view.inputs[WEIGHTS].dims[0]
 
 
 def _quantized_results(view: NodeView) -> str:
@@ -34,34 +41,38 @@ def _quantized_results(view: NodeView) -> str:
 REAL_RESULTS = Predicate("results in float32", _quantized_results)
 ONE_GROUP = Predicate("one group", _groups_of)
 DEPTHWISE = Predicate("depthwise", _not_depthwise)
+SEVERAL_GROUPS = Predicate("several groups, not depthwise", _not_grouped)
 
 
 def dynamic_spec(form: DFormat, features: frozenset[str], least_outputs: int, *further: Predicate) -> ImplSpec:
     """Bytes, constant weights, float32 results of at least so many outputs, no clamp but one that begins at 0."""
 
-    def unfit(view: NodeView) -> str:
-        return _unfit(view, least_outputs)
+    def too_few(view: NodeView) -> str:
+        outputs = view.inputs[WEIGHTS].dims[0]
+        return "" if outputs >= least_outputs else f"{outputs} output channels, wants at least {least_outputs}"
 
+    several = (Predicate(f"at least {least_outputs} outputs", too_few),) if least_outputs > 1 else ()
     return ImplSpec(
         inputs=(IOSpec(DType.any, form), IOSpec(DType.any, ANY)),
         outputs=(IOSpec(DType.float32, form),),
         features=features,
-        predicates=(REAL_RESULTS, *further, Predicate(f"at least {least_outputs} outputs, no clamp but ReLU", unfit)),
+        predicates=(REAL_RESULTS, *further, FITTING, *several),
         rounding="any",
     )
 
 
-def _unfit(view: NodeView, least_outputs: int) -> str:
-    data, weights, operator = view.inputs[DATA], view.inputs[WEIGHTS], view.operator
+def _unfit(view: NodeView) -> str:
+    data, operator = view.inputs[DATA], view.operator
     parameters = [view.inputs[place] for place in (WEIGHTS, FACTORS, BIAS) if place < len(view.inputs)]
     if any(tensor is not None and not tensor.is_constant for tensor in parameters):
         return "weights, factors or bias are computed at run time"
     if data.dtype not in (DType.int8, DType.uint8) or data.rank > 4:
         return f"the data is {data.dtype.name} of rank {data.rank}, wants bytes of at most 4"
-    if weights.dims[0] < least_outputs:
-        return f"{weights.dims[0]} output channels, wants at least {least_outputs}"
     free = operator.minimum == -math.inf and operator.maximum == math.inf
     return "" if free or operator.minimum == 0 < operator.maximum else "a clamp that does not begin at 0"
+
+
+FITTING = Predicate("bytes, constant weights, no clamp but ReLU", _unfit)
 
 
 def is_signed(inputs: Sequence[Tensor | None]) -> bool:

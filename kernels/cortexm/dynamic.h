@@ -8,7 +8,7 @@
  *
  * The stream holds for each group of 4 output channels the weights as in dense.h: for each pair of taps, in the order of a run, 2 words (packed) or 4.
  * The table holds for each group 4 factors (packed: of odd channels divided by 256) and 4 biases; the factors in `numbers`, in the same order, are still to be multiplied by
- * the scale of the data. A last group overlaps the one before where channels are no multiple of 4.
+ * the scale of the data. A last group overlaps the one before where channels are no multiple of 4; fewer than 4 have others of zeros beside them.
  */
 typedef struct {
     int32_t groups, group_words, channels, pairs;
@@ -76,9 +76,10 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_dynamic_edge(const aidge_cortexm_dynam
     (void)memcpy(to + (first - at) * channels, line + first * channels, (size_t)((end - first) * channels));
 }
 
-/* Rows of the image that the windows of row y of the output see, `width` pixels each; what lies beside the image is `zero`. */
+/* Rows of the image that the windows of row y of the output see, `width` pixels each; what lies beside the image is `zero`. Pixels
+ * of the image are a step apart, of which the channels of `shape` are read. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_lines(uint8_t *lines, const uint8_t *input, int32_t y, int32_t width, uint32_t zero,
-                                                      const aidge_kit_window2d *shape)
+                                                      int32_t step, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t room = width - shape->pad_left;
@@ -87,7 +88,16 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_lines(uint8_t *lines, const uint
     (void)memset(lines, (int)zero, (size_t)(shape->kernel_height * width * channels));
     for (tap = 0; tap < shape->kernel_height; tap++) {
         if ((row >= 0) && (row < shape->in_height) && (inside > 0)) {
-            (void)memcpy(lines + shape->pad_left * channels, input + row * shape->in_width * channels, (size_t)(inside * channels));
+            const uint8_t *const from = input + row * shape->in_width * step;
+            uint8_t *const to = lines + shape->pad_left * channels;
+            if (step == channels) {
+                (void)memcpy(to, from, (size_t)(inside * channels));
+            } else {
+                int32_t x;
+                for (x = 0; x < inside; x++) {
+                    (void)memcpy(to + x * channels, from + x * step, (size_t)channels);
+                }
+            }
         }
         lines += width * channels;
         row += shape->dilation_height;
@@ -150,6 +160,24 @@ AIDGE_CORTEXM_INLINE const uint8_t *aidge_cortexm_dynamic_inside(const uint8_t *
         return NULL;
     }
     return input + (top * shape->in_width + left) * shape->in_channels;
+}
+
+/* Of groups of 4 results, one for each pixel, the first `channels`, of which there are 1 to 3, the next pixel's a step further; where
+ * the one behind them goes. */
+AIDGE_CORTEXM_INLINE float *aidge_cortexm_dynamic_few(float *output, const float *results, int32_t pixels, int32_t channels, int32_t step)
+{
+    int32_t pixel;
+    for (pixel = 0; pixel < pixels; pixel++) {
+        output[0] = results[4 * pixel];
+        if (channels > 1) {
+            output[1] = results[4 * pixel + 1];
+        }
+        if (channels > 2) {
+            output[2] = results[4 * pixel + 2];
+        }
+        output += step;
+    }
+    return output;
 }
 
 #if !AIDGE_CORTEXM_FPU

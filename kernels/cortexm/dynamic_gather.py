@@ -6,11 +6,11 @@ from __future__ import annotations
 from .assembly import Routine
 
 PARAMETERS = "uint32_t *column, const uint8_t *first, const uint8_t *second, const aidge_cortexm_dynamic_runs *runs"
-LEAST_RUN = 4  # bytes
+LEAST_RUN = 4  # bytes, of windows in the image: up to 3 bytes before the last one are read
 
 
 def gather(length: int, signed: bool) -> tuple[str, str]:
-    """Name and text of what gathers runs of `length` bytes, LEAST_RUN at least, in the order of `order_of`; `signed`: of int8."""
+    """Name and text of what gathers runs of `length` bytes in the order of `order_of`; `signed`: of int8."""
     eights, rest = divmod(length, 8)
     has_four, tail = divmod(rest, 4)
     letter = "s" if signed else "u"

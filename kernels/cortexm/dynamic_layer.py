@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch, Struct
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, bias_of, data_arguments, dynamic_spec, is_signed
+from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, SEVERAL_GROUPS, bias_of, data_arguments, dynamic_spec, is_signed
 from aidge_build.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 
@@ -33,30 +34,32 @@ class DynamicLayer(KernelNode):
     def demands(cls, view: NodeView) -> Demands:
         shape = cls.shape_of(view)
         length, runs = runs_of(shape)
-        lines = shape.fields["kernel_height"] * line_bytes(shape.fields, length) * (view.objective != "size")
+        lines = shape.fields["kernel_height"] * line_bytes(shape.fields, length, parts_of(view)) * (view.objective != "size")
         room = 4 * ((max(length + 4, lines) + 3) // 4)
-        return Demands(scratch_bytes=4 * (8 * groups_of(view) + 2 * runs * math.ceil(length / 2)) + room)
+        table = 8 * len(group_starts(shape.fields["out_channels"]))
+        return Demands(scratch_bytes=4 * (table + 2 * runs * math.ceil(length / 2)) + room)
 
     @staticmethod
     def shape_of(view: NodeView) -> Struct:
-        """The layer as a convolution in two dimensions."""
+        """The layer, or one of its parts that read different channels, as a convolution in two dimensions."""
         raise NotImplementedError
 
     def call(self) -> Call:
-        shape = self.shape_of(self.view)
-        rows = taps_last_channels(self.inputs[WEIGHTS].data).astype(numpy.int64)
+        shape, count = self.shape_of(self.view), parts_of(self.view)
         order = order_of(*runs_of(shape))
+        rows = taps_last_channels(self.inputs[WEIGHTS].data).astype(numpy.int64)
         rows = numpy.where(numpy.array(order) < 0, 0, rows[:, order])
-        starts = group_starts(len(rows))
-        is_packed = can_pack(rows, starts)
-        words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
+        parts = [of_a_group(part) for part in numpy.split(rows, count)]
+        starts, channels = group_starts(len(parts[0])), len(parts[0])
+        is_packed = all(can_pack(part, starts) for part in parts)
+        words = [word for part in parts for first in starts for word in pair_words(part[first : first + GROUP], is_packed)]
         bounds = self.operator.minimum, self.operator.maximum
-        function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective], -len(rows) % GROUP)
-        name, texts = driver(function, shape.fields, runs_of(shape)[0], is_signed(self.inputs), self.view.objective)
+        function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective], -channels % GROUP)
+        name, texts = driver(function, shape.fields, runs_of(shape)[0], is_signed(self.inputs), self.view.objective, count)
         counts = {
             "groups": len(starts),
-            "group_words": len(words) // len(starts),
-            "channels": len(rows),
+            "group_words": len(words) // (count * len(starts)),
+            "channels": channels,
             "pairs": len(order) // 2,
         }
         return Call(
@@ -65,8 +68,8 @@ class DynamicLayer(KernelNode):
             (
                 *data_arguments(self.inputs),
                 Output(0),
-                Constant("stream", words),
-                Constant("numbers", numbers_of(self.inputs, starts, is_packed)),
+                Constant("stream", as_words(words)),
+                Constant("numbers", numbers_of(self.inputs, starts, is_packed, count)),
                 Scratch(),
                 shape,
                 Struct("aidge_cortexm_dynamic", counts),
@@ -76,12 +79,25 @@ class DynamicLayer(KernelNode):
         )
 
 
-def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bool = False) -> numpy.ndarray:
-    """Per group 4 factors and 4 biases; packed sums of odd channels are 256 times as large."""
-    factors, bias = inputs[FACTORS].data, bias_of(inputs)
-    parts = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
-    found = [part for first in starts for part in (factors[first : first + GROUP] * parts, bias[first : first + GROUP])]
+def parts_of(view: NodeView) -> int:
+    """How many parts of the channels are layers of their own."""
+    return getattr(view.operator, "groups", 1)
+
+
+def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bool = False, count: int = 1) -> numpy.ndarray:
+    """Of `count` parts, per group 4 factors and 4 biases; packed sums of odd channels are 256 times as large."""
+    scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
+    found = []
+    for part in zip(numpy.split(inputs[FACTORS].data, count), numpy.split(bias_of(inputs), count)):
+        factors, bias = map(of_a_group, part)
+        found += [row for first in starts for row in (factors[first : first + GROUP] * scales, bias[first : first + GROUP])]
     return numpy.concatenate(found).astype(numpy.float32)
+
+
+def of_a_group(channels: numpy.ndarray) -> numpy.ndarray:
+    """`channels` [channels, ...], with zeros where there are fewer than a group."""
+    missing = max(0, GROUP - len(channels))
+    return numpy.concatenate([channels, numpy.zeros((missing, *channels.shape[1:]), channels.dtype)])
 
 
 def runs_of(shape: Struct) -> tuple[int, int]:
@@ -112,14 +128,31 @@ def can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
     return bool((257 * largest < 1 << 31).all()) and all(half.min() >= -32768 and half.max() <= 32767 for half in halves)
 
 
-@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, GROUP, ONE_GROUP))
+def _no_lines(view: NodeView) -> str:
+    if view.operator.window.dilations[-1] > 1:
+        return "taps that do not lie side by side"
+    return "--optimize size" if view.objective == "size" else ""
+
+
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, 1, ONE_GROUP))
 class DynamicConv(DynamicLayer):
     @staticmethod
     def shape_of(view: NodeView) -> Struct:
         return window2d(view.inputs[DATA], view.outputs[0], view.operator.window)
 
 
-@kernel("DynamicFC", dynamic_spec(ROW_MAJOR, HARDWARE, GROUP))
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, 1, SEVERAL_GROUPS, Predicate("rows in scratch", _no_lines)))
+class DynamicGroupedConv(DynamicLayer):
+    """One part of the channels after the other, as layers of their own."""
+
+    @staticmethod
+    def shape_of(view: NodeView) -> Struct:
+        whole = window2d(view.inputs[DATA], view.outputs[0], view.operator.window)
+        own = {name: whole.fields[name] // parts_of(view) for name in ("in_channels", "out_channels")}
+        return replace(whole, fields=whole.fields | own)
+
+
+@kernel("DynamicFC", dynamic_spec(ROW_MAJOR, HARDWARE, 1))
 class DynamicFC(DynamicLayer):
     @staticmethod
     def shape_of(view: NodeView) -> Struct:

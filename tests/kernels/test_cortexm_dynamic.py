@@ -39,12 +39,41 @@ WINDOWS = [  # runs of 1, 2 and 3 bytes more than a multiple of 4; inside the im
     (2, 1, (7, 6), 6, (5, 5), 1, 1, (2, 2), 1),
     (1, 2, (4, 2), 5, (4, 6), 3, 1, (3, 4), 1),
 ]
+SHORT_RUNS = [  # 3 bytes or fewer
+    (1, 1, (8, 9), 6, (3, 3), 1, 1, (1, 1), 1),
+    (2, 1, (9, 7), 5, (3, 2), 2, 1, (1, 0), 1),
+    (2, 1, (5, 5), 9, (2, 3), 1, 1, (0, 0), 1),
+    (1, 1, (13,), 4, (3,), 1, 1, (1, 1), 1),
+    (2, 2, (6, 5), 7, (4, 1), 1, 1, (2, 1), 1),
+    (1, 1, (7, 4), 8, (5, 1), 3, 1, (0, 2), 1),
+]
+FEW_OUTPUTS = [  # by pixels, windows and lines
+    (1, 8, (7, 5), 3, (1, 1), 1, 1, (0, 0), 1),
+    (2, 6, (4, 4), 2, (1, 1), 1, 1, (0, 0), 1),
+    (1, 4, (6, 7), 1, (3, 3), 1, 1, (1, 1), 1),
+    (2, 40, (4, 3), 3, (3, 3), 1, 1, (1, 1), 1),
+    (1, 1, (5, 6), 2, (3, 3), 1, 1, (1, 1), 1),
+    (1, 5, (9, 9), 3, (3, 3), 2, 2, (2, 2), 1),
+]
+GROUPED = [
+    (1, 12, (5, 7), 18, (1, 1), 1, 1, (0, 0), 3),
+    (2, 10, (4, 4), 12, (1, 1), 1, 1, (0, 0), 2),
+    (1, 16, (3, 4), 12, (1, 1), 1, 1, (0, 0), 2),
+    (1, 16, (3, 4), 24, (1, 1), 1, 1, (0, 0), 2),
+    (1, 8, (7, 6), 10, (3, 3), 1, 1, (1, 1), 2),
+    (2, 15, (5, 6), 9, (3, 2), 2, 1, (1, 0), 3),
+    (1, 6, (6, 5), 6, (3, 3), 1, 1, (1, 1), 3),
+    (1, 4, (9, 5), 8, (3, 3), 2, 1, (0, 1), 4),
+    (1, 16, (19,), 24, (5,), 1, 1, (2, 2), 2),
+    (1, 220, (3, 3), 8, (3, 3), 1, 1, (1, 1), 2),
+]
+SMALL = [*WINDOWS, *SHORT_RUNS, *FEW_OUTPUTS, *GROUPED]
 
 
 def candidates():
     yield from dynamic_layers(case)
     yield from (convolution(case, place + 1, edge, place % 4 == 1) for place, edge in enumerate(DEPTHWISE))
-    yield from (convolution(case, 2 * place + turn, edge, turn == 1) for turn in range(2) for place, edge in enumerate(WINDOWS))
+    yield from (convolution(case, 2 * place + turn, edge, turn == 1) for turn in range(2) for place, edge in enumerate(SMALL))
     yield from measured_cases(case)
     yield from accepted(list(staircases(case)))
     for seed, (rows, count) in enumerate([(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (2, 1), (2, 4), (2, 31)]):
@@ -84,6 +113,12 @@ def test_rows_are_kept_with_what_lies_beside_the_image_where_windows_reach_beyon
     assert "_lines_" in function(2, 8, (1, 1)) and "_lines_" in function(30, 8, (1, 1))
     assert "_windows_" in function(2, 8, (0, 0)) and "_windows_" in function(36, 8, (1, 1))
     assert "_lines_" in function(2, 7, (1, 1)) and "_windows_" in function(30, 7, (1, 1), 64)
+
+
+def test_groups_of_channels_are_layers_of_their_own():
+    names = [convolution(case, place, edge).call.function for place, edge in enumerate(GROUPED)]
+    assert [name.split("_of_")[1].split("x")[0] for name in names] == [str(edge[-1]) for edge in GROUPED]
+    assert ["_pixels_" in name for name in names] == [edge[4] == (1, 1) for edge in GROUPED]
 
 
 def test_a_row_that_is_read_as_it_lies_has_no_second_pixel_beside_it():

@@ -13,7 +13,7 @@ from random_tensors import Randomness
 
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import constant
-from aidge_build.operators.activation import Elu
+from aidge_build.operators.activation import Elu, HardSigmoid, HardSwish
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Div, Mul, Sub
 from aidge_build.operators.normalize import LayerNormalization
@@ -75,6 +75,15 @@ def curves():
             yield built_for(case(operator, [random.real(len(values))], [numpy.array(values, numpy.float32)]), "speed")
 
 
+def hard():
+    for seed, operator in enumerate((HardSwish(), HardSigmoid(), HardSigmoid(alpha=1 / 6, beta=0.5))):
+        for count in (1, 7, 8, 37):
+            random = Randomness(seed)
+            yield case(operator, [random.real(count)], [(4 * random.float32(count)).astype(numpy.float32)])
+        ends = numpy.array([-0.0, *numpy.linspace(-4, 4, 161), 1e30, -1e30, math.inf, 3.0, -3.0], numpy.float32)
+        yield case(operator, [random.real(len(ends))], [ends])
+
+
 def normalizations():
     """Channels that are neighbours, and channels whose values are; the same without a limit, with both, and behind a ReLU."""
     clamps = [(-math.inf, math.inf), (0.0, math.inf), (-1.1, 1.4), (0.0, 2.5)]
@@ -90,7 +99,7 @@ def normalizations():
 
 
 def candidates():
-    return accepted([*pairs(), *rows(), *curves(), *normalizations()])
+    return accepted([*pairs(), *rows(), *curves(), *hard(), *normalizations()])
 
 
 def test_all_are_taken():
@@ -98,11 +107,12 @@ def test_all_are_taken():
         "batchnorm_float32",
         "binary_float32",
         "curved_float32",
+        "hard_float32",
         "layer_norm_float32",
         "pieces_float32",
         "softmax_float32",
     }
-    assert len(candidates()) == len([*pairs(), *rows(), *curves(), *normalizations()])
+    assert len(candidates()) == len([*pairs(), *rows(), *curves(), *hard(), *normalizations()])
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")

@@ -30,6 +30,7 @@ from .rounding import fixed_of, rounds_by_addition
 from .series import Series
 from .staging import Staging
 from .strips import Strips
+from .wide_planes_text import WidePlanesPrinter, in_two
 
 MOST_ROWS, MOST_TAPS = 7, 128
 
@@ -70,7 +71,7 @@ class ConvDepthwise2dInt8(KernelNode):
         """One channel at a time where that takes fewer instructions than channels in lanes, and weights are bytes."""
         shape, clamps = cls.geometry(view), _clamps(view)
         if is_wide(view.inputs[1].data):
-            return None
+            return cls._wide_planes(view, shape, clamps)
         makers = [Quads.best] if shape.bands else [Planes.best, Strips.best, LongStrips.best, Series.of]
         found = [make(shape, clamps) for make in makers]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
@@ -80,6 +81,11 @@ class ConvDepthwise2dInt8(KernelNode):
             return form
         quads = Quads.best(shape, clamps)  # not in place, as others are
         return quads if quads and quads.instructions < most else None
+
+    @staticmethod
+    def _wide_planes(view: NodeView, shape: Geometry, clamps: bool) -> Planes | None:
+        form = None if shape.bands or in_two(shifted(view.inputs[1].data)) is None else Planes.best(shape, clamps, wide=True)
+        return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -127,7 +133,7 @@ class ConvDepthwise2dInt8(KernelNode):
         taps, planes = shifted(taps), self.planes(self.view)
         if planes is None:
             return self._by_lanes(shape, taps, numbers, bits)
-        taps = taps.astype(numpy.int8)
+        taps = in_two(taps) if isinstance(planes, Planes) and planes.wide else taps.astype(numpy.int8)
         form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
         if isinstance(form, Quads):
             form, fused = form.rounded(numbers)
@@ -227,7 +233,9 @@ def _text_of(form: Planes | Series) -> str:
         return series_text.text_of(form)
     if isinstance(form, LongStrips):
         return long_strips_text.text_of(form)
-    return strips_text.text_of(form) if isinstance(form, Strips) else planes_text.text_of(form)
+    if isinstance(form, Strips):
+        return strips_text.text_of(form)
+    return planes_text.text_of(form, WidePlanesPrinter(form) if form.wide else None)
 
 
 def _clamps(view: NodeView) -> bool:

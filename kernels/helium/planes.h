@@ -7,7 +7,7 @@
  * each channel.
  *
  * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each channel
- *   int32 bias, float multiplier; the taps of all channels. With 12 bytes a third number follows: where the multiplier is
+ *   int32 bias, float multiplier; the taps of all channels, of each one window, or `wide` ones two whose sum counts. With 12 bytes a third number follows: where the multiplier is
  *   negative, they are those of a fused multiplication (rounding.py); with `fixed` multipliers are int32, and the third one is
  *   int32 shift << 16 | zero point.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
@@ -16,6 +16,7 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
                                 const aidge_helium_planes_shape *shape)
 {
     const int32_t channels = shape->channels;
+    const int32_t window = shape->kernel_height * shape->kernel_width;
     int32_t out_y, out_x, channel, row, column;
     aidge_kit_levels levels;
     levels.zero_point = (int16_t)(aidge_helium_word(stream + 4) & 0xFFFF);
@@ -23,7 +24,7 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (channel = 0; channel < channels; channel++) {
         const int8_t *numbers = stream + 16 + shape->numbers * channel;
-        const int8_t *taps = stream + 16 + shape->numbers * channels + shape->kernel_height * shape->kernel_width * channel;
+        const int8_t *taps = stream + 16 + shape->numbers * channels + (shape->wide + 1) * window * channel;
         for (row = 0; row < shape->rows; row++) {
             for (column = 0; column < shape->columns; column++) {
                 plane[(row + shape->top) * shape->width + column + shape->left] =
@@ -36,7 +37,9 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
                 for (row = 0; row < shape->kernel_height; row++) {
                     for (column = 0; column < shape->kernel_width; column++) {
                         const int8_t *patch = plane + shape->stride * (out_y * shape->width + out_x);
-                        sum += (uint32_t)(patch[row * shape->width + column] * taps[shape->kernel_width * row + column]);
+                        const int8_t *tap = taps + shape->kernel_width * row + column;
+                        const int32_t weight = shape->wide != 0 ? tap[0] + tap[window] : tap[0];
+                        sum += (uint32_t)(patch[row * shape->width + column] * weight);
                     }
                 }
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers);

@@ -61,13 +61,14 @@ class Planes:
     fused: bool = False
     mixed: bool = False
     fixed: Fixed | None = None
+    wide: bool = False  # weights are sums of two bytes, the second of which is 0 in most channels
     largest_plane: ClassVar[int] = LARGEST_PLANE
 
     @classmethod
-    def best(cls, shape: Geometry, clamps: bool) -> Planes | None:
+    def best(cls, shape: Geometry, clamps: bool, wide: bool = False) -> Planes | None:
         """The form with the fewest instructions that fits; None where none does."""
         ways = itertools.product((False, True), repeat=2)
-        forms = [form for form in (cls(shape, clamps, *way) for way in ways) if form.fits]
+        forms = [form for form in (cls(shape, clamps, *way, wide=wide) for way in ways) if form.fits]
         return min(forms, key=lambda form: form.instructions, default=None)
 
     @property
@@ -183,6 +184,7 @@ class Planes:
     def name(self) -> str:
         ways = f"{'_twice' * self.pays_twice}{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{way_of(self)}"
         ways += f"_finer_{self.bits}" if self.bits else ""
+        ways += "_wide" * self.wide
         return f"aidge_helium_planes_{self.shape.name}{ways}"
 
     @property
@@ -229,7 +231,7 @@ class Planes:
                 stored = (along, beside) if self.down else (beside, along)
                 line += times * self.instructions_of_tile(stored) + 2 * (stored != self.tile)
             tiles += count * line
-        return self.shape.channels * (tiles + self.instructions_of_copy + 45)
+        return self.shape.channels * (tiles + self.instructions_of_copy + (70 if self.wide else 45))
 
     @property
     def instructions_of_copy(self) -> int:
@@ -265,7 +267,8 @@ class Planes:
         return [(half * second + 2 * row * self.width, sorted(stored & {2 * row, 2 * row + 1})) for row in (0, 1)]
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
-        """`taps` [channels, rows, columns]: the head, bias and multiplier of each channel, all taps."""
+        """`taps` [channels, rows, columns], of wide ones [channels, 2, rows, columns]: the head, bias and multiplier of each
+        channel, all taps."""
         return channel_stream(taps, numbers, self.bits)
 
     @property
@@ -308,6 +311,7 @@ class Planes:
             self.bits,
             self.numbers_bytes,
             fixed_in_c(self.fixed),
+            int(self.wide),
         )
 
     @property

@@ -10,4 +10,5 @@ typedef struct {
     int32_t bits; /* by which sums are shifted before the bias is added */
     int32_t numbers; /* bytes of those of a channel */
     int32_t fixed;   /* rounding.py */
+    int32_t wide;    /* whether a second window follows that of each channel: what its weights have beyond bytes */
 } aidge_helium_planes_shape;

@@ -8,7 +8,7 @@ from .levels_text import HEAD_BYTES, emit_levels, load_numbers, plane_text
 from .planes import Planes
 
 STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
-FRAME_BYTES = 24
+FRAME_BYTES = 24  # the place that is copied to, the places, the end of the numbers; lowest and highest
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane, const uint16_t *places"
 
 
@@ -23,6 +23,7 @@ class PlanesPrinter:
     stores, pixels, taps, copies = STORES, PIXELS, TAPS, COPIES
     targets, counter = ("r1",), "r3"  # where pixels are copied to
     output_bytes = 1
+    frame_bytes = FRAME_BYTES
     flips = False  # whether 128 in r8 makes signed bytes of those that are copied
 
     @property
@@ -32,9 +33,9 @@ class PlanesPrinter:
 
     def lines(self):
         emit, shape, form = self.emit, self.shape, self.form
-        emit.enter(FRAME_BYTES)
+        emit.enter(self.frame_bytes)
         emit.add("r3", "r3", form.first_place)
-        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "strd r3, r4, [sp]", why="where a channel is copied to, places")
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + self.frame_bytes}]", "strd r3, r4, [sp]", why="where a channel is copied to, places")
         self._offsets()
         self._begin_layer()
         emit("mov r5, r1", "mov r11, r0")
@@ -48,7 +49,7 @@ class PlanesPrinter:
         emit.add("r11", "r11", 1 - self._copied_bytes)
         emit.add("r5", "r5", self.output_bytes - self._passed_bytes)
         emit("ldr r0, [sp, #8]", "cmp r12, r0", "bne 1b")
-        emit.leave(FRAME_BYTES)
+        emit.leave(self.frame_bytes)
         return emit.lines
 
     def _begin_layer(self) -> None:
@@ -147,15 +148,19 @@ class PlanesPrinter:
         """The window at its places in a patch."""
         emit, shape = self.emit, self.shape
         mask = sum(1 << lane for lane, tap in enumerate(self.form.taps_of_patch) if tap >= 0)
-        emit(
-            f"movw r1, #{mask}",
-            "vmsr p0, r1",
-            f"vldrb.u8 q5, [r2, #{self.taps}]",
-            "vpst",
-            "vldrbt.u8 q0, [r10, q5]",
-        )
-        emit.add("r10", "r10", shape.kernel_height * shape.kernel_width)
+        emit(f"movw r1, #{mask}", "vmsr p0, r1", f"vldrb.u8 q5, [r2, #{self.taps}]")
+        self._windows(shape.kernel_height * shape.kernel_width)
         emit(*([f"vldrh.u16 q6, [r2, #{self.stores}]"] if self.form.periods else []))
+
+    def _windows(self, taps: int) -> None:
+        """By the places of its taps in q5; r10 moves on behind them."""
+        self._lay_out()
+        self.emit.add("r10", "r10", taps)
+
+    def _lay_out(self) -> None:
+        """The taps at r10, at their places in a patch."""
+        emit = self.emit
+        emit("vpst", "vldrbt.u8 q0, [r10, q5]")
         beside, below = self.shifts
         emit("movs r0, #0", "vmov q1, q0", *(f"vshlc q1, r0, #{bits}" for bits in beside), why="what is shifted out is 0")
         if self.form.stride == 1:
@@ -222,15 +227,30 @@ class PlanesPrinter:
         starts = [start for part in parts for start, _ in part]
         steps = iter(after - before for before, after in zip(starts, [*starts[1:], form.steps(form.axes[0])[0]]))
         for register, part in zip(("q5", "q7"), parts):
+            if part:
+                self._begin_part(used)
             for _, places in part:
                 windows = places if form.stride == 1 else [place % 2 for place in places]
                 products = [f"vmladav.s8 {totals[place]}, q{window}, {register}" for place, window in zip(places, windows)]
+                products += self._further([(totals[place], window) for place, window in zip(places, windows)], register)
                 self._patch(register, products, next(steps))
+            if part:
+                self._end_part(used)
             found = {place for _, places in part for place in places}
             emit(*([f"vmov {register}[2], {register}[0], r0, r2"] if found & {0, 1} else []))
             emit(*([f"vmov {register}[3], {register}[1], r4, r6"] if found & {2, 3} else []))
             used += [register] if found else []
         return used
+
+    def _further(self, sums: list[tuple[str, int]], register: str) -> list[str]:
+        """More products of the patch in a register: of each sum and the window at that place."""
+        return []
+
+    def _begin_part(self, used: list[str]) -> None:
+        """Before the patches of a vector of sums; `used` are those that are there already."""
+
+    def _end_part(self, used: list[str]) -> None:
+        """Behind them."""
 
     def _patch(self, register: str, products: list[str], step: int) -> None:
         """Load a patch, multiply it, and move r1 to the next one."""

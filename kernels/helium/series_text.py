@@ -177,5 +177,5 @@ def text_of(form: Series) -> str:
     fields = (shape.channels, shape.in_width, 1, form.copied, 1, shape.out_width, 0, shape.left, form.width, form.stride)
     purpose = f"{shape.channels} channels of {shape.out_width} outputs, one after the other."
     lines = SeriesPrinter(form).lines()
-    numbers = 1, form.taps, form.bits, form.numbers_bytes, fixed_in_c(form.fixed)
+    numbers = 1, form.taps, form.bits, form.numbers_bytes, fixed_in_c(form.fixed), 0
     return function(form.name, purpose, PARAMETERS, lines, plane_text((*fields, *numbers), "(int8_t *)scratch"))

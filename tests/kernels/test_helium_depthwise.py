@@ -209,6 +209,36 @@ def test_larger_windows_are_patches_of_two_vectors():
     assert "_lanes_" in depthwise(2, 1, 16, (9, 9), (7, 7), 1, 1, (3, 3)).call.function
 
 
+# Tiles of both shapes, one below the other and side by side, both strides, copies of rows and of pixels, images.
+WIDE = [
+    (1, 8, (20, 48), (3, 3), 1, 1, (1, 1)),
+    (2, 5, (9, 17), (3, 3), 1, 1, (1, 1)),
+    (1, 7, (20, 6), (3, 3), 1, 1, (0, 0)),
+    (1, 24, (12, 6), (3, 3), 1, 1, (2, 1)),
+    (1, 20, (25, 5), (3, 3), 1, 1, (1, 1)),
+    (1, 40, (12, 12), (3, 3), 2, 1, (1, 1)),
+    (1, 3, (13, 11), (3, 3), 2, 1, (1, 1)),
+    (2, 19, (17, 21), (3, 3), 2, 1, (0, 1)),
+    (1, 4, (11, 19), (2, 2), 1, 1, (1, 0)),
+    (1, 3, (14, 50), (2, 3), 2, 1, (1, 0)),
+]
+
+
+def wide_planes():
+    """Of all channels, of every second one, and with a bias of finer units, too."""
+    return [with_offsets(depthwise(index, *edge), index + turn) for turn in range(3) for index, edge in enumerate(WIDE)]
+
+
+def test_windows_with_weights_beyond_bytes_are_added_up_in_planes():
+    names = [entry.call.function for entry in accepted(wide_planes())]
+    names = [name for name in names if name.startswith("aidge_helium_planes_") and "_wide" in name]
+    assert len(names) >= 2 * len(WIDE) + len(WIDE) // 2
+    assert {"_tall" in name for name in names} == {"_down" in name for name in names} == {False, True}
+    ends = ([254, -256] * 4 + [0], [255] + [0] * 8, [-257] + [0] * 8)
+    functions = [with_weights([taps, [1] * 9], (1.0, 1.0)).call.function for taps in ends]
+    assert ["_planes_" in function for function in functions] == [True, False, False]
+
+
 def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
     return [
@@ -221,7 +251,9 @@ def candidates():
         *(finer(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 0),
         *(finer(first_accepted(index, edge), index) for index, edge in enumerate(SERIES + LONG) if index % 5 == 1),
         *(with_offsets(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 1),
+        *wide_planes(),
         with_weights([[-128] * 9] * 3, (2.0**-14, 1e-30, 1e30)),
+        *(with_weights([[254, -256] * 4 + [0], [1] * 9], (2.0**-12, 2.0**-9), value) for value in (-128, 127)),
     ]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Linear int8 layers of shapes that nobody chose, against their meaning and with guards: kernels, strides and pads uneven.
+"""Linear layers of shapes that nobody chose, against their meaning and with guards: kernels, strides and pads uneven; int8 with
+weights of 8 and 9 bits, and bytes with results in float32.
 
 AIDGE_STRESS=1 draws many more, and from AIDGE_FIRST_SEED on others.
 """
@@ -10,16 +11,19 @@ import functools
 import math
 import os
 import shutil
+from dataclasses import dataclass
 
 import armv6m_harness
 import armv7m_harness
 import cortexm_harness
+import dynamic_cases
 import helium_harness
 import pytest
 from helium_harness import Case
 from random_tensors import Randomness
 
 from aidge_build.operators.conv import Conv
+from aidge_build.operators.dynamic import DynamicConv
 from aidge_build.operators.window import Window
 
 STRESS = "AIDGE_STRESS" in os.environ
@@ -42,40 +46,73 @@ BOARDS = [(library, board) for library, (_, board) in LIBRARIES.items() if board
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
 
-def layer(seed: int) -> Case:
+@dataclass(frozen=True)
+class Shape:
     """A convolution over one or two axes: depthwise, with groups, with several outputs for each channel, or dense."""
+
+    channels: int
+    outputs: int
+    spatial: tuple[int, ...]
+    window: Window
+    groups: int
+
+    @classmethod
+    def drawn(cls, random: Randomness) -> Shape:
+        """Any."""
+        rank, channels = random.choice(1, 2, 2, 2), random.integer(1, random.choice(8, 20, 70))
+        groups = random.choice(
+            channels, channels, 1, 1, random.choice(*(part for part in range(1, channels + 1) if channels % part == 0))
+        )
+        most = max(1, 40 // groups)
+        outputs = channels if groups == channels and random.integer(0, 3) else groups * random.integer(1, most)
+        kernel = tuple(random.integer(1, random.choice(3, 5, 7)) for _ in range(rank))
+        strides, dilations = (tuple(random.choice(1, 1, 2, 3) for _ in range(rank)) for _ in range(2))
+        dilations = dilations if random.integer(0, 3) == 0 else (1,) * rank
+        before, behind = (tuple(random.integer(0, size - 1) for size in kernel) for _ in range(2))
+        extents = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations)]
+        spatial = tuple(max(1, extent - sum(pads) + random.integer(0, 7)) for extent, *pads in zip(extents, before, behind))
+        return cls(channels, outputs, spatial, Window(kernel, strides, dilations, before, behind), groups)
+
+    @property
+    def weight_dims(self) -> tuple[int, ...]:
+        return self.outputs, self.channels // self.groups, *self.window.kernel
+
+
+def layer(seed: int) -> Case:
+    """int8, of every third seed with weights of 9 bits."""
     random = Randomness(seed)
-    rank, channels = random.choice(1, 2, 2, 2), random.integer(1, random.choice(8, 20, 70))
-    groups = random.choice(
-        channels, channels, 1, 1, random.choice(*(part for part in range(1, channels + 1) if channels % part == 0))
-    )
-    most = max(1, 40 // groups)
-    outputs = channels if groups == channels and random.integer(0, 3) else groups * random.integer(1, most)
-    kernel = tuple(random.integer(1, random.choice(3, 5, 7)) for _ in range(rank))
-    strides, dilations = (tuple(random.choice(1, 1, 2, 3) for _ in range(rank)) for _ in range(2))
-    dilations = dilations if random.integer(0, 3) == 0 else (1,) * rank
-    before, behind = (tuple(random.integer(0, size - 1) for size in kernel) for _ in range(2))
-    extents = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations)]
-    spatial = tuple(max(1, extent - sum(pads) + random.integer(0, 7)) for extent, *pads in zip(extents, before, behind))
-    data, weights = random.data(1, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
+    shape = Shape.drawn(random)
+    data, weights = random.data(1, shape.channels, *shape.spatial), random.weights(*shape.weight_dims)
     low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
     operator = Conv(
         minimum=low,
         maximum=high,
-        window=Window(kernel, strides, dilations, before, behind),
-        groups=groups,
-        depthwise=1 < groups == channels == outputs,
+        window=shape.window,
+        groups=shape.groups,
+        depthwise=1 < shape.groups == shape.channels == shape.outputs,
     )
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
-    inputs = [data, weights, random.bias(outputs)]
-    return helium_harness.case(operator, inputs, [random.int8(*data.dims)], quantization=random.quantization(around))
+    inputs = [data, weights, random.bias(shape.outputs)]
+    made = helium_harness.case(operator, inputs, [random.int8(*data.dims)], quantization=random.quantization(around))
+    return helium_harness.with_offsets(made, seed) if seed % 3 == 2 else made
+
+
+def dynamic_layer(seed: int) -> Case:
+    """Of bytes, with a result in float32."""
+    random = Randomness(seed)
+    shape = Shape.drawn(random)
+    low, high = dynamic_cases.CLAMPS[random.integer(0, 2)]
+    operator = DynamicConv(minimum=low, maximum=high, window=shape.window, groups=shape.groups)
+    dims = random.integer(1, 2), shape.channels, *shape.spatial
+    return dynamic_cases.layer(helium_harness.case, seed, operator, dims, shape.weight_dims, random.integer(0, 3) == 0)
 
 
 @functools.cache
 def drawn(library: str) -> tuple[Case, ...]:
     """The layers that the library takes."""
-    kind = LIBRARIES[library][0]
-    return tuple(cortexm_harness.accepted([kind(one.view, one.values) for one in map(layer, range(FIRST, FIRST + COUNT))]))
+    kind, seeds = LIBRARIES[library][0], range(FIRST, FIRST + COUNT)
+    layers = [make(seed) for make in (layer, dynamic_layer) for seed in seeds]
+    return tuple(cortexm_harness.accepted([kind(one.view, one.values) for one in layers]))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

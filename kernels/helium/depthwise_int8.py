@@ -68,7 +68,7 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @classmethod
     def planes(cls, view: NodeView) -> Planes | Series | Quads | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes, and weights are bytes."""
+        """One channel at a time where that takes fewer instructions than channels in lanes; of weights beyond bytes by planes."""
         shape, clamps = cls.geometry(view), _clamps(view)
         if is_wide(view.inputs[1].data):
             return cls._wide_planes(view, shape, clamps)

@@ -14,6 +14,7 @@ from .strips import Strips
 
 LARGEST = 8192  # bytes of scratch
 VECTORS = 2
+MOST_ROWS = 6  # of a strip: each row is stored into three
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,11 @@ class LongStrips(Strips):
     @property
     def _window_fits(self) -> bool:
         (height, width), rows = self.reach, self.rows_of_strip
+        if rows > MOST_ROWS:
+            return False
         if self.halves:
             return width * rows <= 16
-        return 1 < height and 3 < max(height, width) and rows <= 6 and width * rows <= 16 * VECTORS
+        return 1 < height and 3 < max(height, width) and width * rows <= 16 * VECTORS
 
     @property
     def reach(self) -> tuple[int, int]:

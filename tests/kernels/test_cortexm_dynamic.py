@@ -9,13 +9,15 @@ import shutil
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, case, run
-from dynamic_cases import convolution, dynamic_layers, measured_cases
+from dynamic_cases import convolution, dynamic_layers, layer, measured_cases
 from random_tensors import Randomness
 from staircase_cases import staircases
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
+from aidge_build.operators.dynamic import DynamicConv
 from aidge_build.operators.quantize import QuantizeLinear
+from aidge_build.operators.window import Window
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
 DEPTHWISE = [
@@ -113,6 +115,13 @@ def test_rows_are_kept_with_what_lies_beside_the_image_where_windows_reach_beyon
     assert "_lines_" in function(2, 8, (1, 1)) and "_lines_" in function(30, 8, (1, 1))
     assert "_windows_" in function(2, 8, (0, 0)) and "_windows_" in function(36, 8, (1, 1))
     assert "_lines_" in function(2, 7, (1, 1)) and "_windows_" in function(30, 7, (1, 1), 64)
+
+
+def test_groups_whose_taps_lie_apart_are_left_to_others():
+    for spatial, kernel in (((9, 9), (3, 3)), ((12, 1), (3, 1))):
+        window = Window(kernel, (1, 1), (2, 2), (1, 0), (1, 0))
+        operator = DynamicConv(window=window, groups=2)
+        assert not accepted([layer(case, 0, operator, (1, 8, *spatial), (8, 4, *kernel), signed=True)])
 
 
 def test_groups_of_channels_are_layers_of_their_own():

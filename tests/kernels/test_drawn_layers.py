@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Linear layers of shapes that nobody chose, against their meaning and with guards: kernels, strides and pads uneven; int8 with
-weights of 8 and 9 bits, and bytes with results in float32.
+"""Layers of shapes that nobody chose, against their meaning and with guards: kernels, strides and pads uneven. Linear ones of
+int8 with weights of 8 and 9 bits, of bytes with results in float32, of float32 and of int16, and pools.
 
 AIDGE_STRESS=1 draws many more, and from AIDGE_FIRST_SEED on others.
 """
@@ -11,19 +11,25 @@ import functools
 import math
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import armv6m_harness
 import armv7m_harness
 import cortexm_harness
 import dynamic_cases
 import helium_harness
+import numpy
 import pytest
 from helium_harness import Case
 from random_tensors import Randomness
 
+from aidge_build.cores import WIDE_POINTERS
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.dynamic import DynamicConv
+from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window
 
 STRESS = "AIDGE_STRESS" in os.environ
@@ -43,6 +49,7 @@ LIBRARIES = {
     "armv6m": (armv6m_harness.Case, armv6m_harness.BOARD),
 }
 BOARDS = [(library, board) for library, (_, board) in LIBRARIES.items() if board]
+CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
 
@@ -73,6 +80,12 @@ class Shape:
         spatial = tuple(max(1, extent - sum(pads) + random.integer(0, 7)) for extent, *pads in zip(extents, before, behind))
         return cls(channels, outputs, spatial, Window(kernel, strides, dilations, before, behind), groups)
 
+    def convolution(self, random: Randomness) -> Conv:
+        """Of this shape, with any clamp."""
+        low, high = random.choice(*CLAMPS)
+        depthwise = 1 < self.groups == self.channels == self.outputs
+        return Conv(minimum=low, maximum=high, window=self.window, groups=self.groups, depthwise=depthwise)
+
     @property
     def weight_dims(self) -> tuple[int, ...]:
         return self.outputs, self.channels // self.groups, *self.window.kernel
@@ -83,14 +96,7 @@ def layer(seed: int) -> Case:
     random = Randomness(seed)
     shape = Shape.drawn(random)
     data, weights = random.data(1, shape.channels, *shape.spatial), random.weights(*shape.weight_dims)
-    low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
-    operator = Conv(
-        minimum=low,
-        maximum=high,
-        window=shape.window,
-        groups=shape.groups,
-        depthwise=1 < shape.groups == shape.channels == shape.outputs,
-    )
+    operator = shape.convolution(random)
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
     inputs = [data, weights, random.bias(shape.outputs)]
     made = helium_harness.case(operator, inputs, [random.int8(*data.dims)], quantization=random.quantization(around))
@@ -107,18 +113,60 @@ def dynamic_layer(seed: int) -> Case:
     return dynamic_cases.layer(helium_harness.case, seed, operator, dims, shape.weight_dims, random.integer(0, 3) == 0)
 
 
+def real_layer(seed: int) -> Case:
+    """Of float32."""
+    random = Randomness(seed)
+    shape = Shape.drawn(random)
+    data, weights = random.real(random.integer(1, 2), shape.channels, *shape.spatial), random.float32(*shape.weight_dims)
+    inputs = [data, constant("w", weights), random.bias(shape.outputs, numpy.float32)]
+    return helium_harness.case(shape.convolution(random), inputs, [random.float32(*data.dims)])
+
+
+def halfword_layer(seed: int) -> Case:
+    """Of int16."""
+    random = Randomness(seed)
+    shape = Shape.drawn(random)
+    dims = 1, shape.channels, *shape.spatial
+    data = Tensor("x", dims, DType.int16, quantization=per_tensor(random.scale(2e-4), random.choice(0, 0, 77)))
+    values = random.numbers.integers(-32768, 32768, dims).astype(numpy.int16)
+    weights, bias = random.weights(*shape.weight_dims), random.bias(shape.outputs)
+    around = 2e-4 * 0.01 * 40 * math.sqrt(weights.data[0].size)
+    quantization = per_tensor(random.scale(around), random.choice(0, 0, -5))
+    return helium_harness.case(shape.convolution(random), [data, weights, bias], [values], quantization=quantization)
+
+
+def pool(seed: int) -> Case:
+    """Means and maxima of int8 and float32."""
+    random = Randomness(seed)
+    shape = Shape.drawn(random)
+    low, high = random.choice(*CLAMPS)
+    window = replace(shape.window, dilations=(1,) * len(shape.spatial))
+    kind, dims = random.choice(AvgPooling, MaxPooling), (random.integer(1, 2), shape.channels, *shape.spatial)
+    operator = kind(minimum=low, maximum=high, window=window)
+    if random.integer(0, 1):
+        return helium_harness.case(operator, [random.real(*dims)], [random.float32(*dims)])
+    data = random.data(*dims)
+    quantization = data.quantization if kind is MaxPooling else random.quantization(0.03)
+    return helium_harness.case(operator, [data], [random.int8(*dims)], quantization=quantization)
+
+
+KINDS = (layer, dynamic_layer, real_layer, halfword_layer, pool)
+
+
 @functools.cache
-def drawn(library: str) -> tuple[Case, ...]:
-    """The layers that the library takes."""
+def drawn(library: str, further: frozenset[str] = frozenset()) -> tuple[Case, ...]:
+    """The layers that the library takes, on a core that has `further` features."""
     kind, seeds = LIBRARIES[library][0], range(FIRST, FIRST + COUNT)
-    layers = [make(seed) for make in (layer, dynamic_layer) for seed in seeds]
-    return tuple(cortexm_harness.accepted([kind(one.view, one.values) for one in layers]))
+    own = type("OwnCase", (kind,), {"features": kind.features | further})
+    layers = [make(seed) for make in KINDS for seed in seeds]
+    return tuple(cortexm_harness.accepted([own(one.view, one.values) for one in layers]))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_c_versions_of_drawn_layers_equal_the_meaning_and_write_nowhere_else(library):
-    assert len(drawn(library)) > COUNT // 3
-    assert helium_harness.run(drawn(library), board="host") == []
+    layers = drawn(library, frozenset({WIDE_POINTERS}))
+    assert len(layers) > COUNT // 3
+    assert helium_harness.run(layers, board="host") == []
 
 
 @needs_compiler

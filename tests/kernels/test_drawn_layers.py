@@ -34,7 +34,7 @@ from aidge_build.operators.window import Window
 
 STRESS = "AIDGE_STRESS" in os.environ
 FIRST = int(os.environ.get("AIDGE_FIRST_SEED", "0"))
-COUNT = 300 if STRESS else 12
+COUNT = 100 if STRESS else 12
 
 
 class RefCase(Case):
@@ -118,7 +118,8 @@ def real_layer(seed: int) -> Case:
     random = Randomness(seed)
     shape = Shape.drawn(random)
     data, weights = random.real(random.integer(1, 2), shape.channels, *shape.spatial), random.float32(*shape.weight_dims)
-    inputs = [data, constant("w", weights), random.bias(shape.outputs, numpy.float32)]
+    bias = random.choice(None, constant("b", random.float32(shape.outputs)))
+    inputs = [data, constant("w", weights / numpy.float32(math.sqrt(weights[0].size))), bias]
     return helium_harness.case(shape.convolution(random), inputs, [random.float32(*data.dims)])
 
 

@@ -13,7 +13,7 @@ from aidge_build.kernel_kit.broadcast import broadcast, operand
 from aidge_build.kernel_kit.elementwise import ElementWise
 
 from .assembly import Routine
-from .float32 import FEATURES, REAL, span
+from .float32 import FEATURES, REAL, in_turns, span
 
 TOGETHER = 8
 SHORTEST = 8  # values side by side; of shorter runs the calls take more than they gain
@@ -82,20 +82,7 @@ def routine(kind: str, steps: tuple[int, int], has_relu: bool) -> tuple[str, str
         code("push {{r4-r7}}")
     if 0 in steps:
         code(f"vldr s8, [r{steps.index(0)}]", "the one number")
-    code(f"subs r3, r3, #{TOGETHER}")
-    code("blt 2f")
-    code.label(1, f"{TOGETHER} values")
-    _values(code, kind, steps, TOGETHER, has_relu)
-    code(f"subs r3, r3, #{TOGETHER}")
-    code("bge 1b")
-    code.label(2)
-    code(f"adds r3, r3, #{TOGETHER}")
-    code("beq 4f")
-    code.label(3, "a value")
-    _values(code, kind, steps, 1, has_relu)
-    code("subs r3, r3, #1")
-    code("bne 3b")
-    code.label(4)
+    in_turns(code, TOGETHER, lambda count: _values(code, kind, steps, count, has_relu))
     if has_relu:
         code("pop {{r4-r7}}")
     code("bx lr")

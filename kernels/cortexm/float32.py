@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy
@@ -42,6 +43,25 @@ def float_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
 def span(first: int, count: int) -> str:
     """A list of neighbouring registers of the FPU, as a line of a Routine has it."""
     return f"{{{{s{first}-s{first + count - 1}}}}}" if count > 1 else f"{{{{s{first}}}}}"
+
+
+def in_turns(code: Routine, together: int, values: Callable[[int], None]) -> None:
+    """r3 values, so many `together` as long as there are, then one by one: `values` prints what computes a number of them.
+    Labels 1 to 4; the last one stands behind all."""
+    code(f"subs r3, r3, #{together}")
+    code("blt 2f")
+    code.label(1, f"{together} values")
+    values(together)
+    code(f"subs r3, r3, #{together}")
+    code("bge 1b")
+    code.label(2)
+    code(f"adds r3, r3, #{together}")
+    code("beq 4f")
+    code.label(3, "a value")
+    values(1)
+    code("subs r3, r3, #1")
+    code("bne 3b")
+    code.label(4)
 
 
 @dataclass(frozen=True)

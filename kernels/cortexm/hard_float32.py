@@ -13,7 +13,7 @@ from aidge_build.kernel_kit.conditions import REAL
 from aidge_build.kernel_kit.elementwise import ElementWise
 
 from .assembly import Routine
-from .float32 import FEATURES, Limits, span
+from .float32 import FEATURES, Limits, in_turns, span
 
 PARAMETERS = "const float *x, float *y, const float *line, int32_t count"
 TOGETHER, GATES = 8, 4  # values; those of them whose gates are computed together
@@ -48,20 +48,7 @@ def routine(is_factor: bool) -> tuple[str, str]:
     """Name and text: a line of x between 0 and 1, or x times it."""
     name, code = f"aidge_cortexm_hard_{'swish' if is_factor else 'sigmoid'}_float32", Routine({})
     code(f"vldm r2, {span(HIGHEST, 3)}", "highest, factor, offset")
-    code(f"subs r3, r3, #{TOGETHER}")
-    code("blt 2f")
-    code.label(1, f"{TOGETHER} values")
-    _values(code, is_factor, TOGETHER)
-    code(f"subs r3, r3, #{TOGETHER}")
-    code("bge 1b")
-    code.label(2)
-    code(f"adds r3, r3, #{TOGETHER}")
-    code("beq 4f")
-    code.label(3, "a value")
-    _values(code, is_factor, 1)
-    code("subs r3, r3, #1")
-    code("bne 3b")
-    code.label(4)
+    in_turns(code, TOGETHER, lambda count: _values(code, is_factor, count))
     code("bx lr")
     return name, code.function(name, PARAMETERS, "May work in place.", _portable(is_factor))
 

@@ -21,7 +21,7 @@ from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .driver import PARAMETERS
-from .finer import numbers_of, shifted
+from .finer import are_two_bytes, numbers_of, shifted
 from .geometry import Geometry, geometry_of, of_band
 from .long_strips import LongStrips
 from .planes import Planes
@@ -84,7 +84,8 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @staticmethod
     def _wide_planes(view: NodeView, shape: Geometry, clamps: bool) -> Planes | None:
-        form = None if shape.bands or in_two(shifted(view.inputs[1].data)) is None else Planes.best(shape, clamps, wide=True)
+        fits = not shape.bands and are_two_bytes(shifted(view.inputs[1].data))
+        form = Planes.best(shape, clamps, wide=True) if fits else None
         return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
     @classmethod

@@ -46,6 +46,11 @@ def in_bytes(weights: numpy.ndarray) -> numpy.ndarray:
     return (weights - offsets_of(weights).reshape(-1, *(1,) * (weights.ndim - 1))).astype(numpy.int8)
 
 
+def are_two_bytes(weights: numpy.ndarray) -> bool:
+    """Whether each weight is a sum of two bytes, by halves or by what one byte leaves."""
+    return bool(weights.min(initial=0) >= -256 and weights.max(initial=0) <= 254)
+
+
 def coarse(weights: numpy.ndarray) -> numpy.ndarray:
     """The weights [outputs, ...] that are multiplied with."""
     return in_bytes(shifted(weights))

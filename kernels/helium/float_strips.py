@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
+from .finer import are_two_bytes
 from .floats import FloatNumbers, Floats
 from .geometry import Geometry
 from .long_strips import LongStrips
@@ -95,7 +96,7 @@ def best_of(shape: Geometry, form: Floats, weights: numpy.ndarray) -> FloatStrip
     """The form with the fewest instructions that fits; None where none does."""
     kinds: list[Callable[..., FloatStrips]] = [FloatStrips, FloatLongStrips]
     if weights.min(initial=0) < -128 or weights.max(initial=0) > 127:
-        kinds = [functools.partial(FloatLongStrips, halves=True)] if weights.max() < 255 and weights.min() >= -256 else []
+        kinds = [functools.partial(FloatLongStrips, halves=True)] if are_two_bytes(weights) else []
     ways = itertools.product(kinds, (False, True), (False, True))
     forms = [kind(shape, False, tall, down, floats=form) for kind, tall, down in ways]
     return min((one for one in forms if one.fits), key=lambda one: one.instructions, default=None)

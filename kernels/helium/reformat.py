@@ -21,7 +21,7 @@ def _other_orders(view: NodeView) -> str:
     orders = {row_major(source.rank), channels_last(source.rank)}
     known = len(source.orders) == len(target.orders) == 1
     if source.rank < 3 or not known or {*source.orders, *target.orders} != orders:
-        return f"from {source.storage} to {target.storage}"
+        return "not between row-major and channels last"
     return "" if source.dims[1] <= MOST_CHANNELS else f"{source.dims[1]} channels"
 
 

@@ -13,13 +13,10 @@ from .levels_text import load_numbers
 from .planes_text import FRAME_BYTES, PlanesPrinter
 
 IS_WIDE, SUMS, WINDOWS = FRAME_BYTES, FRAME_BYTES + 8, FRAME_BYTES + 24  # on the stack: a word, and vectors
-_LARGEST, _SMALLEST = 254, -256  # that two bytes add up to
 
 
-def in_two(taps: numpy.ndarray) -> numpy.ndarray | None:
-    """`taps` [channels, ...] as sums of two bytes [channels, 2, ...]; None where they are no such sums."""
-    if taps.min(initial=0) < _SMALLEST or taps.max(initial=0) > _LARGEST:
-        return None
+def in_two(taps: numpy.ndarray) -> numpy.ndarray:
+    """`taps` [channels, ...] as sums of two bytes [channels, 2, ...], the second of which is 0 where one is enough."""
     first = numpy.clip(taps, -128, 127)
     return numpy.stack([first, taps - first], axis=1).astype(numpy.int8)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 import jinja2
+from jinja2 import meta
 
 from aidge_build.errors import AidgeError, printable
 
@@ -50,6 +51,21 @@ def render_from(read: Callable[[str], str | None], name: str, values: Mapping[st
     """
     with _named_errors():
         return _FOREIGN.overlay(loader=jinja2.FunctionLoader(read)).get_template(name).render(**values)
+
+
+def names_in(read: Callable[[str], str | None], name: str) -> set[str]:
+    """The names that a library's template `name`, and those that it includes, expect from outside. Errors as `render`."""
+    found, waiting, seen = set[str](), [name], set[str]()
+    with _named_errors():
+        while waiting:
+            part = waiting.pop()
+            text = None if part in seen else read(part)
+            seen.add(part)
+            if text is not None:
+                tree = _FOREIGN.parse(text)
+                found |= meta.find_undeclared_variables(tree)
+                waiting += [other for other in meta.find_referenced_templates(tree) if other]
+    return found
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy
 
@@ -117,20 +117,41 @@ def operator_attributes(operator) -> dict[str, object]:
 
 def _member_attributes(operator) -> dict[str, object]:
     graph = getattr(operator, "graph", None)
-    members = (
-        [(identifier(snake_case(node.type)), node.name, operator_attributes(node.operator)) for node in graph.nodes]
-        if graph
-        else []
-    )
-    counts = Counter(stem for stem, _, _ in members)
-    positions: Counter[str] = Counter()
-    named: dict[str, object] = {}
-    for stem, name, inner in members:
-        titles = [f"{stem}_{positions[stem]}", *([stem] if counts[stem] == 1 else [])]
-        titles += [anchor for anchor, node in operator.anchors if node == name]
-        named |= {f"{title}_{key}": value for title in titles for key, value in inner.items()}
+    if graph is None:
+        return {}
+    inner = {node.name: operator_attributes(node.operator) for node in graph.nodes}
+    named = {
+        f"{prefix}_{key}": value
+        for node, prefixes in _member_prefixes(operator).items()
+        for prefix in prefixes
+        for key, value in inner[node].items()
+    }
+    return {**_agreed(list(inner.values())), **named}
+
+
+def _member_prefixes(operator) -> dict[str, list[str]]:
+    """The prefixes of the attributes of each member of a meta-operator, by its node's name: type and position, type, anchors."""
+    stems = {node.name: identifier(snake_case(node.type)) for node in operator.graph.nodes}
+    counts, positions = Counter(stems.values()), Counter[str]()
+    found: dict[str, list[str]] = {}
+    for name, stem in stems.items():
+        found[name] = [f"{stem}_{positions[stem]}", *([stem] if counts[stem] == 1 else [])]
+        found[name] += [anchor for anchor, node in operator.anchors if node == name]
         positions[stem] += 1
-    return {**_agreed([inner for _, _, inner in members]), **named}
+    return found
+
+
+def member_titles(operator) -> dict[str, Callable[[str], list[str]]]:
+    """For each member of a meta-operator, by its node's name: the names that an attribute of it has in templates.
+
+    The plain name is among them where all members that have the attribute agree on it.
+    """
+    plain = operator_attributes(operator).keys()
+
+    def titles(prefixes: list[str]) -> Callable[[str], list[str]]:
+        return lambda name: [*(f"{prefix}_{name}" for prefix in prefixes), *([name] if name in plain else [])]
+
+    return {name: titles(prefixes) for name, prefixes in _member_prefixes(operator).items()}
 
 
 def _agreed(members: Sequence[Mapping[str, object]]) -> dict[str, object]:
@@ -139,10 +160,11 @@ def _agreed(members: Sequence[Mapping[str, object]]) -> dict[str, object]:
     for inner in members:
         for key, value in inner.items():
             values.setdefault(key, []).append(value)
-    return {key: each[0] for key, each in values.items() if all(_same(value, each[0]) for value in each)}
+    return {key: each[0] for key, each in values.items() if all(same(value, each[0]) for value in each)}
 
 
-def _same(one: object, other: object) -> bool:
+def same(one: object, other: object) -> bool:
+    """Whether two attributes have the same type and value."""
     return type(one) is type(other) and bool(numpy.all(one == other))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from aidge_build.compat.generic_operator import generic_operator
-from aidge_build.compat.inherited import HAS_PADS, padded_type
+from aidge_build.compat.inherited import PADDED, PADDED_HANDLES, padded_type, restricted
 from aidge_build.compat.operator_impl import OperatorImpl
 from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.kernel_files import KernelFiles
@@ -24,12 +24,18 @@ from aidge_build.operators.base import Operator
 
 @dataclass(frozen=True)
 class Registration:
-    """One registered class. `pattern` is empty but for meta-operators."""
+    """One registered class. `pattern` is empty but for meta-operators, `handles` but for the types Padded..."""
 
     type: str
     spec: ImplSpec
     node_class: KernelClass
     pattern: str = ""
+    handles: frozenset[str] = frozenset()
+
+    def kernel(self, library: str) -> Kernel:
+        """The registration as a kernel, which gets only nodes that the class handles."""
+        name, spec = identifier(self.node_class.__name__), restricted(self.spec, self.node_class, self.handles)
+        return Kernel(library, name, self.type, spec, self.node_class, self.pattern)
 
 
 class ExportLib(OperatorImpl, KernelRegistry):
@@ -97,8 +103,8 @@ class ExportLib(OperatorImpl, KernelRegistry):
             for name in _types(op_type):
                 plain = "" if pattern else padded_type(name)
                 if plain:
-                    padded = replace(spec, predicates=(*spec.predicates, HAS_PADS))
-                    cls._add(Registration(plain, padded, node_class))
+                    padded = replace(spec, predicates=(*spec.predicates, PADDED))
+                    cls._add(Registration(plain, padded, node_class, handles=PADDED_HANDLES))
                 else:
                     cls._add(Registration(name, spec, node_class, pattern or name))
             return node_class
@@ -134,10 +140,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
     @classmethod
     def registered_kernels(cls) -> list[Kernel]:
         """The registry as kernels of a library."""
-        return [
-            Kernel(cls._name, identifier(entry.node_class.__name__), entry.type, entry.spec, entry.node_class, entry.pattern)
-            for entry in cls.registry
-        ]
+        return [entry.kernel(cls._name) for entry in cls.registry]
 
     @classmethod
     def registered_operators(cls) -> list[type[Operator]]:

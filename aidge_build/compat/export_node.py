@@ -3,20 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 from aidge_build.compat.attributes import node_attributes
 from aidge_build.compat.handles import InheritedOperator
+from aidge_build.compat.inherited import restricted
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import NodeView
+from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.graph.dtype import C_TYPES, DType
 
 
 class ExportNode(KernelNode):
-    """`attributes` is the documented dictionary for templates; `conversion_map` gives the C type of each element type."""
+    """`attributes` is the documented dictionary for templates; `conversion_map` gives the C type of each element type.
+
+    A node reaches the class if it says no more than the inherited operator of its type, or if the class handles what it says
+    more: `handles` lists words of `compat.inherited.CONDITIONS`.
+    """
+
+    handles: ClassVar[Collection[str]] = ()
 
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES):
         super().__init__(node, mem_info)
@@ -27,6 +35,20 @@ class ExportNode(KernelNode):
     def attributes(self) -> dict:
         """Everything that a template may ask for; a class may add entries of its own."""
         return node_attributes(self.view, self.mem_info, self.conversion_map)
+
+    @classmethod
+    def registered_spec(cls, spec: ImplSpec) -> ImplSpec:
+        return restricted(spec, cls)
+
+    @classmethod
+    def named_attributes(cls, view: NodeView) -> Collection[str] | None:
+        """The attributes that the class's templates take from the node; None for a class without templates."""
+        return None
+
+    @classmethod
+    def clamps_behind(cls, view: NodeView) -> bool:
+        """Whether the clamp of the operator is computed behind the kernel's own text."""
+        return False
 
     @classmethod
     def prod_conso(cls, view: NodeView) -> ProdConso:

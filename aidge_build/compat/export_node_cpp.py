@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aidge_build.compat.attributes import ambiguous_attributes
+from aidge_build.compat.attributes import ambiguous_attributes, node_attributes, same
 from aidge_build.compat.export_node import ExportNode
+from aidge_build.compat.inherited import clamp_of, with_bias
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
@@ -18,7 +20,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import C_TYPES, DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.output import write_files
-from aidge_build.render import render_from
+from aidge_build.render import names_in, render_from
 
 _UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
@@ -35,6 +37,9 @@ class ExportNodeCpp(ExportNode):
     `out_name` pointers, constants among them. A text that takes the pointer of its one output from a memory itself (`float *{{
     out_name[0] }} = (float *)mem + OFFSET;`) has `memory_name = "mem"`: that is then the parameter, and the memory info counts
     from it. Constants are stored row-major, with `parameter_format` in another order (`dformat.channels_last`).
+
+    A convolution or fully connected layer without a bias gets one of zeros, as the inherited operators always have it. The clamp
+    that a recipe put into an operator is computed behind the forward text, unless `handles` names "clamp".
     """
 
     config_template: str = _UNDEFINED
@@ -52,7 +57,21 @@ class ExportNodeCpp(ExportNode):
     ):
         if self.memory_name:
             mem_info = [mem_info_of(tensor, 0) for tensor in aidge_node.outputs]
-        super().__init__(aidge_node, mem_info, conversion_map)
+        super().__init__(with_bias(aidge_node), mem_info, conversion_map)
+
+    @classmethod
+    def named_attributes(cls, view: NodeView) -> Collection[str]:
+        """The attributes that the templates take from the node; a name to which the class gives another value is none."""
+        node = cls(_in_one_order(view), None)
+        given = node_attributes(node.view, node.mem_info, node.conversion_map)
+        templates = (getattr(node, kind) for kind in ("config_template", "forward_template"))
+        names = set[str]().union(*(node._names_in(path) for path in templates if isinstance(path, str) and path))
+        return {name for name in names & given.keys() if same(given[name], node.attributes[name])}
+
+    @classmethod
+    def clamps_behind(cls, view: NodeView) -> bool:
+        demands = cls.demands(_in_one_order(view))
+        return not (demands.output_stride or demands.output_wrap)
 
     def export(self, export_folder: str) -> list[str]:
         """Write the configuration and copy the kernels below `export_folder`; the paths to include, in the order of inclusion."""
@@ -87,7 +106,8 @@ class ExportNodeCpp(ExportNode):
         local += [files.locate(name) for name in _LOCAL_INCLUDE.findall(config)]
         config = _LOCAL_INCLUDE.sub("", config)
         parameters, conversions, arguments = self._parameters()
-        body = "\n".join(f"    {line}".rstrip() for line in self.forward().strip("\n").split("\n"))
+        text = self.forward().strip("\n").split("\n")
+        body = "\n".join(f"    {line}".rstrip() for line in (*text, *self._clamp()))
         lines = [
             *headers,
             *([config.strip("\n")] if config.strip() else []),
@@ -100,6 +120,15 @@ class ExportNodeCpp(ExportNode):
         return Call(
             function, tuple(dict.fromkeys(local)), tuple(arguments), texts=("\n".join(lines),), files=files.brought(local)
         )
+
+    def _clamp(self) -> list[str]:
+        """The lines that clamp the output in place; none where the operator does not clamp, or the class handles that."""
+        bounds = [] if "clamp" in self.handles else clamp_of(self.view)
+        if not bounds:
+            return []
+        name, kind = self.attributes["out_name"][0], self._c_type(self.outputs[0])
+        lines = [f"    if ({name}[i] {sign} ({kind}){bound!r}) {name}[i] = ({kind}){bound!r};" for sign, bound in bounds]
+        return [f"for (int i = 0; i < {self.outputs[0].elements}; i++) {{", *lines, "}"]
 
     def _parameters(self) -> tuple[list[str], list[str], list]:
         """Declarations, conversions to the types of `conversion_map`, and the arguments that fill the parameters."""
@@ -135,13 +164,21 @@ class ExportNodeCpp(ExportNode):
         template = self._defined(attribute)
         if not template:
             return ""
-        files = self._files()
-        path = files.locate(template)
+        path = self._files().locate(template)
         try:
-            return render_from(lambda name: files.text(name, path), path, self.attributes)
+            return render_from(self._reader(path), path, self.attributes)
         except AidgeError as error:
             error.hint = self._hint(error.what) or error.hint
             raise error.within(f"{type(self).__name__}: {Path(template).name}")
+
+    def _names_in(self, template: str) -> set[str]:
+        path = self._files().locate(template)
+        return names_in(self._reader(path), path)
+
+    def _reader(self, path: str) -> Callable[[str], str | None]:
+        """The texts of the template at `path`, and of those that it includes."""
+        files = self._files()
+        return lambda name: files.text(name, path)
 
     def _hint(self, what: str) -> str:
         """Which names to use for an attribute that members of a meta-operator have with different values."""
@@ -163,6 +200,16 @@ class ExportNodeCpp(ExportNode):
 
     def _files(self) -> KernelFiles:
         return KernelFiles.of(type(self))
+
+
+def _in_one_order(view: NodeView) -> NodeView:
+    """The node with the first storage order that each tensor may get, as constructors see it."""
+
+    def ordered(tensor: Tensor) -> Tensor:
+        return tensor if tensor.is_constant else tensor.with_(format=tensor.orders[0])
+
+    inputs = tuple(None if tensor is None else ordered(tensor) for tensor in view.inputs)
+    return replace(view, inputs=inputs, outputs=tuple(map(ordered, view.outputs)))
 
 
 def _write(root: Path, name: str, data: bytes) -> str:

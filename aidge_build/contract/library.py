@@ -204,7 +204,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
                         manifest["name"],
                         module.__name__.rpartition(".")[2],
                         operator_type,
-                        value.kernel_spec,
+                        value.registered_spec(value.kernel_spec),
                         value,
                         value.kernel_pattern,
                     )

@@ -52,6 +52,11 @@ class KernelNode:
         return max(cls.instructions_per_mac, cls.narrow_instructions_per_mac * is_narrow)
 
     @classmethod
+    def registered_spec(cls, spec: ImplSpec) -> ImplSpec:
+        """The spec under which the class is registered, with what the class itself requires of a node."""
+        return spec
+
+    @classmethod
     def demands(cls, view: NodeView) -> Demands:
         """What the kernel asks of the planner for this node."""
         return Demands()

@@ -157,6 +157,54 @@ def test_a_template_library_computes_what_the_numpy_backend_computes(folder, boa
     assert code.count("ACTIVATION_HPP") == 0 and code.count("static float activate") == 1
 
 
+BY_THE_LETTER = """from pathlib import Path
+from aidge_build import ExportLib, ExportNodeCpp, ImplSpec, IOSpec, dformat, dtype
+HERE = Path(__file__).parent
+class Plain(ExportLib):
+    _name = "plain"
+IMAGE = IOSpec(dtype.float32, dformat.nchw)
+@Plain.register("Conv2D", ImplSpec([IMAGE, IOSpec(dtype.float32)], IMAGE))
+class Conv(ExportNodeCpp):
+    def __init__(self, node, mem_info):
+        super().__init__(node, mem_info)
+        self.config_template, self.include_list = "", []
+        self.forward_template = str(HERE / "conv.jinja")
+        self.kernels_to_copy = [str(HERE / "convolution.hpp")]
+"""
+
+
+def test_a_library_by_the_letter_of_the_export_api_computes_no_layer_that_says_more_than_its_template_knows(tmp_path):
+    """Its convolution knows no clamp, groups, pads or dilations, and wants a bias."""
+    forward = FILES["templates/convolution_forward.jinja"].partition("{% endif %}")[2].replace("relu | lower", '"false"')
+    forward = forward.replace(
+        "{{ name | upper }}_IN_HEIGHT, {{ name | upper }}_IN_WIDTH", "{{ in_height[0] }}, {{ in_width[0] }}"
+    )
+    forward = forward.replace('(pad_pads_begin[2:] if pad_pads_begin is defined else [0, 0]) | join(", ")', '"0, 0"')
+    header = FILES["static/activation.hpp"] + FILES["kernels/convolution.hpp"].replace('#include "activation.hpp"', "")
+    manifest = 'name = "plain"\nlanguage = "c++"\n'
+    names = {"library.toml": manifest, "plain.py": BY_THE_LETTER, "conv.jinja": forward, "convolution.hpp": header}
+    (tmp_path / "plain").mkdir()
+    for name, text in names.items():
+        (tmp_path / "plain" / name).write_text(text)
+    weights = {
+        name: RANDOM.normal(size=dims).astype(numpy.float32) for name, dims in {"w": (4, 2, 3, 3), "v": (4, 4, 3, 3)}.items()
+    }
+    net = model(
+        "a = Conv(x, w) r = Relu(a) g = Conv<group=2, pads=[1,1,1,1]>(r, w) p = Conv<pads=[1,1,1,1]>(g, v) "
+        "d = Conv<dilations=[2,2]>(p, v) y = Clip(d, lo, hi)",
+        inputs="float[1,2,9,9] x",
+        outputs="float[1,4,3,3] y",
+        constants={**weights, "lo": numpy.float32(-1), "hi": numpy.float32(2)},
+    )
+    (tmp_path / "net.onnx").write_bytes(net)
+    numpy.savez(tmp_path / "io.npz", x=RANDOM.normal(size=(3, 1, 2, 9, 9)).astype(numpy.float32))
+    flags = ("--board", "host", "--kernel-path", tmp_path / "plain", "--lib", "plain,ref", "--layers", "--json")
+    result = aidge_build("verify", tmp_path / "net.onnx", "--io-data", tmp_path / "io.npz", *flags)
+    assert result.exit_code == 0, result.stdout + result.stderr
+    kernels = [layer["kernel"].split()[0] for layer in result.json["layers"] if layer["op"] == "Conv2D"]
+    assert kernels == ["plain", "ref", "ref", "ref"]
+
+
 LIBRARY = ("--kernel-path", "libs", "--lib", "mine,ref")
 
 

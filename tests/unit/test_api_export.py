@@ -140,9 +140,13 @@ META = "a = Relu(x) b = Conv<pads=[1,1,1,1]>(a, w) c = Relu(b) y = Tanh(c)"
 META_GRAPH = graph(META, inputs="float[1,3,7,11] x", outputs="float[1,4,8,9] y", constants={"w": WEIGHTS})
 
 
+class Padding(ExportNode):
+    handles = ("pads",)
+
+
 def meta_library(pattern="Conv2D->ReLU", name="ConvReLU", spec=FLOAT):
     toy = lib()
-    toy.register_metaop(name, spec, pattern)(ExportNode)
+    toy.register_metaop(name, spec, pattern)(Padding)
     return library_of(toy)
 
 
@@ -155,7 +159,7 @@ def test_a_meta_operator_covers_what_its_pattern_fits_and_lists_the_origin():
 
 def test_members_of_a_meta_operator_need_no_registration():
     toy = lib()
-    toy.register_metaop("ReLU->Conv2D->ReLU->Tanh", FLOAT)(ExportNode)
+    toy.register_metaop("ReLU->Conv2D->ReLU->Tanh", FLOAT)(Padding)
     assert types(adapt_to_backend(META_GRAPH, [library_of(toy)], Target()).view) == ["ReLU->Conv2D->ReLU->Tanh"]
 
 
@@ -165,17 +169,17 @@ def test_a_meta_operator_is_left_alone_where_its_spec_refuses():
 
 def test_a_library_behind_fuses_only_what_those_before_it_lack():
     front = lib("front")
-    front.register(["Conv2D", "ReLU"], FLOAT)(ExportNode)
+    front.register(["Conv2D", "ReLU"], FLOAT)(Padding)
     assert fuse_meta(META_GRAPH, [library_of(front), meta_library()], Target()) is META_GRAPH
 
 
 def test_a_library_behind_fuses_where_no_other_has_every_node_or_the_heaviest_is_not_taken_from_one_before():
     front, behind = lib("front"), lib("behind")
     front.register("ReLU", FLOAT)(ExportNode)
-    behind.register_metaop("ConvReLU", FLOAT, "Conv2D->ReLU")(ExportNode)
+    behind.register_metaop("ConvReLU", FLOAT, "Conv2D->ReLU")(Padding)
     assert types(fuse_meta(META_GRAPH, [library_of(front), library_of(behind)], Target())) == ["ReLU", "ConvReLU", "Tanh"]
     fast = lib("fast")
-    fast.register("Conv2D", FLOAT)(ExportNode)
+    fast.register("Conv2D", FLOAT)(Padding)
     assert types(fuse_meta(META_GRAPH, [library_of(fast), library_of(behind)], Target())) == ["ReLU", "ConvReLU", "Tanh"]
     behind.register("ReLU", FLOAT)(ExportNode)
     assert fuse_meta(META_GRAPH, [library_of(fast), library_of(behind)], Target()) is META_GRAPH
@@ -413,10 +417,11 @@ def test_a_template_node_becomes_one_function_of_the_generated_file(folder):
     (text,) = call.texts
     assert call.function == "Conv_0_forward" and "#include <math.h>" in text
     assert (
-        "static void Conv_0_forward(const float *Conv_0_input_0, const float *Conv_0_input_1, float "
-        "*Conv_0_output_0)\n{\n    convolve(" in text
+        "static void Conv_0_forward(const float *Conv_0_input_0, const float *Conv_0_input_1, const float "
+        "*Conv_0_input_2, float *Conv_0_output_0)\n{\n    convolve(" in text
     )
-    assert [type(argument).__name__ for argument in call.arguments] == ["Input", "Constant", "Output"]
+    assert [type(argument).__name__ for argument in call.arguments] == ["Input", "Constant", "Constant", "Output"]
+    assert not call.arguments[2].values.any()  # the convolution has no bias
     assert list(call.files.values()) == [b"/* a kernel */\n"]
 
 

@@ -135,6 +135,14 @@ class InternalError(AidgeError):
     exit_code = EXIT_OUR_FAULT
 
 
+def needs_option(option: str, needed: str) -> AidgeError:
+    """The refusal of `--option`, which means nothing without `needed`: what a user would type, such as "--replay DUMP"."""
+    words = needed.split(" ")[0]
+    return AidgeError(
+        f"works only with {words}", where=f"--{option.replace('_', '-')}", code="USAGE", hint=f"leave it out, or add {needed}"
+    )
+
+
 def internal_error(error: BaseException) -> InternalError:
     """The refusal that stands for an exception that should not have happened."""
     refused = InternalError(

@@ -19,7 +19,7 @@ from aidge_build.constant_copies import require_alone
 from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, SLOW_LONG_PRODUCTS, WIDE_POINTERS, Core, load_core
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, needs_option
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
 from aidge_build.installed import kernel_folder
@@ -142,9 +142,7 @@ def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> Compil
             (option for option in QUANTIZATION if getattr(arguments, option.argument) not in (option.default, [], None)), None
         )
         if other is not None:
-            raise AidgeError(
-                "belongs to --quantize", where=f"--{other.name}", code="USAGE", hint="--quantize F.npz names the samples"
-            )
+            raise needs_option(other.name, "--quantize SAMPLES.npz")
         return request
     made = quantized_file(
         request.model,
@@ -232,7 +230,7 @@ def _features(board: Board | None, core: Core | None, arguments: argparse.Namesp
         if arguments.fpu == NO_FPU:
             return board.features - {FPU}
         if arguments.fpu:
-            raise AidgeError("--fpu belongs to --cpu, a board has its own", where=f"--fpu {arguments.fpu}", code="USAGE")
+            raise needs_option("fpu", "--cpu CORE (a board has its own FPU)")
         return board.features
     return core.features_with(arguments.fpu or "") if core else frozenset()
 

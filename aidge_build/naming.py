@@ -45,6 +45,11 @@ RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY_NAMES.split())
 _REFUSED_MODEL_NAMES = RESERVED | frozenset(_HEADERS.split()) | frozenset(_DEVICES.split()) | {"aidge"}
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: "1 layer", "2 layers"."""
+    return f"{count:,} {noun}" + "s" * (count != 1)
+
+
 def identifier(text: str) -> str:
     """A C identifier after this text."""
     words = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "node"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from aidge_build.boards import Board, size_of
 from aidge_build.cores import Core
 from aidge_build.emit.blob import LARGEST_VERSION
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, needs_option
 from aidge_build.importers.dims import Bound
 from aidge_build.quantization import Scheme
 
@@ -18,7 +18,7 @@ def weights_version(arguments: argparse.Namespace) -> int:
     """The number of --weights-version; 0 where nobody gave one."""
     version = arguments.weights_version
     if version is not None and arguments.update != "weights":
-        raise AidgeError("belongs to --update weights", where="--weights-version", code="USAGE", hint="give both, or none")
+        raise needs_option("weights-version", "--update weights")
     if version is not None and not 0 <= version <= LARGEST_VERSION:
         raise AidgeError(f"is a number from 0 to {LARGEST_VERSION}", where="--weights-version", code="USAGE", hint="1, 2, 3...")
     return version or 0

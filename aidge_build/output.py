@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from aidge_build.errors import AidgeError
+from aidge_build.naming import counted
 from aidge_build.reading import LARGEST_TEXT_BYTES, fits, json_of, read_regular
 from aidge_build.sources import Sources
 
@@ -125,8 +126,7 @@ def describe_change(old: dict, new: dict) -> tuple[str, ...]:
     pairs = list(zip(old["layers"], new["layers"], strict=True))
     if any(before.get("channels_removed") != after["channels_removed"] for before, after in pairs):
         count = sum(before.get("code_sha256") != after["code_sha256"] for before, after in pairs)
-        layers = "1 layer" if count == 1 else f"{count} layers"
-        return (f"code of {layers} changed with the weights (constant channels); update='weights' avoids that",)
+        return (f"code of {counted(count, 'layer')} changed with the weights (constant channels); update='weights' avoids that",)
     for before, after in pairs:
         reason = _reason(before, after)
         if reason:

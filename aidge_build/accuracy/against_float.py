@@ -20,6 +20,7 @@ from aidge_build.importers.formats import import_file
 from aidge_build.inputs import read_model_file
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
+from aidge_build.shortening import shortened
 from aidge_build.terminal import table
 from aidge_build.verify.vectors import Vectors
 
@@ -101,6 +102,9 @@ def as_json(comparison: Comparison, path: Path) -> dict:
     }
 
 
+_NAME = 60  # characters of a name in the table; --json has the whole
+
+
 def lines(comparison: Comparison, data: dict) -> list[str]:
     """The comparison for people."""
     rows = [
@@ -109,8 +113,8 @@ def lines(comparison: Comparison, data: dict) -> list[str]:
             _decibels(layer["sqnr_db"]),
             "{:.4g} to {:.4g}".format(*layer["float_range"]),
             "{:.4g} to {:.4g}".format(*layer["firmware_range"]),
-            layer["node"],
-            layer["original"],
+            shortened(layer["node"], _NAME),
+            shortened(layer["original"], _NAME),
         )
         for layer in data["layers"]
     ]

@@ -13,6 +13,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.importers.left_out import left_out
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.installed import own_files
+from aidge_build.naming import counted
 from aidge_build.options import FILES, add_options
 from aidge_build.output import write_sources
 from aidge_build.request import CompileRequest
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         _refuse_a_replaced_model(request, Path(arguments.stamp))
     manifest = sources.manifest
     summary = (
-        f"{name}: {len(manifest['layers'])} layers, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
+        f"{name}: {counted(len(manifest['layers']), 'layer')}, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
         f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena "
         f"{manifest['arena_bytes']:,} B, "
         + (f"record {manifest['record']['size_bytes']:,} B, " if "record" in manifest else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from aidge_build.elf import read_image
 from aidge_build.emit import interface_of
 from aidge_build.emit.record import record_symbol
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, needs_option
 from aidge_build.inputs import NAME_TO_LOOK_AT
 from aidge_build.program import Program
 from aidge_build.reading import read_regular
@@ -50,13 +50,13 @@ def require_one_source(arguments: argparse.Namespace) -> None:
         own = ("dump_base",) if arguments.probe is not None and arguments.elf is not None else ("name", "elf", "dump_base")
         given = next((name for name in own if getattr(arguments, name) is not None), None)
         if given:
-            raise AidgeError("belongs to --replay", where=f"--{given.replace('_', '-')}", code="USAGE")
+            raise needs_option(given, "--replay DUMP")
         return
     other = next((name for name in _OF_VECTORS if getattr(arguments, name)), None)
     if other:
-        raise AidgeError("belongs to --io-data", where=f"--{other}", code="USAGE")
+        raise needs_option(other, "--io-data VECTORS.npz")
     if (arguments.elf is None) != (arguments.dump_base is None):
-        raise AidgeError("--elf and --dump-base belong together", where="--replay", code="USAGE")
+        raise needs_option(*(("elf", "--dump-base ADDRESS") if arguments.elf else ("dump_base", "--elf PROGRAM")))
 
 
 def name_of(arguments: argparse.Namespace) -> str:

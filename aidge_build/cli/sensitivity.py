@@ -21,7 +21,7 @@ from aidge_build.boards import load_board
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.option_values import bindings, scheme_of
 from aidge_build.options import ACCURACY, add_options, options_named
@@ -85,7 +85,7 @@ def _kinds(arguments: argparse.Namespace) -> list[str]:
         raise AidgeError(what, where="--types", tried=TYPES, code="USAGE")
     for option in ("out", "picture"):
         if getattr(arguments, option) and not arguments.search:
-            raise AidgeError("belongs to --search", where=f"--{option}", code="USAGE")
+            raise needs_option(option, "--search")
     return kinds
 
 

@@ -34,12 +34,13 @@ from aidge_build.elf import read_claims, read_image
 from aidge_build.elf.findings import ERROR
 from aidge_build.emit.record import record_functions
 from aidge_build.emulate import LayerCount, RunResult
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, needs_option
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.longest import StepsBound
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
+from aidge_build.shortening import shortened
 from aidge_build.terminal import table
 from aidge_build.verify.compare import Difference, compare, top1_equal
 from aidge_build.verify.firmware import Execution, execute
@@ -174,10 +175,10 @@ def _float_model(arguments: argparse.Namespace) -> Path | None:
     """What --layers compares with beside numpy: the named float model, or the model itself where this command quantizes it."""
     own = Path(arguments.model) if arguments.layers and arguments.quantize else None
     if arguments.float and not arguments.layers:
-        raise AidgeError("belongs to --layers", where="--float", code="USAGE")
+        raise needs_option("float", "--layers")
     for option in ("least_sqnr", "picture"):
         if getattr(arguments, option) is not None and not (arguments.float or own):
-            raise AidgeError("belongs to --float", where=f"--{option.replace('_', '-')}", code="USAGE")
+            raise needs_option(option, "--float MODEL")
     return arguments.float or own
 
 
@@ -272,9 +273,19 @@ def _per_vector(instructions: int | None, count: int) -> int | None:
     return None if instructions is None else round(instructions / count)
 
 
+_NAME = 60  # characters of a layer's name in the table; --json has the whole
+
+
 def _layer(layer: dict, instructions: int) -> tuple[str, ...]:
     share = f"{100 * layer['instructions'] / max(1, instructions):.1f} %"
-    return f"{layer['instructions']:,}", share, f"{layer['macs']:,}", layer["op"], layer["kernel"], layer["name"]
+    return (
+        f"{layer['instructions']:,}",
+        share,
+        f"{layer['macs']:,}",
+        layer["op"],
+        layer["kernel"],
+        shortened(layer["name"], _NAME),
+    )
 
 
 def _lines(arguments: argparse.Namespace, data: dict, passed: bool) -> list[str]:

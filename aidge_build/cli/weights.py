@@ -17,6 +17,7 @@ from aidge_build.elf.image import Image, read_image
 from aidge_build.emit.blob import read_blob
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.inputs import add_model_arguments, load
+from aidge_build.naming import counted
 from aidge_build.options import MODEL, from_words, with_given
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     where = Path(arguments.against).name
     line = (
         f"{arguments.out}: weights of {claim.model} for {where}, version {head.version:,}, {head.size_bytes:,} B: the code "
-        f"of all {len(update.layers)} layers is that of the firmware"
+        f"of all {counted(len(update.layers), 'layer')} is that of the firmware"
     )
     return Outcome([line], {"model": claim.model, "version": head.version, "size_bytes": head.size_bytes, "layout": head.layout})
 
@@ -106,7 +107,7 @@ def _difference(sources: Sources, update: ClaimedUpdate, claim: Claim) -> str:
         if before != after:
             return f"the firmware has {before}; the new model has {after}"
     if len(layers) != len(update.layers):
-        return f"the firmware computes {len(update.layers)} layers, the new model needs {len(layers)}"
+        return f"the firmware computes {counted(len(update.layers), 'layer')}, the new model needs {len(layers)}"
     for layer, made, (kernel, code) in zip(layers, new["layers"], update.layers, strict=True):
         if made["kernel"] != kernel:
             refused = next((one["reason"] for one in layer["rejected"] if kernel.endswith(f" {one['kernel']}")), "")

@@ -121,9 +121,9 @@ def test_a_model_that_the_command_quantizes_is_compared_with_itself_and_a_range_
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("--float", "{}/float.onnx"), "--float: belongs to --layers"),
-        (("--layers", "--picture", "p.svg"), "--picture: belongs to --float"),
-        (("--layers", "--least-sqnr", "10"), "--least-sqnr: belongs to --float"),
+        (("--float", "{}/float.onnx"), "--float: works only with --layers"),
+        (("--layers", "--picture", "p.svg"), "--picture: works only with --float"),
+        (("--layers", "--least-sqnr", "10"), "--least-sqnr: works only with --float"),
         (("--layers", "--float", "{}/other.onnx"), "no layer of the firmware has a tensor or node of this model's names"),
         (("--layers", "--float", "{}/float.onnx", "--perturb", "2"), "--float does not fit perturbed vectors"),
     ],

@@ -100,10 +100,10 @@ def test_the_dump_of_other_options_of_another_name_or_without_a_record_is_refuse
     [
         ((), "wants --io-data F.npz or --replay DUMP"),
         (("--io-data", "x.npz", "--replay", "d"), "one of them"),
-        (("--io-data", "x.npz", "--elf", "e"), "--elf: belongs to --replay"),
-        (("--replay", "d", "--elf", "e"), "--elf and --dump-base belong together"),
-        (("--replay", "d", "--reference", "r"), "--reference: belongs to --io-data"),
-        (("--replay", "d", "--perturb", "3"), "--perturb: belongs to --io-data"),
+        (("--io-data", "x.npz", "--elf", "e"), "--elf: works only with --replay"),
+        (("--replay", "d", "--elf", "e"), "--elf: works only with --dump-base"),
+        (("--replay", "d", "--reference", "r"), "--reference: works only with --io-data"),
+        (("--replay", "d", "--perturb", "3"), "--perturb: works only with --io-data"),
     ],
 )
 def test_options_that_do_not_belong_together(words, reason):

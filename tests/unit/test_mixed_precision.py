@@ -166,7 +166,7 @@ def test_bytes_are_those_of_the_constants(files):
     [
         (("--types", "int8,int4"), "there is no type 'int4'"),
         (("--types", "int16,float32"), "int8 is the type to start from"),
-        (("--out", "m.onnx"), "--out: belongs to --search"),
+        (("--out", "m.onnx"), "--out: works only with --search"),
         (("--cpu", "cortex-m3"), "no table of costs comes with the tool for a core with fpu thumb2"),
         (("--cpu", "cortex-m4", "--fpu", "none"), "no table of costs comes with the tool for a core with dsp thumb2"),
     ],

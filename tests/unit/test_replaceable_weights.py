@@ -90,7 +90,7 @@ def test_another_library_is_another_layout():
 
 def test_a_version_belongs_to_weights_that_can_be_replaced_and_fits_a_word(tmp_path):
     for words, reason in (
-        (("--weights-version", "3"), "--weights-version: belongs to --update weights"),
+        (("--weights-version", "3"), "--weights-version: works only with --update"),
         (("--update", "weights", "--weights-version", str(1 << 32)), "--weights-version: is a number from 0 to 4294967295"),
     ):
         refused = aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "rp2040", *words)

@@ -62,7 +62,7 @@ def test_flags_without_an_fpu_count_for_a_board_that_has_one():
     add_model_arguments(parser)
     request = load(parser.parse_args(["--board=stm32f7", "--fpu=none", str(DIGITS)]), "digits")
     assert "fpu" not in request.target.features and "dsp" in request.target.features
-    with pytest.raises(AidgeError, match="--fpu belongs to --cpu"):
+    with pytest.raises(AidgeError, match="--fpu: works only with --cpu"):
         load(parser.parse_args(["--board=stm32f7", "--fpu=auto", str(DIGITS)]), "digits")
 
 

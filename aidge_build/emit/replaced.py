@@ -21,18 +21,30 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 @dataclass(frozen=True)
 class ReplacedText:
-    """What the template needs: numbers of the head of a block (emit/blob.py), and `bound`, C text: where N_bind stores the
-    pointer."""
+    """The numbers that the template compares with the head of a block (emit/blob.py), and each array's alignment in bytes.
+
+    `bound` is C text: where N_bind stores the pointer.
+    """
 
     magic: int
     format: int
     interface: tuple[int, int]
     layout: tuple[int, int]
-    count: int
+    alignments: tuple[int, ...]
     bound: str
     alignment: int = ALIGNMENT
     head_bytes: int = HEAD_BYTES
     crc_byte: int = CRC_BYTE
+
+    @property
+    def count(self) -> int:
+        """The number of arrays."""
+        return len(self.alignments)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether arrays differ in alignment."""
+        return len(set(self.alignments)) > 1
 
     @property
     def least_bytes(self) -> int:
@@ -44,8 +56,8 @@ def replaced_text(program: Program, arrays: Arrays, interface: str, layout: str)
     """None for a model whose weights stay as they are."""
     if not program.options.replaces_weights:
         return None
-    numbers = (digest_words(interface), digest_words(layout), len(arrays.replaceable))
-    return ReplacedText(MAGIC, FORMAT, *numbers, bound_of(program))
+    alignments = tuple(array.alignment for array in arrays.replaceable)
+    return ReplacedText(MAGIC, FORMAT, digest_words(interface), digest_words(layout), alignments, bound_of(program))
 
 
 def bound_of(program: Program) -> str:

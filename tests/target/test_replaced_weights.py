@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import random
+import struct
 import subprocess
+import zlib
 from pathlib import Path
 
 import numpy
@@ -15,6 +18,7 @@ import pytest
 
 from aidge_build.bench.other_weights import with_other_weights
 from aidge_build.boards import load_board
+from aidge_build.emit.blob import CRC_BYTE, HEAD_BYTES
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
@@ -116,6 +120,22 @@ def test_damaged_truncated_and_foreign_weights_are_refused_and_nothing_is_comput
         assert library.net_bind(pointer, len(good)) == code
     assert library.net_bind(slot.pointer, len(good) - 1) == WEIGHTS  # those in use stay
     assert answer(library) != bytes(10)
+
+
+def test_a_block_whose_check_sums_are_right_and_whose_arrays_lie_elsewhere_is_refused(tmp_path):
+    library = on_this_machine(tmp_path)
+    good = own_weights(library)
+    count, size = struct.unpack_from("<I", good, 64)[0], struct.unpack_from("<I", good, 8)[0]
+    first, second, last = HEAD_BYTES, HEAD_BYTES + 4, HEAD_BYTES + 4 * (count - 1)
+    inside = struct.unpack_from("<I", good, second)[0]
+    places = ((last, size + 4), (last, 0xFFFFFFFC), (first, 0), (first, HEAD_BYTES), (second, inside + 1), (first, inside + 4))
+    for place, begin in places:
+        data = bytearray(good)
+        struct.pack_into("<I", data, place, begin)
+        data[32:64] = hashlib.sha256(data[HEAD_BYTES:]).digest()
+        struct.pack_into("<I", data, CRC_BYTE, zlib.crc32(data[HEAD_BYTES:], zlib.crc32(data[:CRC_BYTE])))
+        assert library.net_bind(Slot(bytes(data)).pointer, SLOT) == WEIGHTS, (place, begin)
+    assert library.net_bind(Slot(good).pointer, SLOT) == OK
 
 
 def test_weights_of_other_code_or_of_an_older_version_are_refused(tmp_path):

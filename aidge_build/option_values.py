@@ -90,6 +90,7 @@ def scheme_of(arguments: argparse.Namespace) -> Scheme:
         io_type=arguments.io_type,
         io_layout=arguments.io_layout,
         percentile=percentile,
+        least_sqnr=Scheme.least_sqnr if arguments.least_sqnr is None else arguments.least_sqnr,
     )
 
 

@@ -17,13 +17,13 @@ import numpy
 from aidge_build.accuracy.counterparts import CONVERSIONS, Counterpart
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.quantization.nearness import decibels
 from aidge_build.reference.evaluate import evaluate
 from aidge_build.verify.vectors import Vectors
 
 BINS = 64
 # Eight bits on values that fill their range are 30 to 45 dB; below this a layer's output is no longer the float model's.
 LEAST_OWN_DB = 15.0
-EXACT_DB = 120.0  # float32 rounds 140 dB below and more
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,8 @@ class Comparison:
 
 
 def sqnr_db(signal: numpy.ndarray, got: numpy.ndarray) -> float:
-    """10 log10 of the signal's power by that of the noise: infinite without noise or with that of float32 alone, minus infinite
-    of a signal that is zero."""
-    wanted, noise = float(numpy.sum(signal * signal)), float(numpy.sum((got - signal) ** 2))
-    if noise == 0 or wanted >= noise * 10 ** (EXACT_DB / 10):
-        return math.inf
-    return 10 * math.log10(wanted / noise) if wanted else -math.inf
+    """The power of a signal by the power of its noise, in dB (`decibels`)."""
+    return decibels(float(numpy.sum(signal * signal)), float(numpy.sum((got - signal) ** 2)))
 
 
 def compared(

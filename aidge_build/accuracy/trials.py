@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -100,7 +101,8 @@ class Trials:
     def request_of(self, types: tuple[str, ...]) -> CompileRequest:
         """The request for the model with these types."""
         if types not in self._models:
-            scheme = replace(self.scheme, layers={**self.scheme.layers, **dict(zip(self.layers, types, strict=True))})
+            layers = {**self.scheme.layers, **dict(zip(self.layers, types, strict=True))}
+            scheme = replace(self.scheme, layers=layers, least_sqnr=-math.inf)  # measured by accuracy
             self._models[types] = quantize(
                 self.request.model,
                 self.calibration,

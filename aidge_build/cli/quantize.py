@@ -55,8 +55,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if out.resolve() == path.resolve():
         raise AidgeError("would replace the float model", where=f"--out {out}", code="USAGE", hint="name another file")
     write_files({out: made.file})
-    notices = [f"{path}: {notice}" for notice in made.notices]
+    near = "".join(f"; {name}: {found}" for name, found in made.outputs.items())
     return Outcome(
-        [*notices, f"{out}: {len(made.file):,} B, the float model has {len(model):,} B"],
-        {"file": str(out), "bytes": len(made.file), "float_bytes": len(model), "notices": list(made.notices)},
+        [
+            *(f"{path}: {notice}" for notice in made.notices),
+            f"{out}: {len(made.file):,} B, the float model has {len(model):,} B{near}",
+        ],
+        {
+            "file": str(out),
+            "bytes": len(made.file),
+            "float_bytes": len(model),
+            "notices": list(made.notices),
+            "outputs": {name: str(found) for name, found in made.outputs.items()},
+        },
     )

@@ -73,10 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--float",
         type=Path,
         metavar="F.onnx",
-        help="with --layers: compare each layer with this model, too, from before quantization (--quantize: itself)",
-    )
-    parser.add_argument(
-        "--least-sqnr", type=float, metavar="DB", help="fail when a layer's own signal to noise against --float is smaller"
+        help="with --layers: compare each layer with this model, too, from before quantization (--quantize: itself); "
+        "--least-sqnr then fails where a layer's own signal to noise is smaller",
     )
     parser.add_argument("--picture", type=Path, metavar="F.svg", help="draw the comparison with --float")
     parser.add_argument("--keep", metavar="DIR", help="leave sources, ELF, input.bin and output.bin there")
@@ -95,6 +93,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
             )
         arguments.board = "host"
     floats = None if arguments.replay else _float_model(arguments)
+    least_sqnr = arguments.least_sqnr
+    if not arguments.quantize:
+        arguments.least_sqnr = None  # of the layers beside --float alone
     if arguments.perturb and (arguments.reference or floats):
         what = "stored references do" if arguments.reference else "--float does"
         raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
@@ -138,7 +139,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             first = first_wrong_layer(program, meant, trace)
             by_floats = not passed and not is_stored and come_from_floats(program, execution.outputs, traced, first)
         if samples and partners:
-            beside = compare_with_float(program, partners, samples, vectors, trace, arguments.least_sqnr)
+            beside = compare_with_float(program, partners, samples, vectors, trace, least_sqnr)
         bounds = _step_bounds(execution.elf, program)
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
@@ -165,7 +166,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if beside and floats:
         data["beside_float"] = against_float.as_json(beside, floats)
         text += lines(beside, data["beside_float"])
-        passed = passed and not (arguments.least_sqnr is not None and beside.departs)
+        passed = passed and not (least_sqnr is not None and beside.departs)
         if arguments.picture:
             write_files({arguments.picture: layers_drawing(data["beside_float"]).encode()})
     return Outcome(text, data, 0 if passed else 1)
@@ -176,8 +177,8 @@ def _float_model(arguments: argparse.Namespace) -> Path | None:
     own = Path(arguments.model) if arguments.layers and arguments.quantize else None
     if arguments.float and not arguments.layers:
         raise needs_option("float", "--layers")
-    for option in ("least_sqnr", "picture"):
-        if getattr(arguments, option) is not None and not (arguments.float or own):
+    for option, bases in (("least_sqnr", arguments.float or arguments.quantize), ("picture", arguments.float or own)):
+        if getattr(arguments, option) is not None and not bases:
             raise needs_option(option, "--float MODEL")
     return arguments.float or own
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Softmax along an axis, or over all axes from one on."""
+"""Softmax, LogSoftmax and Hardmax along an axis, or over all axes from one on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,8 @@ from aidge_build.operators.kinds import ForAxis
 from aidge_build.operators.register import operator
 
 
-@operator("Softmax")
-class Softmax(ForAxis):
-    """y = e^x / sum of e^x over one row; a row runs along `axis`, or with `until_end` over this axis and all after it.
-
-    On quantized tensors it is integer arithmetic with a table, see `aidge_build.arithmetic.softmax`.
-    Source: ONNX operator Softmax; `until_end` is its meaning before opset 13.
-    """
+class ScoresAlongAxis(ForAxis):
+    """How the three are written in ONNX. None of them derives from another: no question about one is true of another."""
 
     @classmethod
     def from_onnx(cls, source):
@@ -29,6 +24,15 @@ class Softmax(ForAxis):
         old = source.opset < 13
         axis = source.axis("axis", 1 if old else -1, data.rank, beyond=1 if old else 0)
         return cls(axis, old and math.prod(data.dims[axis + 1 :]) != 1 or axis == data.rank)
+
+
+@operator("Softmax")
+class Softmax(ScoresAlongAxis):
+    """y = e^x / sum of e^x over one row; a row runs along `axis`, or with `until_end` over this axis and all after it.
+
+    On quantized tensors it is integer arithmetic with a table, see `aidge_build.arithmetic.softmax`.
+    Source: ONNX operator Softmax; `until_end` is its meaning before opset 13.
+    """
 
     def along_rows(self, rows):
         terms = numpy.exp(rows - rows.max(axis=-1, keepdims=True))
@@ -48,7 +52,7 @@ class Softmax(ForAxis):
 
 
 @operator("LogSoftmax")
-class LogSoftmax(Softmax):
+class LogSoftmax(ScoresAlongAxis):
     """y = ln(Softmax(x)). Source: ONNX operator LogSoftmax."""
 
     def along_rows(self, rows):
@@ -58,12 +62,9 @@ class LogSoftmax(Softmax):
     def rows_backward(self, gradient, rows, result):
         return gradient - numpy.exp(result) * gradient.sum(axis=-1, keepdims=True)
 
-    def forward_quantized(self, values, inputs, outputs):
-        return Operator.forward_quantized(self, values, inputs, outputs)
-
 
 @operator("Hardmax")
-class Hardmax(LogSoftmax):
+class Hardmax(ScoresAlongAxis):
     """1 at the first largest element of each row, 0 elsewhere. Source: ONNX operator Hardmax."""
 
     def along_rows(self, rows):

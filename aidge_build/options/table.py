@@ -60,6 +60,13 @@ QUANTIZATION = (
         metavar="LAYER=TYPE",
     ),
     Option(
+        "least-sqnr",
+        "with --quantize: the least signal to quantization noise that each output must have on the samples (10 if not given); "
+        "below, quantizing fails",
+        "decimal",
+        metavar="DB",
+    ),
+    Option(
         "io-type",
         "with --quantize: the type of the model's inputs and outputs",
         values=("int8", "float32"),

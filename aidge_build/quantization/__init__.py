@@ -3,30 +3,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
-from aidge_build.importers.onnx_importer import import_with_sources
+from aidge_build.importers.onnx_importer import Imported, import_with_sources
 from aidge_build.onnx_format import in_opset, write_model
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 from aidge_build.quantization.border import with_channels_last
 from aidge_build.quantization.equalize import equalized
 from aidge_build.quantization.insert import with_quantizers
-from aidge_build.quantization.layers import Layers, layers_of
+from aidge_build.quantization.layers import Layer, Layers, layers_of
+from aidge_build.quantization.nearness import Nearness, Run, nearness, refusal, too_far
 from aidge_build.quantization.observe import Progress
 from aidge_build.quantization.parameters import activations_of, constants_of, observed
-from aidge_build.quantization.prepare import prepared, with_biases
-from aidge_build.quantization.samples import checked_samples
+from aidge_build.quantization.prepare import dequantized_weights, prepared, with_biases
+from aidge_build.quantization.samples import checked_samples, count_of
 from aidge_build.quantization.scheme import Scheme
 from aidge_build.recipes.check import checked
 
 __all__ = ["Progress", "Quantized", "Scheme", "quantize", "quantized"]
 
+# Fields of a scheme that help one model and harm another, by the words of their options.
+TRADING = {"calibration": "ranges", "equalize": "equalize", "correct_bias": "correct-bias", "round_weights": "round-weights"}
+NOTABLE_DB = 0.5  # less is chance
 LEAST_OPSET, LEAST_OPSET_INT16 = 13, 21  # that have QuantizeLinear with an axis, and for int16
 
 
@@ -51,6 +56,9 @@ class Quantized:
 
     file: bytes
     notices: tuple[str, ...]
+    outputs: Mapping[
+        str, Nearness
+    ]  # how near each is to the float model's; none where `Scheme.least_sqnr` asks for no comparison
 
 
 def quantized(
@@ -68,7 +76,8 @@ def quantized(
 
     `model` is the float model's file, `name` names it in messages; `samples` holds the calibration data [sample, dims...] by
     input name (or `x`, `x_<input>`). `operators`, `bind` and `external` are those of the importer. AidgeError for a model that is
-    quantized already, for data that are no samples of its inputs, and for layers of the scheme that are not there.
+    quantized already, for data that are no samples of its inputs, and for layers of the scheme that are not there; CheckFailed
+    for a result that is too far from the float model on the samples (`Scheme.least_sqnr`).
     """
     try:
         return _quantized(model, samples, scheme, progress, name, operators or builtin_operators(), bind or {}, external or {})
@@ -89,8 +98,55 @@ def _quantized(
     wide = "int16" in scheme.layers.values()
     converted = in_opset(model, LEAST_OPSET_INT16 if wide else LEAST_OPSET, name, external)
     imported = import_with_sources(converted, name, operators, bind, external)
-    view = prepared(imported.view)
-    inputs, notices = checked_samples(samples, view), imported.notices
+    given = checked_samples(samples, prepared(imported.view))
+    made = _by_scheme(imported, given, scheme, operators, progress)
+    output = too_far(made.outputs, scheme.least_sqnr)
+    if output is not None:
+        layers = made.layer_by_layer()
+        raise refusal(output, made.outputs, layers, scheme.least_sqnr, count_of(given))
+    plain = replace(scheme, **{name: getattr(Scheme, name) for name in TRADING})
+    lost = (
+        () if plain == scheme or not made.outputs else made.lost_against(_by_scheme(imported, given, plain, operators, progress))
+    )
+    return Quantized(made.file, (*made.notices, *lost), made.outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """What a scheme makes of a model: the file, the layers in it, and how near its outputs are to the float model's."""
+
+    file: bytes
+    notices: tuple[str, ...]
+    layers: Layers
+    real: Mapping[str, str]
+    floats: Run  # the graph that the layers are made of
+    run: Run
+    outputs: Mapping[str, Nearness]
+
+    def layer_by_layer(self) -> list[tuple[Layer, Nearness]]:
+        """How near each layer's first output is, in order."""
+        view = self.layers.view
+        of_layer = {layer.outputs[0]: layer for layer in self.layers.layers if view.tensor(layer.outputs[0]).dtype.is_float}
+        found = nearness(self.floats, self.run, {name: self.real[name] for name in of_layer})
+        return [(layer, found[name]) for name, layer in of_layer.items()]
+
+    def lost_against(self, plain: _Made) -> tuple[str, ...]:
+        """A line for each output of floats that has less signal to noise than what the plain scheme makes."""
+        return tuple(
+            f"output '{name}' has {found} and {plain.outputs[name]} without {', '.join(f'--{word}' for word in TRADING.values())}"
+            for name, found in self.outputs.items()
+            if found.is_float and found.sqnr < plain.outputs[name].sqnr - NOTABLE_DB
+        )
+
+
+def _by_scheme(
+    imported: Imported,
+    given: Mapping[str, numpy.ndarray],
+    scheme: Scheme,
+    operators: Mapping[str, type[Operator]],
+    progress: Progress | None,
+) -> _Made:
+    view, inputs, notices = prepared(imported.view), given, imported.notices
     if scheme.io_layout == "nhwc":
         view, inputs, more = with_channels_last(view, inputs)
         notices += more or ("io_layout nhwc: no input is an image with its channels first",)
@@ -102,8 +158,14 @@ def _quantized(
     seen = observed(layers, inputs, scheme, progress)
     found = activations_of(layers, seen, scheme)
     constants = constants_of(layers, found, seen, inputs, scheme, progress)
-    file = write_model(with_quantizers(layers, found, constants, imported, scheme))
-    return Quantized(file, (*notices, *_in_float(layers)))
+    written = with_quantizers(layers, found, constants, imported, scheme)
+    file = write_model(written.model)
+    compares = scheme.least_sqnr > -math.inf
+    again = dequantized_weights(import_with_sources(file, imported.view.name, operators, {}, {}).view) if compares else view
+    run = Run(again, inputs, written.stated)
+    same = {name: name for name in view.outputs}
+    outputs = nearness(Run(imported.view, given, {}), run, same, progress) if compares else {}
+    return _Made(file, (*notices, *_in_float(layers)), layers, written.real, Run(view, inputs, {}), run, outputs)
 
 
 def _in_float(layers: Layers) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy
 
@@ -21,9 +22,19 @@ Quantizations = Mapping[tuple[str, DType], Quantization]  # of a tensor in a typ
 Constants = Mapping[str, Stored]  # weights and biases as integers, by the name of the float constant
 
 
-def with_quantizers(layers: Layers, found: Quantizations, constants: Constants, imported: Imported, scheme: Scheme) -> OnnxModel:
+@dataclass(frozen=True)
+class Written:
+    """A quantized model. `real` names the tensor that holds the real values of a float tensor behind its quantization; `stated`
+    is the quantization of inputs and outputs that are integers."""
+
+    model: OnnxModel
+    real: Mapping[str, str]
+    stated: Mapping[str, Quantization]
+
+
+def with_quantizers(layers: Layers, found: Quantizations, constants: Constants, imported: Imported, scheme: Scheme) -> Written:
     """The model file: layers between DequantizeLinear and QuantizeLinear, constants in integers behind DequantizeLinear."""
-    return _File(layers, found, constants, imported, scheme).model()
+    return _File(layers, found, constants, imported, scheme).written()
 
 
 class _File:
@@ -36,7 +47,13 @@ class _File:
         self._real: dict[str, str] = {}  # tensor -> the name of its real values, as they are read where none is asked for
         self._made: dict[tuple[str, DType], str] = {}  # tensor in a type -> the name of its real values behind that type
 
-    def model(self) -> OnnxModel:
+    def written(self) -> Written:
+        model = self._model()
+        border = [value for value in (*model.inputs, *model.outputs) if value.dtype is not self._view.tensor(value.name).dtype]
+        stated = {value.name: self._found[value.name, value.dtype] for value in border}
+        return Written(model, {**self._real, **{name: name for name in self._view.outputs}}, stated)
+
+    def _model(self) -> OnnxModel:
         inputs = [self._input(name) for name in self._view.inputs]
         for layer in self._layers.layers:
             self._layer(layer)

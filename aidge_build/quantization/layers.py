@@ -15,7 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Activated
 from aidge_build.operators.conv_transpose import ConvTranspose
-from aidge_build.operators.kinds import ElementWise
+from aidge_build.operators.kinds import ElementWise, ForAxis
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.matmul import MatMul
 from aidge_build.operators.pad import Pad
@@ -23,12 +23,11 @@ from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
 from aidge_build.operators.real import RealQuantized
 from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.resize import Resize
-from aidge_build.operators.softmax import Softmax
 from aidge_build.quantization.scheme import Scheme
 from aidge_build.recipes.quantize_islands import selects
 
 WEIGHTS, BIAS = 1, 2  # places among the inputs of linear layers
-_COMPUTING = (ElementWise, RealQuantized, MatMul, AvgPooling, GlobalAveragePooling, Concat, Resize, Softmax)
+_COMPUTING = (ElementWise, RealQuantized, MatMul, AvgPooling, GlobalAveragePooling, Concat, Resize, ForAxis)
 
 
 @dataclass(frozen=True, eq=False)

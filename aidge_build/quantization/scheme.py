@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,7 +22,8 @@ class Scheme:
 
     `layers` maps layers (a node's name, or the name of a tensor that it writes) to the type in which they hand on their result:
     int8, int16, or float32 for a layer that computes in float. `percentile` is the share of values, in percent, that the range
-    of calibration "percentile" holds.
+    of calibration "percentile" holds. `least_sqnr` is what each output of floats must have of signal to quantization noise on the
+    samples, in dB; minus infinity: the result is not compared with the float model.
     """
 
     activations: str = "asymmetric"
@@ -33,6 +35,7 @@ class Scheme:
     io_type: str = "int8"
     io_layout: str = "model"
     percentile: float = 99.99
+    least_sqnr: float = 10.0
 
     def __post_init__(self):
         object.__setattr__(self, "layers", dict(self.layers))
@@ -47,5 +50,7 @@ class Scheme:
         for layer, kind in sorted(self.layers.items()):
             if kind not in LAYER_TYPES:
                 raise AidgeError(f"layer '{layer}' is to be {kind!r}, wants {' or '.join(LAYER_TYPES)}", code="USAGE")
+        if math.isnan(self.least_sqnr):
+            raise AidgeError("least_sqnr is no number", code="USAGE")
         if not 50 < self.percentile <= 100:
             raise AidgeError(f"percentile is {self.percentile}, wants more than 50, at most 100", code="USAGE")

@@ -91,6 +91,7 @@ OPTIONS = {
     "correct_bias": ("--correct-bias", "word", ("on", "off")),
     "round_weights": ("--round-weights", "word", ("on", "off")),
     "layer_types": ("--layer-types", "pairs", ()),
+    "least_sqnr": ("--least-sqnr", "decimal", ()),
     "io_type": ("--io-type", "word", ("int8", "float32")),
     "io_layout": ("--io-layout", "word", ("model", "nhwc")),
 }

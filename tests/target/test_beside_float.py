@@ -11,8 +11,9 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from aidge_build.accuracy.departure import EXACT_DB, histograms, sqnr_db
+from aidge_build.accuracy.departure import histograms, sqnr_db
 from aidge_build.quantization import quantize
+from aidge_build.quantization.nearness import EXACT_DB
 from tests.command import aidge_build
 from tests.models import model
 

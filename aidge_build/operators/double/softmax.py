@@ -10,7 +10,7 @@ from aidge_build.arithmetic.halfword_softmax import difference_factor, halfword_
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.meanings import means
-from aidge_build.operators.softmax import LogSoftmax, Softmax
+from aidge_build.operators.softmax import Softmax
 
 
 @means(Softmax)
@@ -26,8 +26,3 @@ def _softmax(operator, values, inputs, outputs):
     levels = float_softmax(operator.rows(data), tensor.quantization.scale, output.quantization.scale)
     levels = numpy.clip(levels + output.quantization.zero_point, *output.dtype.range)
     return (operator.from_rows(levels, data.shape).astype(output.dtype.numpy),)
-
-
-@means(LogSoftmax)
-def _others(operator, values, inputs, outputs):
-    raise AidgeError(f"{operator.type} on quantized tensors has no meaning under the contract 'double'", code="ROUNDING")

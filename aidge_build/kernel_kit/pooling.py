@@ -58,7 +58,7 @@ class PoolNode(KernelNode):
 
     def counted_ends(self) -> tuple[Literal, Literal]:
         """One past the last row and column that count for a mean when the pads count; 0, 0 when only the image does."""
-        if not getattr(self.operator, "count_include_pad", False):
+        if not getattr(self.operator, "counts_pads", False):
             return Literal(0), Literal(0)
         data, (output,), window = self.inputs[0], self.outputs, self.operator.window
         ends = tuple(size + pad for size, pad in zip(data.dims[2:], window.pads_end))

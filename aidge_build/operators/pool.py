@@ -189,6 +189,11 @@ class AvgPooling(Pool):
     def type(self) -> str:
         return f"AvgPooling{self.window.rank}D"
 
+    @property
+    def counts_pads(self) -> bool:
+        """Whether a window counts positions that it does not see: never without pads, whatever `count_include_pad` says."""
+        return self.count_include_pad and self.window.has_pads
+
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides")

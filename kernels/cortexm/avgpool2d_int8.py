@@ -51,7 +51,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
         return 0, []
 
     def _counts_pads(self) -> bool:
-        return getattr(self.operator, "count_include_pad", False)
+        return getattr(self.operator, "counts_pads", False)
 
     def _row_text(self, bits: int, shape: Mapping[str, int], is_cut: bool = False) -> tuple[str, str]:
         """Name and text of a row of windows of this shape inside the image; `is_cut`: they are what lies inside of others."""

@@ -116,7 +116,7 @@ class _AverageUp(_Average):
 
 
 def _counts_pads(view: NodeView) -> str:
-    return "pads count" if getattr(view.operator, "count_include_pad", False) else ""
+    return "pads count" if getattr(view.operator, "counts_pads", False) else ""
 
 
 def _unproved_quotients(view: NodeView) -> str:

@@ -70,7 +70,7 @@ class MeanLines(MeanPool):
         pad = {"height": "pad_top", "width": "pad_left"}[axis]
         inside = taps_inside(shape, axis, pad)
         end = dict(zip(("height", "width"), self.counted_ends()))[axis].value
-        if not getattr(self.operator, "count_include_pad", False):
+        if not getattr(self.operator, "counts_pads", False):
             return list(zip(inside, inside))
         starts = [place * shape[f"stride_{axis}"] - shape[pad] for place in range(shape[f"out_{axis}"])]
         taps = range(shape[f"kernel_{axis}"])

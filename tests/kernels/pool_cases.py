@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
+import numpy
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import per_tensor
@@ -12,6 +14,21 @@ from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling, GlobalM
 from aidge_build.operators.window import Window
 
 CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
+
+
+# Windows that may count pads, with pads and without, over the map and over parts: spatial axes, kernel, stride, pads.
+COUNTING = (
+    ((16, 16), (16, 16), 1, (0, 0)),
+    ((16, 16), (16, 16), 16, (0, 0)),
+    ((4, 6), (4, 6), 2, (0, 0)),
+    ((12,), (12,), 1, (0, 0)),
+    ((1, 16), (1, 16), 1, (0, 0)),
+    ((8, 8), (2, 2), 2, (0, 0)),
+    ((9,), (4,), 2, (0, 0)),
+    ((4, 4), (4, 4), 1, (1, 0)),
+    ((6, 7), (4, 2), 2, (1, 1)),
+    ((8,), (4,), 2, (2, 1)),
+)
 
 
 def pool(case, seed, operator_class, batch, channels, spatial, kernel, stride, dilation=1, pads=(0, 0), scale=None, **fields):
@@ -30,6 +47,21 @@ def pool(case, seed, operator_class, batch, channels, spatial, kernel, stride, d
     keeps = operator_class in (MaxPooling, GlobalMaxPooling) or scale
     quantization = data.quantization if keeps else random.quantization(0.03)
     return case(operator_class(minimum=low, maximum=high, **fields), [data], [random.int8(*data.dims)], quantization=quantization)
+
+
+def tied_pools(case):
+    """Means whose windows hold a number and the next one equally often: without pads each is in the middle of two levels."""
+    found = []
+    for seed, (spatial, kernel, stride, pads) in enumerate(COUNTING):
+        rank = len(spatial)
+        window = Window(kernel, (stride,) * rank, (1,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+        for channels, step, counts in itertools.product((3, 20), (0.125, 0.375), (True, False)):
+            data = Randomness(seed).data(2, channels, *spatial).with_(quantization=per_tensor(0.375, -2))
+            lower = numpy.arange(2 * channels).reshape(2, channels, *(1,) * rank) % 81 - 42
+            values = (lower + sum(numpy.indices(spatial)) % 2).astype(numpy.int8)
+            operator = AvgPooling(window=window, count_include_pad=counts)
+            found.append(case(operator, [data], [values], quantization=per_tensor(step, 1)))
+    return found
 
 
 def random_pool(case, seed):
@@ -92,4 +124,4 @@ def means_between_levels(case):
         pool(case, 30 + seed, kind, 2, channels, *shape, scale=scale)
         for seed, (kind, *shape) in enumerate(shapes)
         for channels, scale in ((37, 0.1), (64, 0.0235294))
-    ] + few
+    ] + [*few, *tied_pools(case)]

@@ -8,6 +8,7 @@ import math
 import numpy
 import pytest
 from harness import case, differing, far, run
+from pool_cases import tied_pools
 from random_tensors import Randomness
 
 from aidge_build.errors import AidgeError
@@ -63,6 +64,11 @@ def test_int8_pools_are_exact():
             other = data.quantization if "Max" in operator.type else random.quantization(0.04)
             quantization = random.choice(data.quantization, other)
             cases.append(case(operator, [data], [random.int8(*dims)], quantization=quantization))
+    assert differing(cases, run(cases)) == []
+
+
+def test_means_in_the_middle_of_two_levels_are_exact_whether_pads_count_or_not():
+    cases = tied_pools(case)
     assert differing(cases, run(cases)) == []
 
 

@@ -23,7 +23,7 @@ def _average(operator, values, inputs, outputs):
             f"{operator.type} between two quantizations has no meaning under the contract 'double'",
             code="ROUNDING",
         )
-    if getattr(operator, "count_include_pad", False):
+    if getattr(operator, "counts_pads", False):
         raise AidgeError(f"{operator.type} that counts pads has no meaning under the contract 'double'", code="ROUNDING")
     rounded = quotients_half_up if isinstance(operator, AvgPoolingHalvesUp) else rounded_quotients
     levels = rounded(*_sums_and_counts(operator, data.astype(numpy.int64)))

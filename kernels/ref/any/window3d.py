@@ -244,7 +244,7 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output,
 @kernel("AvgPooling3D", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
 class AvgPool3dFloat32(KernelNode):
     def call(self) -> Call:
-        included = self.operator.count_include_pad
+        included = self.operator.counts_pads
         function = f"aidge_ref_avgpool3d{'_pads' if included else ''}_float32"
         counted = ""
         if included:

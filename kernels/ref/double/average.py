@@ -16,7 +16,7 @@ from aidge_build.operators.pool import AvgPoolingHalvesUp
 
 
 def _without_pads(view: NodeView) -> str:
-    return "pads count" if getattr(view.operator, "count_include_pad", False) else ""
+    return "pads count" if getattr(view.operator, "counts_pads", False) else ""
 
 
 @kernel(

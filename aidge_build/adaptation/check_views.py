@@ -17,6 +17,8 @@ def checked_views(assignment: Assignment) -> Assignment:
         if assignment.choices[node.name].kernel is None:
             seen = assignment.node_view(node)
             source, result = seen.inputs[0], seen.outputs[0]
+            if source.is_constant:
+                raise broken("choosing formats", f"it is only another name for the constant '{source.name}', in no buffer", node)
             if not node.operator.views or not _same_places(node.operator, source, result):
                 what = f"'{result.name}' ({result}) is no other name for the bytes of '{source.name}' ({source})"
                 raise broken("choosing formats", what, node)

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy
 
+from aidge_build.arithmetic.requantize import dequantize_linear
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.restated import Restated
 from aidge_build.operators.view import Transpose
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.quantize_islands import selects
@@ -19,7 +23,7 @@ from aidge_build.recipes.recipe import recipe
 
 @recipe(exact=True)
 def move_views(view: GraphView) -> GraphView:
-    """1. A view of a quantized constant is a constant. 2. DequantizeLinear goes behind views and operators that select elements:
+    """1. A view of a constant is a constant. 2. DequantizeLinear goes behind views and operators that select elements:
     what is behind them is then seen between DequantizeLinear and QuantizeLinear. 3. QuantizeLinear, ReLU and Clip go in front of
     views, and of what selects more elements than it reads: each of those is then computed once.
     Scales along an axis stay where they are, but for those of constants.
@@ -34,28 +38,50 @@ def _folded(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     made: dict[str, Tensor] = {}
     for node in view.nodes:
-        if not node.operator.views or node.outputs[0] in view.outputs:
+        source = made.get(node.inputs[0], view.tensor(node.inputs[0])) if node.operator.views else None
+        if source is None or not source.is_constant or isinstance(node.operator, Restated):
             continue
-        source = made.get(node.inputs[0], view.tensor(node.inputs[0]))
-        seen = _seen(node, source)
-        if seen is not None:
-            made[node.outputs[0]] = seen
-            rewrite.redirect(node.outputs[0], rewrite.add_tensor(seen))
-            rewrite.remove_node(node)
+        (name,) = node.outputs
+        if view.is_output(name):
+            rewrite.update_tensor(name, data=node.operator.forward(_real(source).data))
+        else:
+            made[name] = _seen(node, source)
+            rewrite.redirect(name, rewrite.add_tensor(made[name]))
+        rewrite.remove_node(node)
     return rewrite.finish()
 
 
-def _seen(node: Node, source: Tensor) -> Tensor | None:
-    """The quantized constant as the view shows it; None where it is none, or a Reshape of one with scales along an axis."""
-    quantization = source.quantization
-    if not source.is_constant or quantization is None:
-        return None
-    if not quantization.per_tensor:
-        if not isinstance(node.operator, Transpose):
-            return None
-        quantization = replace(quantization, axis=node.operator.permutation.index(quantization.axis))
+def _seen(node: Node, source: Tensor) -> Tensor:
+    """The constant as the view shows it: its real values where scales along an axis lie along none of the view's."""
+    if source.quantization is not None and not source.quantization.per_tensor:
+        quantization = _seen_quantization(node, source, source.quantization)
+        source = _real(source) if quantization is None else source.with_(quantization=quantization)
     data = numpy.ascontiguousarray(node.operator.forward(source.data))
-    return source.with_(name=f"{source.name}_seen", dims=data.shape, data=data, quantization=quantization)
+    return source.with_(name=f"{source.name}_seen", dims=data.shape, data=data)
+
+
+def _seen_quantization(node: Node, source: Tensor, quantization: Quantization) -> Quantization | None:
+    """Scales along an axis behind the view. An axis that goes up in a longer one gives each of its scales to several places."""
+    axis = quantization.axis
+    if isinstance(node.operator, Transpose):
+        return replace(quantization, axis=node.operator.permutation.index(axis))
+    dims, count = node.operator.forward(source.data).shape, len(quantization.scales)
+    before = math.prod(source.dims[:axis])
+    place = next((j for j, size in enumerate(dims) if size > 1 and size % count == 0 and math.prod(dims[:j]) == before), None)
+    if place is None:
+        return None
+    each = dims[place] // count
+    scales, points = (
+        tuple(numpy.repeat(list(values), each).tolist()) for values in (quantization.scales, quantization.zero_points)
+    )
+    return replace(quantization, scales=scales, zero_points=points, axis=place)
+
+
+def _real(source: Tensor) -> Tensor:
+    """The constant without quantization."""
+    if source.quantization is None:
+        return source
+    return source.with_(dtype=DType.float32, data=dequantize_linear(source.data, source.quantization), quantization=None)
 
 
 def _behind(view: GraphView) -> GraphView:

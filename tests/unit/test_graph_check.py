@@ -21,7 +21,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.inputs import find_libraries, load_libraries
@@ -398,6 +398,15 @@ def test_a_view_whose_formats_store_other_bytes_is_refused():
     wrong = dataclasses.replace(choice, outputs=(row_major(4),))
     with pytest.raises(AidgeError, match="is no other name for the bytes of 'x'"):
         checked_views(dataclasses.replace(assignment, choices={**assignment.choices, name: wrong}))
+
+
+def test_a_view_of_a_constant_never_reaches_the_schedule():
+    view = sample("r = Flatten(x) y = Add(x, r)", "float[2,3] x", "float[2,3] y")
+    libraries, _ = load_libraries(["ref"], find_libraries([]))
+    (node, add), held = view.nodes, constant("held", numpy.ones((2, 3), numpy.float32))
+    wrong = dataclasses.replace(view, nodes=(node.with_(inputs=("held",)), add), tensors={**view.tensors, "held": held})
+    with pytest.raises(AidgeError, match="is only another name for the constant 'held'"):
+        adapt_to_backend(wrong, libraries, Target())
 
 
 def test_a_view_that_changes_what_stored_values_mean_is_refused():

@@ -6,9 +6,11 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.boards import load_board
 from aidge_build.recipes import simplify
 from aidge_build.recipes.move_views import move_views
-from tests.models import graph, same_meaning, types
+from tests.compiled import program_of
+from tests.models import graph, model, same_meaning, types
 
 F, BYTE = numpy.float32, numpy.int8
 RANDOM = numpy.random.default_rng(4)
@@ -193,3 +195,55 @@ def test_a_resize_that_shows_what_lies_outside_selects_nothing():
     )
     after = simplify(before)
     assert types(after) == ["Resize"] and same_meaning(before, after)  # with its quantizations: no kernel takes it for bytes
+
+
+# Views of a constant with four scales: dims of the constant, axis of the scales, view, what reads it, dims of x and y.
+SCALED_CONSTANTS = {
+    "unsqueeze, convolution": ((4, 2), 0, "v = Unsqueeze(d, two)", "y = Conv(x, v)", "[1,2,5,5]", "[1,4,5,5]"),
+    "squeeze and unsqueeze": (
+        (1, 4, 2, 1),
+        1,
+        "u = Squeeze(d, zero) v = Unsqueeze(u, last)",
+        "y = Conv(x, v)",
+        "[1,2,5,5]",
+        "[1,4,5,5]",
+    ),
+    "flatten, Gemm": ((4, 3, 1), 0, "v = Flatten(d)", "y = Gemm<transB = 1>(x, v)", "[2,3]", "[2,4]"),
+    "multiplier of a depthwise": (
+        (4, 2, 3, 3),
+        0,
+        "v = Reshape(d, eight)",
+        "y = Conv<group = 4>(x, v)",
+        "[1,4,5,5]",
+        "[1,8,3,3]",
+    ),
+    "scales of the inner axis": ((4, 3), 0, "v = Reshape(d, turned)", "y = MatMul(x, v)", "[2,3]", "[2,4]"),
+    "scales along no axis": ((4, 3), 0, "v = Reshape(d, thirds)", "y = Add(x, v)", "[2,3,2]", "[2,3,2]"),
+    "sum of an image": ((4,), 0, "v = Reshape(d, channels)", "y = Add(x, v)", "[1,4,3,3]", "[1,4,3,3]"),
+    "outputs": ((4, 3, 1), 0, "y = Flatten(d) v = Reshape(d, thirds)", "z = Add(x, v)", "[2,3,2]", "[4,3]"),
+}
+VIEWS = {
+    "two": [2, 3],
+    "zero": [0],
+    "last": [3],
+    "eight": [8, 1, 3, 3],
+    "turned": [3, 4],
+    "thirds": [2, 3, 2],
+    "channels": [1, 4, 1, 1],
+}
+
+
+@pytest.mark.parametrize("point", [0, 5])
+@pytest.mark.parametrize("name", SCALED_CONSTANTS)
+def test_a_view_of_a_constant_with_several_scales_is_a_constant(name, point):
+    dims, axis, seen, reader, given, result = SCALED_CONSTANTS[name]
+    constants = {"c": RANDOM.integers(-90, 91, dims).astype(BYTE), "sc": NUMBERS["sw"], "zc": numpy.full(4, point, BYTE)}
+    text = f"d = DequantizeLinear<axis = {axis}>(c, sc, zc) {seen} {reader}"
+    constants |= {key: numpy.array(value) for key, value in VIEWS.items() if f", {key})" in text}
+    more = f", float{given} z" if "z =" in text else ""
+    words = {"inputs": f"float{given} x", "outputs": f"float{result} y{more}", "constants": constants}
+    before = graph(text, **words)
+    after = simplify(before)
+    assert not {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "DequantizeLinear"} & set(types(after))
+    assert same_meaning(before, after)
+    assert program_of(model(text, **words), "net.onnx", load_board("host")).layers

@@ -138,7 +138,7 @@ def generate(env):
     verbose = SCons.Script.ARGUMENTS.get("verbose", "0") not in ("0", "")
     env.SetDefault(AIDGECOMSTR="" if verbose else "AIDGE  $SOURCE -> $TARGET", AIDGECHECKCOMSTR="CHECK  $TARGET")
     env.SetDefault(AIDGEACCURACYCOMSTR="" if verbose else "ACCURACY  $SOURCE -> $TARGET")
-    action = SCons.Action.Action(_command, generator=True, cmdstr="$AIDGECOMSTR")
+    action = SCons.Action.Action(_generation, generator=True)
     env["BUILDERS"]["AidgeGenerate"] = SCons.Builder.Builder(action=action, emitter=_emit, single_source=True)
     env.Append(SCANNERS=[SCons.Scanner.ScannerBase(_external_data, name="AidgeScanner", skeys=list(MODEL_SUFFIXES))])
     c_files, _ = SCons.Tool.createCFileBuilders(env)
@@ -204,19 +204,25 @@ def aidge_check(env, elf, models=None, **options):
         for word in _option_words(env, name, kind, options.get(name))
     ]
     for target in env.arg2nodes(elf, env.fs.File):
+        _refuse_backquote(target, "give the program another name")
         if not target.has_builder():
             raise SCons.Errors.UserError(f"AidgeCheck: {target} is not built here; give it what env.Program returned")
         plans = _plans_of(target) if models is None else [model.plan for model in _as_list(models)]
         if not plans:
-            raise SCons.Errors.UserError(f"AidgeCheck: there is no model among the sources of {target}; name it: models=[kws]")
-        _share_headers([target], env)
+            raise SCons.Errors.UserError(
+                f"AidgeCheck: there is no model among the sources of {target}, nor in a library of LIBS that is made before "
+                "this line; name it: models=[kws]. If its own C includes the header: env.Append(CPPPATH=[kws.include])"
+            )
+        _share_headers([target, *_libraries(target, target.get_env())], env)
         is_new = not hasattr(target.attributes, "aidge_check")
         named = any(options.get(name) for name in ("board", "regions", "map"))
         where = [] if named else plans[0].attributes.aidge_where
-        target.attributes.aidge_check = where + given + ["--plan=" + _path(plan) for plan in plans]
+        target.attributes.aidge_plans = {"--plan=" + _path(plan): plan for plan in plans}
+        target.attributes.aidge_check = [*where, *given, *target.attributes.aidge_plans]
         made = [target, *_make_with(target, target.name + ".check.json")]
         env.Depends(made, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
         if is_new:
+            _mark_until_checked(target, env)
             _ask_for_map(target, env)
             _follow_the_link(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
     return elf
@@ -275,7 +281,7 @@ def aidge_accuracy(env, model, labels, board=None, **options):
         words += [option + "=" + word for word in _option_words(env, name, kind, options.get(name))]
     samples = _file(env, labels)
     read = [_file(env, options[name]) for name, (_, kind, _) in ACCURACY_OPTIONS.items() if kind == "file" and options.get(name)]
-    action = SCons.Action.Action(_accuracy, generator=True, cmdstr="$AIDGEACCURACYCOMSTR")
+    action = SCons.Action.Action(_measurement, generator=True)
     target = plan.dir.File(plan.name[: -len(".plan.json")] + ".accuracy.json")
     target.attributes.aidge_accuracy = [*words, "--labels=" + _path(samples)]  # before the step, which is asked for its command
     env.Command(target, [plan.sources[0], samples, *read], action)
@@ -285,19 +291,72 @@ def aidge_accuracy(env, model, labels, board=None, **options):
     return target
 
 
-def _accuracy(source, target, env, for_signature):
-    """The command line that measures a model."""
-    words = ["accuracy", "--out=" + str(target[0]), *target[0].attributes.aidge_accuracy, "--", str(source[0])]
+def _measurement(source, target, env, for_signature):
+    """The action that measures a model."""
+    words = ["accuracy", "--out=" + str(target[0]), *target[0].attributes.aidge_accuracy, "--"]
     if for_signature:
-        return [[word.replace("$", "$$") for word in words]]
-    _pass_debug_level(env)
-    return [[SCons.Subst.Literal(word) for word in _require_command(env) + words]]
+        return _literally([*words, str(source[0])])
+    return _start([*words, str(source[0].rfile())], "$AIDGEACCURACYCOMSTR")
 
 
 def aidge_action(env, *arguments, comstr=None):
-    """An action that runs another verb of `aidge-build`: env.AidgeAction('run', '--board=stm32f7', '$SOURCE')."""
-    command = ["$("] + [SCons.Subst.Literal(word) for word in _require_command(env)] + ["$)"]
-    return SCons.Action.Action([command + list(arguments)], cmdstr=comstr)
+    """An action that runs another verb of `aidge-build`: env.AidgeAction('run', '--board=stm32f7', '$SOURCE').
+
+    SCons puts in variables ($$ is a dollar); the words that come out reach the process as they are. `comstr` is what is printed:
+    nothing by default, the command for "".
+    """
+    _require_command(env)
+
+    def generator(source, target, env, for_signature):
+        if for_signature:
+            return [list(arguments)]
+        sources = [node.rfile() for node in source]
+        return _start([str(word) for word in env.subst_list(list(arguments), target=target, source=sources)[0]], comstr)
+
+    return SCons.Action.Action(generator, generator=True)
+
+
+# Processes. No shell reads a name or a value: who unpacks an archive of models has not chosen what the files are called.
+
+
+def _literally(words):
+    """Words as the signature of an action, in which SCons replaces no variable."""
+    return [[word.replace("$", "$$") for word in words]]
+
+
+def _start(words, comstr):
+    """An action that starts `aidge-build` with `words`, and prints `comstr`, or else the command as a shell would read it."""
+
+    def run(target, source, env):
+        return _call(words, env)
+
+    run.strfunction = lambda target, source, env: _shown(_require_command(env) + words)
+    return SCons.Action.Action(run, cmdstr=comstr)
+
+
+def _refuse_backquote(node, hint):
+    """The commands that compile and link are SCons' own: it hands them to a shell, and quotes all that a shell reads but this."""
+    if "`" in _path(node):
+        raise SCons.Errors.UserError(f"aidge: a shell would run what is between backquotes in '{_path(node)}': {hint}")
+
+
+def _call(words, env):
+    """The exit code of `aidge-build`, started with a list of arguments. A SPAWN of the user's gets each quoted for a shell."""
+    for name, value in {
+        "AIDGE_FRONT_END": "SCons",
+        **{name: os.environ.get(name) for name in ("AIDGE_DEBUG", "AIDGE_LOG")},
+    }.items():
+        if value:
+            env["ENV"][name] = value
+    command, spawn = _require_command(env) + words, env["SPAWN"]
+    sys.stdout.flush()
+    if spawn.__module__.startswith("SCons.Platform"):
+        return subprocess.call(command, env=_process_environment(env))
+    return spawn(env["SHELL"], env["ESCAPE"], command[0], [_shown([word]) for word in command], _process_environment(env))
+
+
+def _shown(words):
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
 # The generator's step.
@@ -316,6 +375,7 @@ def _emit(target, source, env):
     folder = target[0].dir
     if not env.get("AIDGE_NAME") and not folder.is_under(env.Dir(".")):
         folder = env.Dir(".")  # a model elsewhere: nothing is written beside it
+    _refuse_backquote(folder, "out='...' names another folder")
     endings = [_code_ending(env, options), "_weights.c", ".h", ".plan.json"] + (
         ["_weights.bin"] if options.get("weights") == "incbin" else []
     )
@@ -327,6 +387,7 @@ def _emit(target, source, env):
         node.attributes.aidge_header = targets[2]
         node.attributes.aidge_arguments = ["--name=" + name] + arguments
         node.attributes.aidge_tool = digest
+        node.attributes.keep_targetinfo = 1  # SCons forgets what a second scan of a repository's header asks for
         node.attributes.aidge_where = [argument for argument in arguments if argument.startswith("--board")]
     env.Alias("generated-sources", targets)  # for editors: headers without a build of everything
     env.Precious(targets)  # so that the generator can leave a file alone whose content stays the same
@@ -413,16 +474,12 @@ def _code_ending(env, options):
     return ".c"
 
 
-def _command(source, target, env, for_signature):
-    """The generator's command line; a list, so that no shell splits or expands it."""
-    arguments = ["compile", "--out=" + str(target[0].dir)] + target[0].attributes.aidge_arguments + ["--", str(source[0])]
-    if for_signature:  # what the command consists of is a part of it, where it lies is none
-        return [
-            [argument.replace("$", "$$") for argument in arguments]
-            + [target[0].attributes.aidge_tool, _content_signature(source[0])]
-        ]
-    _pass_debug_level(env)
-    return [[SCons.Subst.Literal(argument) for argument in _require_command(env) + arguments]]
+def _generation(source, target, env, for_signature):
+    """The action that generates. Its signature holds what the command consists of, and not where it lies."""
+    words = ["compile", "--out=" + str(target[0].dir), *target[0].attributes.aidge_arguments, "--"]
+    if for_signature:
+        return _literally([*words, str(source[0]), target[0].attributes.aidge_tool, _content_signature(source[0])])
+    return _start([*words, str(source[0].rfile())], "$AIDGECOMSTR")
 
 
 def _arguments(env, options):
@@ -449,7 +506,7 @@ def _option_words(env, name, kind, value):
     if kind == "file":
         return [_path(_file(env, value))]
     if kind == "checkouts":
-        return [f"{library}={_path(env.Dir(folder).srcnode())}" for library, folder in sorted(value.items())]
+        return [f"{library}={_path(env.Dir(folder).srcnode().rdir())}" for library, folder in sorted(value.items())]
     if kind == "pairs":
         return [f"{name}={text}" for name, text in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
     return [",".join(map(str, _as_list(value)))]
@@ -458,7 +515,7 @@ def _option_words(env, name, kind, value):
 def _file(env, value):
     """The file of an option: what this build makes, or a source."""
     nodes = env.arg2nodes(value, env.fs.File)
-    return nodes[0] if nodes[0].has_builder() else nodes[0].srcnode()
+    return nodes[0] if nodes[0].has_builder() else nodes[0].srcnode().rfile()
 
 
 def _merged_options(env, options):
@@ -513,7 +570,7 @@ def _add_emitters(env):
 def _emit_program(target, source, env):
     """Changes nothing but what the objects among the sources may include."""
     if _headers:
-        _share_headers(source, env)
+        _share_headers([*source, *_libraries(target[0], env)], env)
     return target, source
 
 
@@ -549,6 +606,13 @@ def _linked(nodes):
                 waiting += node.sources
 
 
+def _libraries(program, env):
+    """The libraries of LIBS that this build makes, as far as it knows them yet; SCons' own scanner of programs finds them."""
+    scanner = SCons.Tool.ProgramScanner
+    found = scanner(program, env, scanner.path(env, program.dir)) if env and env.get("LIBS") else []
+    return [node for node in found if isinstance(node, SCons.Node.FS.File) and node.has_builder()]
+
+
 def _refuse_ambiguous(node):
     headers = node.attributes.aidge_headers
     names = [header.name for header in headers]
@@ -575,7 +639,12 @@ def _include_flags(target, source, env, for_signature):
     if for_signature or not target:
         return []
     prefix, suffix = env.get("INCPREFIX", "-I"), env.get("INCSUFFIX", "")
-    return [f"{prefix}{folder}{suffix}" for folder in _include_folders(target[0])]
+    return [_quoted(f"{prefix}{folder}{suffix}") for folder in _include_folders(target[0])]
+
+
+def _quoted(word):
+    """A word that SCons quotes where a shell would read more in it than a word."""
+    return SCons.Subst.Literal(word) if re.search(r"[^\w./\\:=,+@-]", word) else word
 
 
 def _include_folders(node):
@@ -841,7 +910,7 @@ def _files_below(folder):
 def _folders(env, name, value):
     """The user's folders of kernels or boards as nodes: their names stay relative where the checkout's place changes."""
     folders = [env.Dir(folder) for folder in _as_list(value)]
-    folders = [folder.srcnode() for folder in folders]
+    folders = [folder.srcnode().rdir() for folder in folders]
     for folder in folders:
         if not os.path.isdir(folder.get_abspath()):
             raise SCons.Errors.UserError(f"aidge: {name}: there is no folder '{folder}'")
@@ -858,23 +927,25 @@ def _board_folders(env, options):
 
 
 def _plans_of(elf):
-    """The plans of all models among the sources of a program (and of their objects), in order."""
-    plans = (node.attributes.__dict__.get("aidge_plan") for node in _linked(elf.sources))
+    """The plans of all models among the sources of a program (and of their objects and libraries), in order."""
+    nodes = _linked([*elf.sources, *_libraries(elf, elf.get_env())])
+    plans = (node.attributes.__dict__.get("aidge_plan") for node in nodes)
     return list(dict.fromkeys(plan for plan in plans if plan is not None))
 
 
-def _objects_of(elf, env):
+def _objects_of(elf):
     """The objects of the generated C files among the sources of a program, also where a library holds them."""
-    suffixes = (env.subst("$OBJSUFFIX"), env.subst("$SHOBJSUFFIX"))
-    objects = [node for node in _linked(elf.sources) if node.get_suffix() in suffixes]
-    compiled = [node for node in objects if any(hasattr(source.attributes, "aidge_plan") for source in node.sources)]
-    return sorted({_path(node) for node in compiled if os.path.isfile(_path(node))})
+    nodes = _linked([*elf.sources, *_libraries(elf, elf.get_env())])
+    compiled = [node for node in nodes if any(hasattr(source.attributes, "aidge_plan") for source in node.sources)]
+    return sorted({_path(node.rfile()) for node in compiled if node.rexists()})
 
 
 def _check(target, source, env):
     """Runs `aidge-build check`; its JSON goes to <elf>.check.json; a program that fails is removed."""
-    objects = ["--objects=" + path for path in _objects_of(target[0], env)]
-    words = ["check", "--out=" + str(target[0]) + ".check.json"] + objects + target[0].attributes.aidge_check
+    objects = ["--objects=" + path for path in _objects_of(target[0])]
+    checked, plans = target[0].attributes.aidge_check, target[0].attributes.aidge_plans
+    given = ["--plan=" + _path(plans[word].rfile()) if word in plans else word for word in checked]  # perhaps of a repository
+    words = ["check", "--out=" + str(target[0]) + ".check.json"] + objects + given
     return _prove(target[0], env, words)
 
 
@@ -885,11 +956,10 @@ def _count(target, source, env):
 
 def _prove(elf, env, words):
     """Runs a verb of `aidge-build` that reads `elf`, and removes the program where it fails."""
-    _pass_debug_level(env)
-    sys.stdout.flush()
-    status = subprocess.call(_require_command(env) + words + ["--", str(elf)], env=_process_environment(env))
+    status = _call(words + ["--", str(elf)], env)
     if status != 0 and os.path.exists(str(elf)):
         os.remove(str(elf))
+        os.remove(_marker(elf))
     return status
 
 
@@ -898,6 +968,32 @@ def _follow_the_link(target, action):
     attributes = target.attributes.__dict__
     place = attributes["aidge_actions"] = attributes.get("aidge_actions", 0) + 1
     target.get_executor().post_actions.insert(place - 1, action)
+
+
+def _mark_until_checked(target, env):
+    """A mark lies beside a program from before its link until it is proved: a build that was killed in between links it again.
+
+    SCons alone calls a program up to date by its sources, whatever a killed linker left of it.
+    """
+    if os.path.exists(_marker(target)):
+        env.AlwaysBuild(target)
+    env.Clean(target, target.dir.File(target.name + ".unchecked"))
+
+    target.get_executor().pre_actions.insert(0, SCons.Action.Action(_mark, cmdstr=None))
+    target.get_executor().post_actions.insert(0, SCons.Action.Action(_unmark, cmdstr=None))
+
+
+def _mark(target, source, env):
+    with open(_marker(target[0]), "w", encoding="utf-8"):
+        return 0
+
+
+def _unmark(target, source, env):
+    os.remove(_marker(target[0]))
+
+
+def _marker(program):
+    return program.get_abspath() + ".unchecked"
 
 
 def _ask_for_map(target, env):
@@ -919,7 +1015,7 @@ def _map_flags(target, source, env, for_signature):
     linker = next((word for word in _words(env, "LINK") if not LAUNCHER.match(os.path.basename(word))), "")
     if is_known or not LINKER.match(os.path.basename(linker)) or any("-Map" in word for word in _words(env, "LINKFLAGS")):
         return []
-    return [SCons.Subst.Literal(f"-Wl,-Map={target[0]}.map")]
+    return [_quoted(f"-Wl,-Map={target[0]}.map")]
 
 
 def _make_with(target, name):
@@ -941,8 +1037,10 @@ def _make_with(target, name):
 def _explain_failures():
     """Says more of what failed: why a program with a model did not link, and who cannot find the header of a model."""
     for failure in SCons.Script.GetBuildFailures():
-        # The words are as a shell reads them.
-        words = shlex.split(" ".join(map(str, failure.command))) if SCons.Util.is_List(failure.command) else []
+        try:  # the words are as a shell reads them, if it can
+            words = shlex.split(" ".join(map(str, failure.command))) if SCons.Util.is_List(failure.command) else []
+        except ValueError:
+            continue
         if words and failure.node.has_builder():
             sys.stdout.flush()
             if "-c" in words:
@@ -976,19 +1074,13 @@ def _explain_missing_header(node, words):
 
 def _process_environment(env):
     """SCons' own environment, with the folder of the compiler: the check reads the ELF with the toolchain's programs."""
-    variables = {name: str(value) for name, value in env["ENV"].items()}
+    variables = {
+        name: os.pathsep.join(map(str, value)) if SCons.Util.is_List(value) else str(value) for name, value in env["ENV"].items()
+    }
     compiler = shutil.which(_compiler(env) or "cc")
     if compiler:
         variables["PATH"] = variables.get("PATH", "") + os.pathsep + os.path.dirname(compiler)
     return variables
-
-
-def _pass_debug_level(env):
-    """And who asks, for the words of hints."""
-    env["ENV"]["AIDGE_FRONT_END"] = "SCons"
-    for name in ("AIDGE_DEBUG", "AIDGE_LOG"):
-        if os.environ.get(name):
-            env["ENV"][name] = os.environ[name]
 
 
 def _path(node):

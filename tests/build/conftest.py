@@ -17,6 +17,9 @@ from aidge_build import scons_toolpath
 
 STUB = Path(__file__).parent / "stub_generator.py"
 MODEL = "topology=A\nweights=1\n"
+LINK_THAT_DIES = (
+    '#!/bin/sh\nif [ -f "kill the build" ]; then rm "kill the build"; printf half > "$2"; kill -9 0; fi\nexec cc "$@"\n'
+)
 MAIN = '#include "kws.h"\nint main(void) { return kws_run() == 1 ? 0 : 1; }\n'
 
 # What a firmware's SConstruct looks like; `lines` of a test come last.
@@ -66,6 +69,12 @@ class Project:
             command, cwd=self.folder, env=env, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         return Run(done.returncode, done.stdout)
+
+    def killed(self, *command: str) -> None:
+        """A command that is killed with all that it has started: its link, or its check, does so (LINK_THAT_DIES, the stub)."""
+        self.write("kill the build", "")
+        done = subprocess.run(command, cwd=self.folder, start_new_session=True, check=False, capture_output=True)
+        assert done.returncode < 0 and not (self.folder / "kill the build").exists()
 
     def build(self, *arguments: str) -> list[str]:
         """The steps of a run that must succeed."""

@@ -136,11 +136,40 @@ def test_the_objects_of_a_model_are_compared_through_a_library_and_whatever_they
     assert objects == (shared if library == "SharedObject" else ["kws.o", "kws_weights.o"])
 
 
-def test_a_check_of_a_program_without_a_model_says_what_to_write(project):
+@pytest.mark.parametrize("suffix", [".m4.o", ".obj", "_of_m4"])
+def test_the_objects_of_a_model_are_compared_whatever_suffix_they_have(project, suffix):
+    project.sconstruct(
+        f"env['OBJSUFFIX'] = {suffix!r}\nenv.AidgeCheck(env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')]))"
+    )
+    project.build()
+    objects = json.loads(project.read("app.elf.check.json"))["options"]["--objects"]
+    assert objects == [f"kws{suffix}", f"kws_weights{suffix}"]
+
+
+@pytest.mark.parametrize("libs", ["LIBS=[ml, 'm']", "LIBS=['ml', 'm'], LIBPATH='lib'", "LIBS='ml', LIBPATH=['lib']"])
+def test_a_model_in_a_library_of_libs_is_found_compared_and_its_header_as_well(project, libs):
+    project.sconstruct(
+        "env.Tool('ar')\nml = env.StaticLibrary('lib/ml', env.AidgeModel('kws', 'kws.onnx', out='generated'))\n"
+        f"env.AidgeCheck(env.Program('app.elf', 'main.c', {libs}))"
+    )
+    assert project.build()[-1] == "CHECK app.elf" and project.build() == []
+    options = json.loads(project.read("app.elf.check.json"))["options"]
+    assert options["--objects"] == ["generated/kws.o", "generated/kws_weights.o"]
+    assert options["--plan"] == ["generated/kws.plan.json"]
+    project.write("kws.onnx", "topology=A\nweights=2\n")
+    assert project.build() == ["AIDGE kws.c", "CC kws_weights.o", "LINK app.elf", "CHECK app.elf"]
+
+
+@pytest.mark.parametrize("sources", ["'main.c'", "'main.c', LIBS=['ml'], LIBPATH='lib'"])
+def test_a_check_of_a_program_without_a_model_says_what_to_write(project, sources):
     project.write("main.c", "int main(void) { return 0; }\n")
-    project.sconstruct("env.AidgeCheck(env.Program('app.elf', 'main.c'))")
+    project.sconstruct(
+        f"env.Tool('ar')\nenv.AidgeCheck(env.Program('app.elf', {sources}))\n"
+        "env.StaticLibrary('lib/ml', env.AidgeModel('kws', 'kws.onnx'))"
+    )
     run = project.scons()
-    assert run.exit_code == 2 and "there is no model among the sources of app.elf; name it: models=[kws]" in run.output
+    assert run.exit_code == 2 and "there is no model among the sources of app.elf, nor in a library of LIBS" in run.output
+    assert "name it: models=[kws]" in run.output and "env.Append(CPPPATH=[kws.include])" in run.output
 
 
 def test_options_of_the_check_reach_it_and_a_misspelled_one_is_refused(project):

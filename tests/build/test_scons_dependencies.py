@@ -229,3 +229,33 @@ def test_objects_come_from_a_cache_in_another_folder(project, tmp_path):
         other.write(name, project.read(name))
     run = other.scons("app.elf")
     assert run.exit_code == 0 and "AIDGE" not in run.output.replace("`", "") and "Retrieved" in run.output
+
+
+REPOSITORY = """\
+kws = env.AidgeModel('kws', 'models/kws.onnx', kernel_path='kernels', quantize='samples.txt', out='generated')
+env.AidgeCheck(env.Program('app.elf', ['main.c', kws]))
+env.AidgeAccuracy(kws, labels='samples.txt')
+"""
+
+
+def test_everything_that_a_model_is_made_from_may_lie_in_a_repository(project, tmp_path):
+    project.write("models/kws.onnx", project.read("kws.onnx"))
+    project.write("kernels/used.h", "int used_header;\n")
+    project.write("samples.txt", "5\n")
+    project.sconstruct(REPOSITORY)
+    mine = type(project)(tmp_path / "mine")
+    mine.write("readme", "")
+    assert "CHECK app.elf" in mine.build("-Y", str(project.folder)) and mine.build("-Y", str(project.folder)) == []
+    assert "weight = 5;" in mine.read("generated/kws_weights.c") and "used_header" in mine.read("generated/kws.c")
+    project.write("samples.txt", "6\n")
+    assert mine.build("-Y", str(project.folder))[:2] == ["AIDGE kws.c", "CC kws_weights.o"]
+    mine.write("models/kws.onnx", "topology=B\n")
+    assert mine.build("-Y", str(project.folder))[:2] == ["AIDGE kws.c", "CC kws.o"]  # a file here hides that of the repository
+
+
+def test_a_repository_that_is_built_is_not_built_again_and_its_plan_is_checked(project, tmp_path):
+    project.write("SConstruct", project.read("SConstruct") + "env.AidgeCheck(app)\n")
+    project.build()
+    mine = type(project)(tmp_path / "mine")
+    mine.write("main.c", "int more;\n" + project.read("main.c"))
+    assert mine.build("-Y", str(project.folder)) == ["CC main.o", "LINK app.elf", "CHECK app.elf"]

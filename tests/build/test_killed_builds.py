@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""A build that dies between the begin of a link and the end of its check leaves no program that the next one takes for done."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.build.conftest import LINK_THAT_DIES, Project
+
+SCONS = (sys.executable, "-m", "SCons", "-Q")
+CHECKED = "app = env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')])\nenv.AidgeCheck(app)\n"
+ALL_TARGETS = (
+    "app = env.Command('app.elf', env.Object(['main.c', *env.AidgeModel('kws', 'kws.onnx')]), '$LINK -o $TARGETS $SOURCES')\n"
+    "env.AidgeCheck(app)\n"
+)
+
+
+def with_a_link_that_dies(project: Project, lines: str) -> bytes:
+    """The project with such a linker, built; the program."""
+    project.write("link.sh", LINK_THAT_DIES)
+    project.sconstruct("env['LINK'] = 'sh link.sh'\n" + lines)
+    project.build()
+    return (project.folder / "app.elf").read_bytes()
+
+
+@pytest.mark.parametrize("lines", [CHECKED, ALL_TARGETS], ids=["findings are a target", "the command names all targets"])
+def test_scons_links_again_what_a_killed_linker_left(project, lines):
+    program = with_a_link_that_dies(project, lines)
+    project.build("-c")
+    project.killed(*SCONS)
+    assert (project.folder / "app.elf").read_bytes() == b"half"
+    assert project.build()[-1] == "CHECK app.elf" and (project.folder / "app.elf").read_bytes() == program
+    assert project.build() == []
+
+
+@pytest.mark.parametrize("lines", [CHECKED, ALL_TARGETS], ids=["findings are a target", "the command names all targets"])
+def test_scons_links_again_what_a_killed_check_left_though_all_is_again_as_it_was(project, lines):
+    lines = lines.replace("$LINK -o", "$LINK $LINKFLAGS -o")
+    project.sconstruct("env['LINKFLAGS'] = ['-g', *ARGUMENTS.get('flags', '').split()]\n" + lines)
+    project.build()
+    program = (project.folder / "app.elf").read_bytes()
+    project.killed(*SCONS, "flags=-Wl,--defsym=other=1")
+    assert (project.folder / "app.elf").read_bytes() != program
+    assert project.build()[-1] == "CHECK app.elf" and (project.folder / "app.elf").read_bytes() == program
+    assert project.build() == [] and not list(project.folder.glob("*.unchecked"))

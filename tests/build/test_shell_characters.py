@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Names and values that a shell would run, split or expand: every build system takes them as they are, or refuses them first."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+# A file of each name is a model; what a shell would run leaves a file `ran`.
+NAMES = [
+    "x`touch ran`.onnx",
+    "x`touch${IFS}ran`.onnx",
+    "x$(touch ran).onnx",
+    "x;touch ran;.onnx",
+    "x&touch ran&.onnx",
+    "x|touch ran.onnx",
+    "it's.onnx",
+    'a"b.onnx',
+    "two\nlines.onnx",
+    "a b.onnx",
+    "-x.onnx",
+    "$x.onnx",
+    "<x> {a,b} *?[c]! #~%.onnx",
+]
+
+EVERY_NAME = """\
+models = {os.path.basename(node.get_abspath()): node for node in Glob('*') if node.name.endswith('.onnx')}
+for index, name in enumerate(sorted(models)):
+    kws = env.AidgeModel('m%d' % index, models[name], board='host', bind={'v': name, name: 1}, state={name: name})
+    env.AidgeCheck(env.Program('app%d.elf' % index, ['main%d.c' % index, kws]), quiet=[name])
+    env.AidgeAccuracy(kws, labels=models[name])
+env.Command('by_action.json', models["x`touch${IFS}ran`.onnx"],
+            env.AidgeAction('accuracy', '--out=$TARGET', '--labels=$SOURCE', '--', '$SOURCE', comstr=''))
+"""
+
+
+def test_scons_takes_every_name_and_value_as_it_is(project):
+    (project.folder / "kws.onnx").unlink()
+    for index, name in enumerate(NAMES):
+        project.write(name, f"topology=A\nweights=1\nright=0.{index + 10}\n")
+        project.write(f"main{index}.c", f'#include "m{index}.h"\nint main(void) {{ return m{index}_run(); }}\n')
+    project.sconstruct("import os\n" + EVERY_NAME)
+    run = project.scons("verbose=1")
+    assert run.exit_code == 0, run.output
+    assert not list(project.folder.glob("ran*")) and project.build() == []
+    for index, name in enumerate(sorted(NAMES)):
+        plan = json.loads(project.read(f"m{index}.plan.json"))
+        assert plan["right"] == f"0.{NAMES.index(name) + 10}"
+        assert plan["options"]["--bind"] == sorted([f"v={name}", f"{name}=1"]) and plan["options"]["--state"] == [
+            f"{name}={name}"
+        ]
+        assert json.loads(project.read(f"app{index}.elf.check.json"))["options"]["--quiet"] == [name]
+        assert json.loads(project.read(f"m{index}.accuracy.json"))["options"]["--labels"] == [name]
+    assert json.loads(project.read("by_action.json"))["options"]["--labels"] == ["x`touch${IFS}ran`.onnx"]
+    assert "'x`touch ran`.onnx'" in run.output  # a command that can be typed
+
+
+@pytest.mark.parametrize(
+    "lines, hint",
+    [
+        ("env.Program('app.elf', ['main.c', 'x`touch ran`/kws.onnx'])", "out='...' names another folder"),
+        ("env.AidgeModel('kws', 'kws.onnx', out='x`touch ran`')", "out='...' names another folder"),
+        (
+            "app = env.Program('app`touch ran`', ['main.c', env.AidgeModel('kws', 'kws.onnx')])\nenv.AidgeCheck(app)",
+            "give the program another name",
+        ),
+    ],
+    ids=["folder of a model", "out", "program"],
+)
+def test_scons_refuses_what_its_own_commands_would_run_before_anything_does(project, lines, hint):
+    project.write("x`touch ran`/kws.onnx", project.read("kws.onnx"))
+    project.sconstruct(lines)
+    run = project.scons()
+    assert run.exit_code == 2 and "a shell would run what is between backquotes in '" in run.output and hint in run.output
+    assert run.steps == [] and not (project.folder / "ran").exists()
+
+
+def test_scons_compiles_what_is_generated_in_a_folder_of_any_other_name(project):
+    name = "a;touch ran;$(touch ran)&b"
+    project.sconstruct(
+        f"kws = env.AidgeModel('kws', 'kws.onnx', out=Dir('.').Dir({name!r}))\n"
+        "env.AidgeCheck(env.Program('app.elf', ['main.c', kws]))"
+    )
+    assert project.build()[-1] == "CHECK app.elf" and project.build() == [] and not (project.folder / "ran").exists()
+
+
+def test_a_spawn_of_the_users_gets_words_that_a_shell_reads_as_they_are(project):
+    lines = (
+        "spawn = env['SPAWN']\ndef traced(sh, escape, command, words, variables):\n    print('SPAWN', words)\n"
+        "    return spawn(sh, escape, command, words, variables)\nenv['SPAWN'] = traced\n"
+        "env.AidgeModel('kws', 'kws.onnx', bind={'v': '`touch ran`'})\n"
+    )
+    project.sconstruct(lines)
+    run = project.scons()
+    assert run.exit_code == 0 and "\"'--bind=v=`touch ran`'\"" in run.output and not (project.folder / "ran").exists()
+    assert json.loads(project.read("kws.plan.json"))["options"]["--bind"] == ["v=`touch ran`"]

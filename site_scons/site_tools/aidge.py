@@ -841,6 +841,9 @@ def _package_folder(command):
     """The folder of the package aidge_build that `command` runs, found without running it; None if that fails."""
     if len(command) > 1 and "aidge_build" not in command:
         return None  # a list that is not `python -m aidge_build`: a wrapper, which counts by its own files
+    here = os.path.join(SCons.Node.FS.get_default_fs().Top.get_abspath(), "aidge_build")
+    if "-m" in command and os.path.isfile(os.path.join(here, "__init__.py")):
+        return here  # python -m looks first where SCons runs
     for path in (command[0], os.path.realpath(command[0])):
         prefix = os.path.dirname(os.path.dirname(os.path.abspath(path)))
         for library in _subfolders(prefix, "lib", r"python3") + _subfolders(prefix, "local/lib", r"python3") + [prefix + "/Lib"]:

@@ -87,6 +87,17 @@ def test_a_build_writes_nothing_into_the_source_tree(command, tmp_path):
     assert {path for path in after - before if "__pycache__" not in path.parts} == set()
 
 
+def test_a_checkout_generates_with_its_own_package_and_kernels_whatever_is_installed(tmp_path):
+    """The package that is installed beside this Python is that of another folder."""
+    folder, words = copy_of_checkout(tmp_path / "checkout"), ("board=host", "generated-sources")
+    version, kernel = folder / "aidge_build/version.py", folder / "kernels/ref/int8/conv2d_int8.h"
+    version.write_text(version.read_text().replace("0.1.0", "9.8.7"))
+    assert scons(*words, folder=folder).stdout.count("AIDGE ") == 1
+    assert json.loads((folder / "build/host/digits/digits.plan.json").read_text())["claim"]["tool"] == "9.8.7"
+    kernel.write_text("/* mine */\n" + kernel.read_text())
+    assert scons(*words, folder=folder).stdout.count("AIDGE ") == 1
+
+
 EXAMPLES = ("anomaly", "digits", "hello", "keyword", "retrained", "stripes")  # models of theirs that lie beside their builds
 
 

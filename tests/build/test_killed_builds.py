@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
 
-from tests.build.conftest import LINK_THAT_DIES, Project
+from tests.build.checkout import ROOT
+from tests.build.conftest import LINK_THAT_DIES, STUB, Project
 
 SCONS = (sys.executable, "-m", "SCons", "-Q")
 CHECKED = "app = env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')])\nenv.AidgeCheck(app)\n"
@@ -45,3 +47,31 @@ def test_scons_links_again_what_a_killed_check_left_though_all_is_again_as_it_wa
     assert (project.folder / "app.elf").read_bytes() != program
     assert project.build()[-1] == "CHECK app.elf" and (project.folder / "app.elf").read_bytes() == program
     assert project.build() == [] and not list(project.folder.glob("*.unchecked"))
+
+
+MAKEFILE = f"""\
+AIDGE = {sys.executable} {STUB}
+include {ROOT}/integrations/make/aidge.mk
+$(eval $(call aidge_model,kws,models/kws.onnx,--board=host))
+all: out/app.elf
+out/app.elf: main.o $(AIDGE_OBJECTS)
+	sh link.sh -o $@ $^
+	$(AIDGE_CHECK)
+main.o: $(AIDGE_HEADERS)
+"""
+
+
+@pytest.mark.skipif(shutil.which("make") is None or " " in str(ROOT), reason="needs make, and a checkout without spaces")
+def test_make_links_again_what_a_killed_link_or_check_left(firmware):
+    firmware.write("link.sh", LINK_THAT_DIES)
+    firmware.write("out/readme", "")
+    firmware.write("Makefile", MAKEFILE)
+    program = firmware.folder / "out/app.elf"
+    firmware.killed("make")
+    assert program.read_bytes() == b"half"
+    assert " check " in firmware.run("make").output and program.read_bytes()[1:4] == b"ELF"
+    program.unlink()
+    firmware.write("link.sh", 'exec cc "$@"\n')
+    firmware.killed("make")
+    assert program.exists()
+    assert " check " in firmware.run("make").output and firmware.run("make").output == "make: Nothing to be done for 'all'.\n"

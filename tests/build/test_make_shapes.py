@@ -122,9 +122,122 @@ def test_a_program_that_the_rule_of_an_included_file_links_is_checked(firmware):
     assert checked_objects(firmware, "app.elf") == ["build/aidge/kws.o", "build/aidge/kws_weights.o"]
     firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
     assert make(firmware) == {"AIDGE", "CC kws_weights.c", "LINK", "CHECK"} and make(firmware) == set()
+
+
+# Rules for images, of somebody's file: `all` names them before the check.
+IMAGES = """\
+all: app.bin app.hex
+app.elf: $(OBJS)
+	$(CC) $(CPPFLAGS) -o $@ $^
+%.bin: %.elf
+	cp $< $@
+%.hex: %.elf
+	cp $< $@
+objects/%.o: %.c
+	@mkdir -p objects
+	$(CC) $(CPPFLAGS) -o $@ -c $<
+"""
+
+
+@pytest.mark.parametrize("words", ["app.elf", "app.elf,$(OBJS)", "app.elf,$(OBJS),app.bin app.hex other.img"])
+def test_a_program_that_fails_leaves_neither_itself_nor_an_image(firmware, words):
+    user = USER.replace("call aidge_check,app.elf", f"call aidge_check,{words}").replace("include rules.mk", "include images.mk")
+    firmware.write("images.mk", IMAGES)
+    firmware.write("Makefile", user + "%.o: %.c\n\t$(CC) $(CPPFLAGS) -o $@ -c $<\n")
+    images = [firmware.folder / name for name in ("app.elf", "app.bin", "app.hex")]
+    assert make(firmware, "-j4") == ALL and all(image.exists() for image in images)
+    assert make(firmware) == set()
     firmware.write("models/kws.onnx", MODEL + "check=bad\n")
+    for jobs in ("-j1", "-j4"):
+        done = firmware.run("make", jobs)
+        assert done.exit_code == 2 and "the arena is not the plan's" in done.output and "cp app.elf" not in done.output
+        assert not any(image.exists() for image in images)
+    firmware.write("models/kws.onnx", MODEL)
+    assert "CHECK" in make(firmware, "-j4") and all(image.exists() for image in images)
+
+
+@pytest.mark.parametrize("folder", ["objects/", "objects/build/aidge/", ""])
+def test_the_objects_that_a_check_is_told_are_compared_wherever_they_lie(firmware, folder):
+    objects = f"OBJS = main.o {folder}kws.o {folder}kws_weights.o\n"
+    firmware.write(
+        "Makefile",
+        f"{INCLUDE}{objects}$(eval $(call aidge_check,app.elf,$(OBJS)))\nall: app.elf $(AIDGE_CHECKS)\nmain.o: $(AIDGE_HEADERS)\n"
+        f"{folder}%.o: $(AIDGE_OUT)/%.c\n\t@mkdir -p ./{folder}\n\t$(CC) $(CPPFLAGS) -o $@ -c $<\n"
+        "app.elf: $(OBJS)\n\t$(CC) -o $@ $^\n",
+    )
+    assert make(firmware) == ALL
+    assert checked_objects(firmware, "app.elf") == [f"{folder}kws.o", f"{folder}kws_weights.o"]
+
+
+def test_a_list_of_folders_and_headers_in_order_alone(firmware):
+    """Such a makefile puts -I before each folder itself, and knows from depfiles who includes the header."""
+    (firmware.folder / "output").mkdir()
+    lines = IN_LISTS.replace(
+        "INCLUDES += $(AIDGE_INCLUDE)", "INCDIR += $(AIDGE_INCLUDE_DIRS)\nINCLUDES = $(addprefix -I,$(INCDIR))"
+    )
+    firmware.write("other.c", "int other;\n")
+    text = OBJECT_FOLDER.replace("SOURCES += ./main.c", "SOURCES += ./main.c other.c")
+    firmware.write("Makefile", (text % {"lines": lines}).replace("$(OBJECTS): $(AIDGE", "$(OBJECTS): | $(AIDGE"))
+    assert make(firmware) == ALL | {"CC other.c"}
+    firmware.write("models/kws.onnx", MODEL + "size=2\n")
+    assert make(firmware) == {"AIDGE", "CC main.c", "CC kws.c", "LINK", "CHECK"} and make(firmware) == set()
+
+
+# Kbuild: a script that every folder shares reads the folder's Kbuild, with $(obj) and $(srctree); objects are listed in obj-y.
+KBUILD = """\
+__build: $(obj)/built-in.o
+include $(srctree)/$(obj)/Kbuild
+objects := $(addprefix $(obj)/,$(obj-y))
+$(obj)/%.o: $(srctree)/$(obj)/%.c
+	$(CC) $(ccflags-y) -c -o $@ $<
+$(obj)/%.o: $(obj)/%.c
+	$(CC) $(ccflags-y) -c -o $@ $<
+$(obj)/built-in.o: $(objects)
+	$(LD) -r -o $@ $^
+"""
+FOLDER_OF_KBUILD = f"""\
+AIDGE = {sys.executable} {STUB}
+AIDGE_OUT := $(obj)
+include {ROOT}/integrations/make/aidge.mk
+$(eval $(call aidge_model,kws,$(srctree)/models/kws.onnx,--board=host))
+obj-y += main.o $(notdir $(AIDGE_OBJECTS))
+ccflags-y += $(AIDGE_INCLUDE)
+$(obj)/main.o: $(AIDGE_HEADERS)
+"""
+
+
+def test_a_folder_of_a_kbuild_lists_the_model_among_its_objects(firmware):
+    firmware.write("src/build.mk", KBUILD)
+    firmware.write("src/app/Kbuild", FOLDER_OF_KBUILD)
+    firmware.write("src/app/main.c", firmware.read("main.c"))
+    firmware.write("src/models/kws.onnx", MODEL)
+    (firmware.folder / "app").mkdir()
+    words = ("-f", "src/build.mk", "obj=app", "srctree=src")
+    assert make(firmware, *words) == ALL - {"LINK", "CHECK"} and make(firmware, *words) == set()
+    assert not list((firmware.folder / "src/app").glob("kws*"))
+    firmware.write("src/models/kws.onnx", "topology=A\nweights=2\n")
+    assert make(firmware, *words) == {"AIDGE", "CC kws_weights.c"}
+
+
+def test_clean_removes_everything_that_a_model_and_its_check_have_written(firmware):
+    lines = "clean:\n\trm -f app.elf main.o $(AIDGE_CLEAN)\n"
+    rules = "app.elf: main.o $(AIDGE_OBJECTS)\n\t$(CC) -o $@ $^\n\t$(AIDGE_CHECK)\nmain.o: $(AIDGE_HEADERS)\n"
+    others = "app.elf: main.o $(AIDGE_OBJECTS)\n\t$(CC) -o $@ $^\nmain.o: $(AIDGE_HEADERS)\n"
+    second = "$(eval $(call aidge_check,app.elf))\nall: $(AIDGE_CHECKS)\n"
+    before = {path for path in firmware.folder.rglob("*") if path.is_file()}
+    for text in (INCLUDE + "all: app.elf\n" + rules, INCLUDE + "all: app.elf\n" + others + second):
+        firmware.write("Makefile", text + lines)
+        assert make(firmware) == ALL
+        firmware.run("make", "clean")
+        assert {path for path in firmware.folder.rglob("*") if path.is_file()} == before | {firmware.folder / "Makefile"}
+
+
+def test_a_missing_command_is_said_with_what_to_install(firmware):
+    firmware.write("Makefile", "all: build/aidge/kws.o\n" + INCLUDE.replace(f"{sys.executable} {STUB}", "/nowhere/aidge-build"))
     done = firmware.run("make")
-    assert done.exit_code == 2 and "the arena is not the plan's" in done.output and not (firmware.folder / "app.elf").exists()
+    assert (
+        done.exit_code == 2 and "there is no command /nowhere/aidge-build: install the Python package aidge_build" in done.output
+    )
 
 
 def test_a_compiler_that_writes_depfiles_beside_the_objects_leaves_what_the_generator_read(firmware):

@@ -4,8 +4,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 
 import pytest
+
+from tests.build.checkout import ROOT
+from tests.build.conftest import STUB
 
 # A file of each name is a model; what a shell would run leaves a file `ran`.
 NAMES = [
@@ -95,3 +100,60 @@ def test_a_spawn_of_the_users_gets_words_that_a_shell_reads_as_they_are(project)
     run = project.scons()
     assert run.exit_code == 0 and "\"'--bind=v=`touch ran`'\"" in run.output and not (project.folder / "ran").exists()
     assert json.loads(project.read("kws.plan.json"))["options"]["--bind"] == ["v=`touch ran`"]
+
+
+needs_make = pytest.mark.skipif(
+    shutil.which("make") is None or " " in str(ROOT), reason="needs make, and a checkout at a path without spaces: make cannot"
+)
+MAKEFILE = f"""\
+AIDGE = {sys.executable} {STUB}
+include {ROOT}/integrations/make/aidge.mk
+MODEL = models/kws.onnx
+GIVEN := $(file <given)
+$(eval $(call aidge_model,%s))
+all: app.elf
+app.elf: main.o $(AIDGE_OBJECTS)
+	$(CC) -o $@ $^
+	$(AIDGE_CHECK)
+main.o: $(AIDGE_HEADERS)
+"""
+
+
+@needs_make
+@pytest.mark.parametrize(
+    "call", ["kws,$(GIVEN),--board=host", "$(GIVEN:.onnx=),$(MODEL),--board=host", "kws,$(MODEL),--quantize=$(GIVEN)"]
+)
+def test_make_refuses_a_name_that_it_cannot_carry_before_anything_runs(firmware, call):
+    firmware.write("Makefile", MAKEFILE % call)
+    for name in NAMES:
+        firmware.write("given", name)
+        firmware.write(name, "topology=A\nweights=1\n")
+        done = firmware.run("make")
+        if " " in name or "\n" in name and "--quantize" in call:  # two words of the options
+            assert done.exit_code == 2
+        elif name != "-x.onnx":
+            assert done.exit_code == 2 and "aidge.mk: " in done.output and "which make or its shell would read" in done.output, (
+                name
+            )
+            assert not (firmware.folder / "build").exists()
+        shutil.rmtree(firmware.folder / "build", ignore_errors=True)
+        assert not list(firmware.folder.glob("ran*"))
+
+
+@needs_make
+def test_make_hands_an_option_on_as_it_is_or_refuses_it(firmware):
+    firmware.write(
+        "Makefile", MAKEFILE % "kws,$(MODEL),--board=host --bind=$(GIVEN)" + "AIDGE_CHECK_OPTIONS = --quiet=$(GIVEN)\n"
+    )
+    for value in ("a;touch ran;b", "a|touch<ran", "a&b", "*", "[a]", "{a,b}", "!x", "-x", "~", "a=b%c", "<a>", "a?b:c/d,e"):
+        value = value.replace("touch ran", "touch>ran")
+        firmware.write("given", value)
+        done = firmware.run("make")
+        assert done.exit_code == 0, done.output
+        assert json.loads(firmware.read("build/aidge/kws.plan.json"))["options"]["--bind"] == [value]
+        assert json.loads(firmware.read("app.elf.check.json"))["options"]["--quiet"] == [value]
+    for value in ("`touch>ran`", "$(touch>ran)", "${IFS}", "it's", 'a"b', "a\\b", "a#b"):
+        firmware.write("given", value)
+        done = firmware.run("make")
+        assert done.exit_code == 2 and "aidge.mk: the option '--bind=" in done.output, done.output
+    assert not (firmware.folder / "ran").exists()

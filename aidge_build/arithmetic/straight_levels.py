@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions of one int8 value that are a limited straight line: two numbers in place of 256.
+"""Functions of one stored value that are a limited straight line: two numbers in place of 256, three in place of 65,536.
 
 y = sat8((x * multiplier + start) >> SHIFT). The line passes between the ends of every level, so that every two values bound its
 slope. What is found is tried for all 256 values, and taken only where it gives each of them.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy
 
 SHIFT = 20
+WORD_BITS = 32
 MOST_SLOPE = (
     7.0  # levels for a value: 128 times as many, and as much again as a start, fit int32 in units of 2 to the power of -20
 )
@@ -33,3 +34,26 @@ def straight_numbers(table: numpy.ndarray) -> tuple[int, int] | None:
     start = round((max(least, -MOST_SLOPE * 128) + min(most, MOST_SLOPE * 128)) / 2 * (1 << SHIFT))
     found = numpy.clip((_VALUES.astype(numpy.int64) * multiplier + start) >> SHIFT, -128, 127)
     return (multiplier, start) if (found == table).all() else None
+
+
+def shifted_line(
+    values: numpy.ndarray, results: numpy.ndarray, lowest: int, highest: int, below: int = 0
+) -> tuple[int, int, int] | None:
+    """Multiplier, start and shift of clamp((values * multiplier + start) >> shift, lowest, highest) in int32, which is the result
+    for all `values` (int64, rising, of 16 bits), or up to `below` less; its slope is that of the results between the bounds. None
+    where no line is."""
+    results = results.astype(numpy.int64)
+    (inside,) = numpy.nonzero((results > lowest) & (results < highest))
+    if len(inside) < 2:
+        return None
+    slope = (results[inside[-1]] - results[inside[0]]) / (values[inside[-1]] - values[inside[0]])
+    for shift in range(WORD_BITS - 1, 0, -1):
+        multiplier = round(slope * (1 << shift))
+        products = values * multiplier
+        least = int((((results - below) << shift) - products)[results - below > lowest].max())
+        most = int((((results + 1) << shift) - 1 - products)[results < highest].min())
+        start = (least + most) // 2
+        farthest = max(abs(int(end) + added) for end in products[[0, -1]] for added in (0, start))
+        if least <= most and max(farthest, abs(start)) < 1 << WORD_BITS - 1:
+            return multiplier, start, shift
+    return None

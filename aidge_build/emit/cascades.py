@@ -192,10 +192,10 @@ class _Printer:
             return f"({target}){through}{self._address(place.offset_bytes, cursor)}"
         port = self.ports[place.kind == "input", place.index]
         self.used[port.parameter] = port
+        if port.tensor.dtype.c_type == tensor.dtype.c_type and (not cursor or tensor.dtype.size_bytes == 1):
+            return f"&{port.parameter}[{cursor}]" if cursor else port.parameter
         if not cursor:
-            return port.parameter
-        if tensor.dtype.size_bytes == 1 and port.tensor.dtype.c_type == tensor.dtype.c_type:
-            return f"&{port.parameter}[{cursor}]"
+            return f"({target}){through}{port.parameter}"
         byte = f"{'' if written else 'const '}uint8_t *"
         return f"({target}){through}&(({byte}){through}{port.parameter})[{cursor}]"
 

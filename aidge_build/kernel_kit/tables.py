@@ -18,8 +18,15 @@ LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)
 
 def table_of(operator: Operator, source: Tensor, result: Tensor) -> numpy.ndarray:
     """The stored result for each stored value -128..127; where the function has none, the zero point (`undefined.py` says so)."""
-    dims = (len(LEVELS),)
-    return evaluate(operator, [LEVELS], [source.with_(dims=dims, format=None)], [result.with_(dims=dims, format=None)])[0]
+    return results_of_levels(operator, source, result)
+
+
+def results_of_levels(operator: Operator, source: Tensor, result: Tensor) -> numpy.ndarray:
+    """The stored result for each value that the source's type of 8 or 16 bits holds, from the lowest."""
+    low, high = source.dtype.range
+    levels = numpy.arange(low, high + 1).astype(source.dtype.numpy)
+    dims = levels.shape
+    return evaluate(operator, [levels], [source.with_(dims=dims, format=None)], [result.with_(dims=dims, format=None)])[0]
 
 
 def straight_call(view: NodeView, function: str = "aidge_kit_straight_int8", header: str = "kit/straight.h") -> Call | None:

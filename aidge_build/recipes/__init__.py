@@ -34,6 +34,7 @@ from aidge_build.recipes.read_stored import read_stored
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.replace_blocks import replace_blocks
+from aidge_build.recipes.rescale_stored import rescale_stored
 from aidge_build.recipes.restate import restate
 from aidge_build.recipes.scale_sums import scale_sums
 from aidge_build.recipes.search_stored import search_stored
@@ -74,6 +75,7 @@ RECIPES: tuple[Recipe, ...] = (
     average_axes,
     read_stored,
     fuse_activations,
+    rescale_stored,
     signed_tensors,
     search_stored,
     clamp_levels,

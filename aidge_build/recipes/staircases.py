@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.arithmetic.staircase import steps_of
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
@@ -35,6 +36,8 @@ def staircases(view: GraphView) -> GraphView:
         if source not in layers or not is_read_elsewhere(view, sources, name) or view.tensor(name).elements < FEWEST_VALUES:
             continue
         stored = view.tensor(name).quantization
+        if view.tensor(name).dtype is not DType.int8:  # uint8 of the graph's outputs: signed_tensors made int8 of all others
+            continue
         if stored is not None and stored.rounding != Quantization.rounding:  # other contracts state what each operator means
             continue
         nodes = between(view, sources, name)

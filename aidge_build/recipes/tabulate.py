@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Operators in a row that compute a value from one int8 value alone become one table of 256 results."""
+"""Operators in a row that compute a value from one value of 8 bits alone become one table of 256 results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy
 
@@ -12,25 +13,32 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import Clip, PReLU
+from aidge_build.operators.base import Operator
 from aidge_build.operators.binary import Pow, Variadic
+from aidge_build.operators.flip_sign import FlipSign, flipped
 from aidge_build.operators.kinds import Broadcast, ElementWise
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.real_table import RealTable
+from aidge_build.operators.restated import Restated
 from aidge_build.operators.table import LEVELS, Table
 from aidge_build.recipes.recipe import recipe
 from aidge_build.reference.evaluate import evaluate
 
 _FUNCTIONS = (ElementWise, Clip)
 FEWEST_REALS = 256  # of fewer ones the functions are as well called: a table of floats takes 1 KB
-_POINTWISE = (*_FUNCTIONS, Broadcast, Pow, PReLU, Variadic, QuantizeLinear, DequantizeLinear)
+_POINTWISE = (*_FUNCTIONS, Broadcast, FlipSign, Pow, PReLU, Variadic, QuantizeLinear, DequantizeLinear)
+_BYTES = (DType.int8, DType.uint8)
 
 
 @recipe(exact=True)
 def tabulate(view: GraphView) -> GraphView:
     """HardSwish and SiLU as products, GELU as five nodes, scale and shift, two quantizations in a row: whatever begins and ends
-    with int8 of one scale and does nothing but functions of one element, sums, products, powers, extremes with single numbers or
-    with each other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table.
+    with 8 bits of one scale and does nothing but functions of one element, sums, products, powers, extremes with single numbers
+    or with each other. What each node means is evaluated on all 256 values. One function by itself stays: kernels have a table.
     So does what ends with FEWEST_REALS floats or more, all finite, behind a DequantizeLinear: a network's output, mostly.
+
+    A table that changes nothing is a view, and one that only changes the highest bit a FlipSign: so uint8 inputs and outputs of
+    the graph meet int8 layers. Other tables of uint8 read or write its bits as int8, in the order of these.
     """
     sources = sources_of(view)
     rewrite = Rewrite(view)
@@ -38,17 +46,52 @@ def tabulate(view: GraphView) -> GraphView:
         if name == source or not _is_needed(view, sources, name) or view.producer(name) is None:
             continue
         nodes = between(view, sources, name)
-        if len(nodes) == 1 and isinstance(nodes[0].operator, (*_FUNCTIONS, DequantizeLinear)):
+        given, made = view.tensor(source), view.tensor(name)
+        results = results_of(view, nodes, source, name, LEVELS.view(given.dtype.numpy))
+        operator = _plain(given, made, results)
+        is_single = len(nodes) == 1 and isinstance(nodes[0].operator, (*_FUNCTIONS, DequantizeLinear, FlipSign))
+        if not numpy.isfinite(results).all() or operator is None and is_single:
             continue
         origin = tuple(dict.fromkeys(part for node in nodes for part in node.origin))
-        given, made = view.tensor(source), view.tensor(name)
-        results = results_of(view, nodes, source, name, LEVELS)
-        if not numpy.isfinite(results).all():
-            continue
-        found = tuple(results.tolist())
-        table = Table(found, given.quantization, made.quantization) if _is_stored(made) else RealTable(found)
-        rewrite.replace_node(nodes[-1], nodes[-1].with_(operator=table, inputs=(source,), origin=origin))
+        last = nodes[-1].with_(inputs=(source,), origin=origin)
+        if operator is not None:
+            rewrite.replace_node(nodes[-1], last.with_(operator=operator))
+        else:
+            rewrite.replace_node(nodes[-1], *_table(rewrite, last, given, made, results))
     return rewrite.finish()
+
+
+def _plain(given: Tensor, made: Tensor, results: numpy.ndarray) -> Operator | None:
+    """What does the same without a table, if anything does."""
+    if not _is_stored(made):
+        return None
+    levels = LEVELS.view(given.dtype.numpy)
+    if given.dtype is made.dtype:
+        return Restated() if (results == levels).all() else None
+    return FlipSign() if (results == flipped(levels)).all() else None
+
+
+def _table(rewrite: Rewrite, node: Node, given: Tensor, made: Tensor, results: numpy.ndarray) -> tuple[Node, ...]:
+    """The node as a table, between views of the bits where the graph's input or output is uint8."""
+    before: tuple[Node, ...] = ()
+    after: tuple[Node, ...] = ()
+    if given.dtype is DType.uint8:
+        given = _bits(given, node.name)
+        before = (Node(f"{node.name}_bits_read", Restated(DType.int8), node.inputs, (rewrite.add_tensor(given),), node.origin),)
+        node = node.with_(inputs=(given.name,))
+    if not _is_stored(made):
+        return *before, node.with_(operator=RealTable(tuple(results.tolist())))
+    if made.dtype is DType.uint8:
+        results, made = results.view(numpy.int8), _bits(made, node.name)
+        after = (Node(f"{node.name}_bits", Restated(DType.uint8), (rewrite.add_tensor(made),), node.outputs, node.origin),)
+        node = node.with_(outputs=(made.name,))
+    return *before, node.with_(operator=Table(tuple(results.tolist()), given.quantization, made.quantization)), *after
+
+
+def _bits(tensor: Tensor, node: str) -> Tensor:
+    """The bits of a uint8 tensor as int8, which stand for no real number but themselves."""
+    plain = replace(tensor.quantization, scales=(1.0,), zero_points=(0,))
+    return tensor.with_(name=f"{tensor.name}_bits_of_{node}", dtype=DType.int8, quantization=plain)
 
 
 def _is_needed(view: GraphView, sources: dict[str, str], name: str) -> bool:
@@ -58,7 +101,7 @@ def _is_needed(view: GraphView, sources: dict[str, str], name: str) -> bool:
 
 
 def sources_of(view: GraphView, floats: Sequence[str] = ()) -> dict[str, str]:
-    """For each int8 tensor that has a quantization, and for the floats between: the int8 tensor of which its elements are a
+    """For each tensor of 8 bits that has a quantization, and for the floats between: the one of which its elements are a
     function, itself if there is no other. So are these `floats`."""
     found: dict[str, str] = {name: name for name in view.inputs if _is_stored(view.tensor(name))}
     found.update((name, name) for name in floats)
@@ -76,7 +119,7 @@ def sources_of(view: GraphView, floats: Sequence[str] = ()) -> dict[str, str]:
 
 
 def _is_stored(tensor: Tensor) -> bool:
-    return tensor.dtype is DType.int8 and tensor.quantization is not None and tensor.quantization.per_tensor
+    return tensor.dtype in _BYTES and tensor.quantization is not None and tensor.quantization.per_tensor
 
 
 def _source(view: GraphView, node: Node, found: dict[str, str]) -> str | None:
@@ -94,7 +137,7 @@ def _source(view: GraphView, node: Node, found: dict[str, str]) -> str | None:
 
 
 def is_read_elsewhere(view: GraphView, sources: dict[str, str], name: str) -> bool:
-    """Whether the int8 tensor is needed where the graph goes on with something else."""
+    """Whether the stored tensor is needed where the graph goes on with something else."""
     return _is_stored(view.tensor(name)) and _has_other_readers(view, sources, name)
 
 

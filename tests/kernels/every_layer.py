@@ -26,6 +26,7 @@ import test_log_mel
 import test_normalize_without_fpu
 import test_pool_parts
 import test_ref_classic
+import test_ref_elementwise
 import test_ref_trees
 import test_replace
 import test_stack
@@ -143,6 +144,7 @@ def _more_of_ref() -> Iterator[harness.Case]:
         yield test_conversions_without_fpu.quantize_case(seed)
         yield test_conversions_without_fpu.dequantize_case(seed)
         yield test_normalize_without_fpu.normalization(harness.case, seed)
+    yield from test_ref_elementwise.rescalings(harness.case)
     yield from products(harness.case)
     yield from test_pool_parts.float_means(harness.case, test_pool_parts.Ref)
     for double in (False, True):

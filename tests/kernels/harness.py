@@ -117,7 +117,7 @@ class Case:
 def case(operator: Operator, inputs: Sequence[Tensor | None], values: Sequence[numpy.ndarray], **output) -> Case:
     """A case; `values` are those of the computed inputs in order. Outputs are inferred; `output` sets further fields of them."""
     types = operator.infer(inputs)
-    outputs = tuple(Tensor(f"y{i}", t.dims, t.dtype, **output) for i, t in enumerate(types))
+    outputs = tuple(Tensor(f"y{i}", t.dims, **{"dtype": t.dtype, **output}) for i, t in enumerate(types))
     names = tuple(tensor.name if tensor is not None else "" for tensor in inputs)
     view = NodeView(Node("case", operator, names, tuple(t.name for t in outputs)), tuple(inputs), outputs)
     given = iter(values)

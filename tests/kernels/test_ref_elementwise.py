@@ -70,6 +70,35 @@ def test_every_function_of_one_int8_value_is_exact():
     assert differing(cases, run(cases)) == []
 
 
+RESCALED = (
+    (DType.int16, 0.0002, 0, DType.int8, 0.05, -3),  # ties: where levels begin is no line
+    (DType.int16, 0.00021, 100, DType.int8, 0.05, -3),
+    (DType.uint16, 0.0003, 30000, DType.uint8, 0.0731, 133),
+    (DType.int16, 0.001, 0, DType.uint8, 0.0001, 128),
+    (DType.int8, 0.1137, 5, DType.int16, 0.0005, 0),
+    (DType.int8, 0.1137, 5, DType.int16, 0.00047, -7),
+    (DType.uint8, 0.01, 255, DType.uint16, 0.01, 0),
+    (DType.int16, 0.001, 3, DType.int16, 0.0017, -5),
+    (DType.int16, 0.001, 3, DType.int16, 0.004, 0),
+)
+
+
+def rescalings(make):
+    """All values of a type in the scale of another; `make` is `case` of a harness."""
+    for kind, scale, point, result, result_scale, result_point in RESCALED:
+        low, high = kind.range
+        values = numpy.arange(low, high + 1).astype(kind.numpy)
+        data = Tensor("x", values.shape, kind, quantization=per_tensor(scale, point))
+        yield make(Clip(), [data], [values], dtype=result, quantization=per_tensor(result_scale, result_point))
+
+
+def test_every_stored_value_in_another_type_and_scale_is_exact():
+    cases = list(rescalings(case))
+    forms = {entry.call.function.split("_each_run_")[1].rsplit("_", 2)[0] for entry in cases}
+    assert forms == {"rescale_line", "rescale_steps", "rescale_table", "rescale_float"}
+    assert differing(cases, run(cases)) == []
+
+
 def test_a_function_gives_the_zero_point_where_it_has_no_value():
     """The root and logarithm of negative numbers, NaN, which QuantizeLinear takes for 0; 1 / 0 saturates."""
     cases = []

@@ -24,6 +24,19 @@ from aidge_build.schedule.schedule import Reuse, Schedule, make_schedule
 WIDENED = 2  # of the plans that fit, those with the fewest instructions, whose bands are made wider
 
 
+class OverBudget(AidgeError):
+    """No plan keeps --ram-budget (code PLAN01): the smallest that was found needs `least_bytes`."""
+
+    def __init__(self, budget_bytes: int, least: Found):
+        self.least_bytes = least.peak.peak_bytes
+        super().__init__(
+            f"no plan needs at most {budget_bytes:,} B: the smallest that was found needs {self.least_bytes:,} B",
+            where=least.schedule.steps[least.peak.bound_step].where(),
+            code="PLAN01",
+            hint=f"ram_budget={self.least_bytes} is met; a smaller model or input needs less",
+        )
+
+
 @dataclass(frozen=True)
 class Plans:
     """Plans with fewer and fewer bytes for more and more instructions, from `base` on."""
@@ -85,17 +98,11 @@ class Plans:
                 return plans
 
     def within(self, budget_bytes: int, *others: Found) -> Found:
-        """The fewest instructions in so many bytes; AidgeError PLAN01 where none fits."""
+        """The fewest instructions in so many bytes; OverBudget where none fits."""
         found = self.fitting(lambda plan: budget_bytes if plan.peak.peak_bytes <= budget_bytes else None, *others)
         if found is not None:
             return found
-        least = self.smallest(*others)
-        raise AidgeError(
-            f"no plan needs at most {budget_bytes:,} B: the smallest that was found needs {least.peak.peak_bytes:,} B",
-            where=least.schedule.steps[least.peak.bound_step].where(),
-            code="PLAN01",
-            hint=f"ram_budget={least.peak.peak_bytes} is met; a smaller model or input needs less",
-        )
+        raise OverBudget(budget_bytes, self.smallest(*others))
 
 
 def banded(

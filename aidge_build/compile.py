@@ -16,6 +16,7 @@ from aidge_build.adaptation.giving_way import with_room
 from aidge_build.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
 from aidge_build.adaptation.slower import slower_notices
 from aidge_build.adaptation.undefined import undefined_notices
+from aidge_build.budget import within_budget
 from aidge_build.cascade.calls import calls_of
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.question import Found
@@ -68,10 +69,14 @@ class Compilation:
             notices += price_of_update(whole) if request.options.replaces_weights else ()
             assignment, given_way = assigned(view, request)
             assignment = _in_groups(view, assignment, request)
+            self._planning = _planned(request, assignment, request.options)
+            if request.options.ram_budget:
+                room = partial(_with_budget, view, request)
+                assignment, self._planning, gave = within_budget(assignment, request.options, partial(_planned, request), room)
+                given_way = (*given_way, *gave)
             show(2, "assignment", f"{assignment.view}\n{assignment}")
             self._notices = (*notices, *given_way, *_said_of(assignment, request))
             self._demands = cache(partial(demands_of, assignment))
-            self._planning = Planning(assignment, self._demands, request.options, bands_of(request))
         except AidgeError as error:
             raise error.within(request.file_name)
 
@@ -122,12 +127,8 @@ def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tupl
     row by row, or of an inference in steps, choose by themselves what they need. Cores with an FPU are no small ones: a few
     bytes are not worth layers that take ten times as long, and there is --ram-budget. A table that compares kernels takes them
     where no plan grows."""
-    target, options = request.target, request.options
+    target, options, bytes_of = request.target, request.options, partial(_bytes_of, request)
     quicker: tuple[str, ...] = ()
-
-    def bytes_of(trial: Assignment) -> tuple[int, int]:
-        return bytes_of_whole(trial, cache(partial(demands_of, trial)), options, request.board)
-
     if options.select == "cost" and target.cost_table is not None and target.cost_table.quicker is not None:
         preferred = adapt_to_backend(view, request.libraries, replace(target, cost_table=None))
         assignment, target, quicker = with_quicker(view, request.libraries, target, preferred, bytes_of)
@@ -137,6 +138,19 @@ def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tupl
         return assignment, quicker
     assignment, given_way = with_room(view, request.libraries, target, assignment, bytes_of)
     return assignment, (*quicker, *given_way)
+
+
+def _bytes_of(request: CompileRequest, trial: Assignment) -> tuple[int, int]:
+    return bytes_of_whole(trial, cache(partial(demands_of, trial)), request.options, request.board)
+
+
+def _with_budget(view: GraphView, request: CompileRequest, assignment: Assignment) -> tuple[Assignment, tuple[str, ...]]:
+    budget = request.options.ram_budget
+    return with_room(view, request.libraries, request.target, assignment, partial(_bytes_of, request), (budget, budget))
+
+
+def _planned(request: CompileRequest, assignment: Assignment, options: Options) -> Planning:
+    return Planning(assignment, cache(partial(demands_of, assignment)), options, bands_of(request))
 
 
 def curve_of(request: CompileRequest) -> tuple[Found, ...]:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import NoRoom
-from aidge_build.banding import Plans, banded
+from aidge_build.banding import OverBudget, Plans, banded
 from aidge_build.boards import Board
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.question import Found
@@ -63,7 +63,8 @@ class Planning:
         _refuse_giants(self._given.view, board)
         assignment, _, joined = self._whole
         if options.memory_model == "cascade" or options.ram_budget or "rows" in (options.input, options.output):
-            best = self._short(_chosen(self._rows(ALL), joined, options, board, self._place))
+            in_budget = self.in_budget if options.ram_budget else None
+            best = self._short(in_budget or _chosen(self._rows(ALL), joined, options, board, self._place))
             placed = self._place(best, board)
             return assignment, best.schedule, replace(placed, whole_peak_bytes=joined.peak.peak_bytes)
         best = self._short_joined
@@ -73,6 +74,20 @@ class Planning:
             if options.memory_model != "default":
                 raise
             return assignment, *_by_rows(self._rows(QUICK), best, error, board, self._place, self._short)
+
+    @cached_property
+    def in_budget(self) -> Found:
+        """The plan with the fewest instructions within --ram-budget, for whichever board; OverBudget where there is none."""
+        return self._rows(ALL).within(self._options.ram_budget, self._whole[2])
+
+    @property
+    def over_budget(self) -> OverBudget | None:
+        """Why no plan keeps --ram-budget; None where one does."""
+        try:
+            _ = self.in_budget
+        except OverBudget as error:
+            return error
+        return None
 
     def _place(self, found: Found, board: Board | None) -> Placed:
         """Where the arena of a plan lies on the board; AidgeError PLAN01 where its memories do not hold it."""
@@ -165,8 +180,6 @@ def _chosen(
 ) -> Found:
     """What the options ask for. Where they ask for an input by rows alone: the fewest instructions that fit a memory of the
     board, with bands as they were found; without a board the fewest bytes."""
-    if options.ram_budget:
-        return plans.within(options.ram_budget, whole)
     if options.memory_model == "cascade" or board is None or not board.arena_regions:
         return plans.smallest(whole)
 

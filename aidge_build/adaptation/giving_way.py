@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Kernels that give way: where the least memory is asked for, no build needs more RAM than with the last library's kernels."""
+"""Kernels that give way: where the least memory is asked for, no build needs more RAM than with the last library's kernels; and
+within a budget of RAM as few kernels as that takes."""
 
 from __future__ import annotations
 
@@ -24,9 +25,11 @@ def with_room(
     target: Target,
     assignment: Assignment,
     bytes_of: Callable[[Assignment], Bytes],
+    budget: Bytes | None = None,
 ) -> tuple[Assignment, tuple[str, ...]]:
-    """The assignment of the graph whose plan needs no more bytes, neither peak nor arena, than one with the kernels of the last
-    library that accepts each node; and one line that says what that took.
+    """The assignment of the graph whose plan needs no more bytes, neither peak nor arena, than the `budget`, and one line that
+    says what that took. Without a budget: than a plan with the kernels of the last library that accepts each node, which is also
+    what there is where a budget is too small.
 
     Where the given assignment needs more, all nodes begin with those last kernels. The chosen ones come back, half of the nodes
     after half of them, wherever the plan stays within those bytes; nodes that are left try the kernels between.
@@ -34,13 +37,14 @@ def with_room(
     trials = _Trials(view, libraries, target, bytes_of)
     if not trials.begin(assignment):
         return assignment, ()
-    given, limit = bytes_of(assignment), bytes_of(trials.found)
-    if _fits(given, limit):
+    given, least = bytes_of(assignment), bytes_of(trials.found)
+    trials.limit = budget or least
+    if _fits(given, trials.limit):
         return assignment, ()
-    trials.limit = limit
-    trials.restore([name for name in trials.order if name in trials.passed])
-    trials.improve()
-    return trials.found, (_notice(trials, given),)
+    if _fits(least, trials.limit):
+        trials.restore([name for name in trials.order if name in trials.passed])
+        trials.improve()
+    return trials.found, (_notice(trials, given, "--ram-budget" if budget else "--optimize size"),)
 
 
 @dataclass
@@ -112,10 +116,10 @@ def _fits(needed: Bytes, limit: Bytes) -> bool:
     return needed[0] <= limit[0] and needed[1] <= limit[1]
 
 
-def _notice(trials: _Trials, given: Bytes) -> str:
+def _notice(trials: _Trials, given: Bytes, option: str) -> str:
     found, count = trials.bytes_of(trials.found), len(trials.passed)
     kernels = sorted({trials.order[name][0] for name in trials.passed})
     return (
-        f"--optimize size: at {count} layer{'s' if count > 1 else ''} {', '.join(kernels)} gave way to slower kernels; peak "
+        f"{option}: at {count} layer{'s' if count > 1 else ''} {', '.join(kernels)} gave way to slower kernels; peak "
         f"{found[0]:,} B instead of {given[0]:,} B, arena {found[1]:,} B instead of {given[1]:,} B"
     )

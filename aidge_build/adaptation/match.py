@@ -10,7 +10,7 @@ from aidge_build.adaptation.cost import CostTable
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
 
-GAVE_WAY = "it gave way: its scratch, or what may not overlap, would make the plan larger (--optimize size)"
+GAVE_WAY = "it gave way: its scratch, or what may not overlap, would make the plan larger (--optimize size, --ram-budget)"
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ MODEL = Group(
         Option(
             "ram-budget",
             "the fewest instructions within so many bytes of RAM for the arena, inputs and outputs (20480, or 20K): layers are "
-            "computed row by row where they must",
+            "computed row by row where they must, and where that is not enough kernels fall back to smaller ones",
             metavar="BYTES",
         ),
         Option(

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""--optimize size: no build needs more RAM than with the portable library alone, and what that takes is said."""
+"""--optimize size: no build needs more RAM than with the portable library alone. --ram-budget: as few kernels give way as the
+budget takes. What that takes is said."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,6 +18,7 @@ from aidge_build.adaptation.giving_way import MOST_TRIALS, with_room
 from aidge_build.adaptation.match import GAVE_WAY
 from aidge_build.boards import load_board
 from aidge_build.compile import build_program, import_model
+from aidge_build.errors import AidgeError
 from aidge_build.program import Program
 from tests.compiled import request_of
 from tests.models import model
@@ -78,6 +81,45 @@ def test_plans_by_rows_and_in_steps_choose_for_themselves(options):
 def test_on_cores_with_an_fpu_no_kernel_gives_way():
     found = program(NARROWING, "mps2-an386", "size")
     assert libraries_of(found) == ["cortexm"] * 3 and not notices(found)
+
+
+@pytest.mark.parametrize("board", ["mps2-an386", "rp2040"])
+def test_within_a_budget_as_few_kernels_give_way_as_it_takes(board):
+    fast, alone = (program(NARROWING, board, "balanced", libs, io="arena") for libs in ((), ("ref",)))
+    (most, _), (least, _) = bytes_of(fast), bytes_of(alone)
+    assert least < most and not notices(program(NARROWING, board, "balanced", io="arena", ram_budget=most))
+    for budget in (most - 1, (most + least) // 2, least):
+        found = program(NARROWING, board, "balanced", io="arena", ram_budget=budget)
+        assert bytes_of(found)[0] <= budget
+        stayed = [one for one, other in zip(libraries_of(found), libraries_of(fast)) if one == other]
+        assert len(stayed) < 3 and (budget < most - 1 or len(stayed) == 2)
+        line = notices(found)[0]
+        assert line.startswith("--ram-budget: at ") and f"instead of {most:,} B" in line
+
+
+def test_a_budget_below_every_plan_is_refused_with_the_least_bytes_which_are_then_met():
+    with pytest.raises(AidgeError) as caught:
+        program(NARROWING, "rp2040", "balanced", io="arena", ram_budget=100)
+    least = bytes_of(program(NARROWING, "rp2040", "balanced", ("ref",), io="arena"))[0]
+    assert f"the smallest that was found needs {least:,} B" in caught.value.what
+    assert caught.value.hint.startswith(f"ram_budget={least} is met")
+    assert bytes_of(program(NARROWING, "rp2040", "balanced", io="arena", ram_budget=least))[0] == least
+
+
+IMAGE = model(
+    """r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z)
+    a = Conv<kernel_shape=[3,3], strides=[2,2]>(r, v) y = QuantizeLinear(a, s, z)""",
+    inputs="int8[1,1,81,81] x",
+    outputs="int8[1,1,40,40] y",
+    constants={"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((1, 1, 3, 3), numpy.int8)},
+)
+
+
+def test_a_refusal_names_the_option_that_would_keep_the_budget():
+    with pytest.raises(AidgeError) as caught:
+        program(IMAGE, "mps2-an386", "balanced", ram_budget=3072)
+    assert re.match(r"input=rows \(--input rows\) keeps this budget, with [\d,]+ B; ram_budget=\d+ is met", caught.value.hint)
+    assert bytes_of(program(IMAGE, "mps2-an386", "balanced", ram_budget=3072, input="rows"))[0] <= 3072
 
 
 class Counted:

@@ -30,6 +30,7 @@ ROWS = (
         "constant_copies",
         "placement",
         "planning",
+        "budget",
         "emit",
         "prediction.predict",
     ),

@@ -6,18 +6,30 @@ The only importer of the package `devicetree`, Zephyr's own parser.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from aidge_build.devices.device import CODE, Device, Memory, joined
 from aidge_build.errors import AidgeError, MissingTool
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from devicetree.dtlib import DT, Node
 
 _FLASHES = ("soc-nv-flash",)
 _RAMS = ("mmio-sram", "zephyr,memory-region", "st,stm32-ccm", "arm,dtcm", "nxp,imx-dtcm")
 _CORE = "arm,cortex-m"
+_HINT = "give a file such as build/zephyr/zephyr.dts"
+
+# The package looks for each reference among all nodes and copies a property for each value of it: the squares of these
+# limits are seconds. The largest trees of Zephyr's boards have a tenth of each.
+_MOST_BYTES = 1 << 20
+_MOST_TOKENS = 150_000
+_MOST_LABELS = 10_000
+_MOST_COMPARISONS = 5_000_000  # nodes x references
 
 
 def read(content: bytes, name: str, where: str) -> Device:
@@ -30,7 +42,32 @@ def read(content: bytes, name: str, where: str) -> Device:
                 code=CODE,
                 hint="give the whole one, which a build leaves: build/zephyr/zephyr.dts",
             )
-    tree = _tree(where)
+    if len(content) > _MOST_BYTES:
+        raise AidgeError(
+            f"the devicetree has {len(content):,} bytes, the limit is {_MOST_BYTES:,}", where=where, code=CODE, hint=_HINT
+        )
+    try:
+        from devicetree import dtlib
+    except ImportError:
+        raise MissingTool("the package devicetree is not installed", where=where, hint="pip install devicetree") from None
+    try:
+        return _device(_bounded(dtlib)(where), name, where)
+    except (dtlib.DTError, RecursionError, ValueError) as error:
+        raise AidgeError(f"not a devicetree: {_reason(error)}", where=where, code=CODE, hint=_HINT) from None
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong, where Python and not the package says it, in the words of devicetrees."""
+    if isinstance(error, RecursionError):
+        return "nodes or expressions are nested too deep"
+    if isinstance(error, UnicodeError):
+        return "it is not UTF-8"
+    if type(error) is ValueError:
+        return "a number has more than 64 bits, a digit that its base lacks, or is shifted by less than 0 bits"
+    return str(error).splitlines()[0]
+
+
+def _device(tree: DT, name: str, where: str) -> Device:
     cpu = _cpu(tree, where)
     compatible = _compatible(cpu)[0].removeprefix("arm,")
     core = compatible.removesuffix("f").replace("+", "plus")
@@ -47,18 +84,60 @@ def read(content: bytes, name: str, where: str) -> Device:
     )
 
 
-def _tree(where: str) -> DT:
-    try:
-        from devicetree import dtlib
-    except ImportError:
-        raise MissingTool("the package devicetree is not installed", where=where, hint="pip install devicetree") from None
-    try:
-        return dtlib.DT(where)
-    except (dtlib.DTError, RecursionError, UnicodeDecodeError) as error:
-        what = str(error).splitlines()[0] if str(error) else "too deep"
-        raise AidgeError(
-            f"not a devicetree: {what}", where=where, code=CODE, hint="give a file such as build/zephyr/zephyr.dts"
-        ) from None
+def _checked(operation: Callable[[int, int], int]) -> Callable[[int, int], _Number]:
+    return lambda one, other: _Number(operation(int(one), int(other)))
+
+
+class _Number(int):
+    """A number of an expression: 64 bits, as in dtc. A ValueError where a result has more, before it takes memory."""
+
+    def __new__(cls, value: int) -> _Number:
+        """The number; a ValueError where it has more than 64 bits."""
+        if not -1 << 63 <= value < 1 << 64:
+            raise ValueError
+        return super().__new__(cls, value)
+
+    __add__ = _checked(operator.add)  # type: ignore[assignment]
+    __sub__ = _checked(operator.sub)  # type: ignore[assignment]
+    __mul__ = _checked(operator.mul)  # type: ignore[assignment]
+    __floordiv__ = _checked(operator.floordiv)  # type: ignore[assignment]
+    __mod__ = _checked(operator.mod)  # type: ignore[assignment]
+    __lshift__ = _checked(lambda value, bits: value << min(bits, 64))  # type: ignore[assignment]
+    __rshift__ = _checked(operator.rshift)  # type: ignore[assignment]
+
+
+def _bounded(dtlib: ModuleType) -> Callable[[str], DT]:
+    """The package's parser, for files of strangers: numbers of 64 bits, and limits on what it does again and again."""
+    kinds = dtlib._T
+
+    class BoundedTree(dtlib.DT):
+        def __init__(self, path: str) -> None:
+            self._seen: Counter = Counter()
+            self._last: Any = None
+            super().__init__(path)
+
+        def _eval_unary(self) -> int:
+            return _Number(super()._eval_unary())
+
+        def _next_token(self) -> Any:
+            token, last = super()._next_token(), self._last
+            if token is last:  # it was looked at before
+                return token
+            self._last = token
+            seen = self._seen
+            seen["all"] += 1
+            seen["{" if token.val == "{" else token.id] += 1
+            if (
+                seen["all"] > _MOST_TOKENS
+                or seen[kinds.LABEL] > _MOST_LABELS
+                or seen["{"] * seen[kinds.REF] > _MOST_COMPARISONS
+            ):
+                raise dtlib.DTError("it has more values, labels, nodes or references than any board")
+            if last is not None and last.id == kinds.DEL_NODE and not str(token.val).strip("{/}"):
+                raise dtlib.DTError("it deletes its root")
+            return token
+
+    return BoundedTree
 
 
 def _is_there(node: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import tomllib
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,62 @@ def test_a_serial_flash_is_where_its_controller_shows_it(tree: Path) -> None:
 def test_what_is_no_whole_devicetree_of_a_cortex_m_is_refused(tree: Path, before: str, after: str, message: str) -> None:
     tree.write_text(TREE.replace(before, after))
     assert message in refusal(tree)
+
+
+_HUGE = "9999999999"
+
+
+@needs_devicetree
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"(1 << {_HUGE})",
+        f"((1 == 1) << {_HUGE})",
+        f"(1 / 1 << {_HUGE})",
+        f"(1 >> 0 << (1 << 40))",
+        f'"(" 1 "<<" {_HUGE} ")"',  # which the package reads as the operators
+        f"({'*'.join(['0xffffffffffffffff'] * 40_000)})",
+        f"(0x{'f' * 400_000} / 3)",
+        "(1 << -1)",
+        "9" * 5_000,
+        "089",
+    ],
+)
+def test_an_expression_of_a_devicetree_has_64_bits_or_is_refused_before_it_takes_memory(tree: Path, value: str) -> None:
+    tree.write_text(f"/dts-v1/; / {{ x = <{value}>; }};")
+    tracemalloc.start()
+    assert "a number has more than 64 bits" in refusal(tree)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 16 << 20
+
+
+@needs_devicetree
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("/ " + "{ a " * 20_000, "nested too deep"),
+        ("/ { x = <" + "(" * 20_000, "nested too deep"),
+        ("/ { x = [" + "00" * 200_000 + "]; };", "more values, labels, nodes or references than any board"),
+        ("/ { " + "".join(f"a{index}:" for index in range(11_000)) + " x; };", "more values, labels, nodes or references"),
+        ("/ { " + "n {};" * 4_000 + "z: n {}; x = <" + "&z " * 4_000 + ">; };", "more values, labels, nodes or references"),
+        (" " * (1 << 20), "the limit is 1,048,576"),
+        ("/ { a {}; }; /delete-node/ &{/}; / { b {}; };", "it deletes its root"),
+        ("/ { cpus { c { compatible = <1>; }; }; };", "expected property 'compatible'"),
+        ('/ { cpus { c { compatible = "arm,cortex-m4"; status = <1>; }; }; };', "expected property 'status'"),
+        ('/ { x = "\udcff"; };', "it is not UTF-8"),
+    ],
+)
+def test_a_devicetree_that_would_take_long_or_has_other_types_is_refused(tree: Path, text: str, message: str) -> None:
+    tree.write_bytes(f"/dts-v1/; {text}".encode(errors="surrogateescape"))
+    said = refusal(tree)
+    assert message in said and "recursion" not in said
+
+
+@needs_devicetree
+def test_expressions_of_a_devicetree_are_computed_as_ever(tree: Path) -> None:
+    tree.write_text(TREE.replace("((1024) * 1024)", "((1 << 20) + (8 - 2 * 4) + (7 / 8) % 3 | (0x100000 >> (1 + 63)))"))
+    assert spans(imported(tree))["FLASH0"] == (0x10000000, "1024K")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The one place that writes generated files: only where their content differs, and never half of one."""
+"""The one place that writes and removes generated files: only where their content differs, and never half of one."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -74,7 +75,17 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
         raise _refusal(path, error) from error
     finally:
         for temporary, _ in written:
-            temporary.unlink(missing_ok=True)
+            # A file system that takes no file (read-only) cannot remove it either: the first refusal is the true one.
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file that must not stay, if it is there; AidgeError (code WRITE) where the file system does not allow it."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _refusal(path, error, "removed") from error
 
 
 def _content(path: Path) -> bytes | None:
@@ -94,9 +105,9 @@ def _touch(path: Path) -> None:
         raise _refusal(path, error) from error
 
 
-def _refusal(path: Path, error: OSError) -> AidgeError:
+def _refusal(path: Path, error: OSError, done: str = "written") -> AidgeError:
     return AidgeError(
-        f"cannot be written: {error.strerror or error}", where=str(path), code="WRITE", hint="check space, permissions and --out"
+        f"cannot be {done}: {error.strerror or error}", where=str(path), code="WRITE", hint="check space, permissions and --out"
     )
 
 

@@ -23,7 +23,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
 from aidge_build.option_values import bindings
 from aidge_build.options import ACCURACY, LIMITS, add_options
-from aidge_build.output import write_files
+from aidge_build.output import remove_file, write_files
 from aidge_build.request import CompileRequest
 from aidge_build.verify.compare import compare
 from aidge_build.verify.vectors import read_npz
@@ -132,6 +132,6 @@ def _write(path: Path | None, data: dict, failed: bool) -> None:
     if path is None:
         return
     if failed:
-        path.unlink(missing_ok=True)
+        remove_file(path)
     else:
         write_files({path: (json.dumps(data, indent=1) + "\n").encode()})

@@ -15,7 +15,7 @@ from aidge_build.inputs import add_model_arguments, load
 from aidge_build.installed import own_files
 from aidge_build.naming import counted
 from aidge_build.options import FILES, add_options
-from aidge_build.output import write_sources
+from aidge_build.output import remove_file, write_sources
 from aidge_build.request import CompileRequest
 
 SUMMARY = "generate the C of a model"
@@ -75,5 +75,5 @@ def _refuse_a_replaced_model(request: CompileRequest, stamp: Path) -> None:
         except OSError:
             replaced = True
         if replaced:
-            stamp.unlink(missing_ok=True)
+            remove_file(stamp)
             raise AidgeError("it was replaced while the generator ran", where=str(path), hint="build again", code="INPUT")

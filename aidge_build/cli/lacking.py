@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Where a Python package of the tool is absent, too old or damaged, or no temporary folder is there, the fault is not ours."""
+"""Where a Python package of the tool is absent, too old or damaged, or the file system takes no file, the fault is not ours."""
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
-from aidge_build.errors import MissingTool, failure
+from aidge_build.errors import AidgeError, MissingTool, failure
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -28,11 +30,27 @@ def lacking_package(error: Exception) -> MissingTool | None:
     return None
 
 
-def lacking_folder(error: Exception) -> MissingTool | None:
-    """The refusal where no folder for temporary files can be written; None for another exception."""
-    if not isinstance(error, FileNotFoundError) or "No usable temporary directory" not in str(error):
+# What a file system says of a path or of itself; a path that is absent (ENOENT) would be our own fault.
+_OF_FILE_SYSTEMS = frozenset(
+    getattr(errno, name)
+    for name in "EROFS EACCES EPERM ENOSPC EDQUOT ENOTDIR EISDIR EEXIST ENAMETOOLONG ELOOP EMFILE ENFILE".split()
+    if hasattr(errno, name)
+)
+
+
+def lacking_folder(error: Exception) -> AidgeError | None:
+    """The refusal where files cannot be written: no temporary folder is there, or the file system refuses a path (read-only,
+    no space, no permission, a file in the place of a folder); None for another exception."""
+    if not isinstance(error, OSError):
         return None
-    return MissingTool("no folder for temporary files can be written", hint="TMPDIR=DIR names one", code="TEMPORARY")
+    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error):
+        return MissingTool("no folder for temporary files can be written", hint="TMPDIR=DIR names one", code="TEMPORARY")
+    if error.errno not in _OF_FILE_SYSTEMS:
+        return None
+    where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes | os.PathLike) else "a file"
+    return AidgeError(
+        f"cannot be used: {error.strerror}", where=where, hint="check space, permissions and the path", code="WRITE"
+    )
 
 
 def _missing(what: str) -> MissingTool:

@@ -12,7 +12,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.npz import read_npz
 from aidge_build.options import FILES, add_options
-from aidge_build.output import write_files
+from aidge_build.output import remove_file, write_files
 from aidge_build.packages import Package, Publication, load_target, make_package, targets
 from aidge_build.packages.archive import names_in
 from aidge_build.packages.making import list_path
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     base = folder if package.is_archive else place
     write_files({base / path: data for path, data in sorted(package.files.items())})
     for path in outdated:
-        (place / path).unlink(missing_ok=True)
+        remove_file(place / path)
     notices = [f"{request.file_name}: {notice}" for notice in package.manifest.get("notices", ())]
     size = sum(map(len, package.files.values()))
     what = f"{size:,} B" if package.is_archive else f"{len(package.files)} files"

@@ -110,7 +110,7 @@ def _bounded(dtlib: ModuleType) -> Callable[[str], DT]:
     """The package's parser, for files of strangers: numbers of 64 bits, and limits on what it does again and again."""
     kinds = dtlib._T
 
-    class BoundedTree(dtlib.DT):
+    class BoundedTree(dtlib.DT):  # type: ignore[name-defined]
         def __init__(self, path: str) -> None:
             self._seen: Counter = Counter()
             self._last: Any = None
@@ -127,11 +127,7 @@ def _bounded(dtlib: ModuleType) -> Callable[[str], DT]:
             seen = self._seen
             seen["all"] += 1
             seen["{" if token.val == "{" else token.id] += 1
-            if (
-                seen["all"] > _MOST_TOKENS
-                or seen[kinds.LABEL] > _MOST_LABELS
-                or seen["{"] * seen[kinds.REF] > _MOST_COMPARISONS
-            ):
+            if seen["all"] > _MOST_TOKENS or seen[kinds.LABEL] > _MOST_LABELS or seen["{"] * seen[kinds.REF] > _MOST_COMPARISONS:
                 raise dtlib.DTError("it has more values, labels, nodes or references than any board")
             if last is not None and last.id == kinds.DEL_NODE and not str(token.val).strip("{/}"):
                 raise dtlib.DTError("it deletes its root")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aidge_build.boards import Board
 from aidge_build.errors import AidgeError
+from aidge_build.output import remove_file
 from aidge_build.toolchain.chosen import LINK_FLAGS
 from aidge_build.toolchain.compiler import Compiler, find_compiler
 from aidge_build.toolchain.failed_link import as_error, diagnose
@@ -102,14 +103,14 @@ def _link(
         write_link_script(board, path)
         script = ["-T", str(path)]
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.unlink(missing_ok=True)
+    remove_file(output)
     driver = compiler.driver([Path(source) for source in sources])
     beside = LINK_FLAGS if compiler.chosen else ()
     command = [driver, *flags, *map(str, objects), *board.link_flags, *beside, *script, "-lm", "-o", str(output)]
     try:
         compiler.run(command, where=str(output))
     except AidgeError as error:
-        output.unlink(missing_ok=True)
+        remove_file(output)
         if error.code in ("LINK_OVERFLOW", "LINK_HEADER"):
             raise as_error(diagnose(command), str(output)) from None
         raise

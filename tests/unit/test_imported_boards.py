@@ -135,7 +135,7 @@ _HUGE = "9999999999"
         f"(1 << {_HUGE})",
         f"((1 == 1) << {_HUGE})",
         f"(1 / 1 << {_HUGE})",
-        f"(1 >> 0 << (1 << 40))",
+        "(1 >> 0 << (1 << 40))",
         f'"(" 1 "<<" {_HUGE} ")"',  # which the package reads as the operators
         f"({'*'.join(['0xffffffffffffffff'] * 40_000)})",
         f"(0x{'f' * 400_000} / 3)",

@@ -12,11 +12,13 @@ import subprocess
 import numpy
 import pytest
 
+from aidge_build.cli import main
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
-from aidge_build.output import depfile_text, describe_change, write_sources
+from aidge_build.output import depfile_text, describe_change, remove_file, write_sources
 from aidge_build.sources import Sources
 from tests.emitted import chain
+from tests.small_model import small_model
 
 
 def times(folder):
@@ -56,6 +58,34 @@ def test_a_failure_leaves_the_old_files_and_names_path_and_reason(tmp_path, monk
         write_sources(emit(chain(count=8)), tmp_path)
     assert "No space left on device" in str(refusal.value) and str(tmp_path / "toy.") in str(refusal.value)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("reason", [errno.EROFS, errno.EACCES])
+def test_a_file_system_that_removes_no_file_either_is_named_with_its_reason(tmp_path, monkeypatch, reason):
+    def refuse(path, *_, **__):
+        raise OSError(reason, os.strerror(reason), str(path))
+
+    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+    with pytest.raises(AidgeError, match=rf"toy.*: cannot be written: {os.strerror(reason)}"):
+        write_sources(emit(chain()), tmp_path)
+    with pytest.raises(AidgeError, match=rf"old.c: cannot be removed: {os.strerror(reason)}"):
+        remove_file(tmp_path / "old.c")
+
+
+@pytest.mark.parametrize("reason", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.ENOTDIR, errno.EEXIST])
+def test_a_verb_that_meets_a_file_system_which_takes_no_file_says_so_in_one_line(tmp_path, monkeypatch, capsys, reason):
+    def refuse(path, *_, **__):
+        raise OSError(reason, os.strerror(reason), str(path))
+
+    model, vectors = tmp_path / "one.onnx", tmp_path / "v.npz"
+    model.write_bytes(small_model())
+    numpy.savez(vectors, x=numpy.zeros((1, 8), numpy.int8))
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    code = main(["verify", str(model), "--board", "microbit", "--io-data", str(vectors), "--keep", str(tmp_path / "work")])
+    said = capsys.readouterr().err
+    assert code == 2 and len(said.splitlines()) == 1
+    assert f"work: cannot be used: {os.strerror(reason)}" in said
 
 
 def test_a_folder_in_the_way_is_named_and_nothing_is_written(tmp_path):

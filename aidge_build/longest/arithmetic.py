@@ -61,11 +61,40 @@ BITWISE: dict[str, Callable[[int, int], int]] = {
     "bic": lambda one, two: one & ~two,
     "orn": lambda one, two: one | ~two,
 }
+
+
+def _half(number: int, top: bool) -> int:
+    return _extended(number >> 16 if top else number, 16)
+
+
+def _half_products() -> dict[str, Callable[[int, int], int]]:
+    """`smulbt` and its kind: products of signed halves."""
+    tops = {"b": False, "t": True}
+    return {
+        f"smul{one}{two}": lambda first, second, one=one, two=two: _half(first, tops[one]) * _half(second, tops[two])
+        for one in tops
+        for two in tops
+    }
+
+
+def _half_reversed(number: int) -> int:
+    return (number & 0xFF00FF) << 8 | number >> 8 & 0xFF00FF
+
+
 OTHERS: dict[str, Callable[[int, int], int]] = {
     "mul": lambda one, two: one * two,
     "udiv": lambda one, two: one // two if two else 0,
     "sdiv": _divided,
     "movt": lambda one, two: two << 16 | one & 0xFFFF,
+    "smmul": lambda one, two: signed(one) * signed(two) >> 32,
+    **_half_products(),
+}
+# Low word, high word: the product of two words, to which the two words are added where the name has an "a".
+LONG_PRODUCTS: dict[str, Callable[[int, int], int]] = {
+    "umull": lambda one, two: one * two,
+    "smull": lambda one, two: signed(one) * signed(two),
+    "umlal": lambda one, two: one * two,
+    "smlal": lambda one, two: signed(one) * signed(two),
 }
 ONE_OPERAND: dict[str, Callable[[int], int]] = {
     "mov": lambda one: one,
@@ -78,6 +107,8 @@ ONE_OPERAND: dict[str, Callable[[int], int]] = {
     "sxth": lambda one: _extended(one, 16),
     "clz": lambda one: 32 - one.bit_length(),
     "rbit": _reversed,
+    "rev16": _half_reversed,
+    "revsh": lambda one: _extended(_half_reversed(one), 16),
     "rev": lambda one: int.from_bytes(one.to_bytes(4, "little"), "big"),
 }
 # The last operand, extended and then added to the one before.

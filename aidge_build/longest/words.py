@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
@@ -11,6 +12,7 @@ from aidge_build.longest.arithmetic import (
     BITWISE,
     EXTENDED_SUMS,
     FIELDS,
+    LONG_PRODUCTS,
     ONE_OPERAND,
     OTHERS,
     SELECTIONS,
@@ -19,20 +21,29 @@ from aidge_build.longest.arithmetic import (
 )
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.operands import NUMBERS, Operation, Reader, Registers, reader, register
-from aidge_build.longest.values import SIGN, WORD, Few, Objects, OneLess, Value, combined, holds
+from aidge_build.longest.values import SIGN, WORD, Few, Objects, OneLess, Value, combined, flag_bits, holds
 
 Computation = Callable[[Registers], Value]
 _COMPARISONS = {"cmp": "difference", "cmn": "sum"}
 _TESTS = {"tst": "and", "teq": "eor"}
-_KNOWN = {*SUMS, *BITWISE, *SHIFTS, "mov", "mvn", "neg"}
+_WITH_CARRY = ("adc", "sbc")
+_KNOWN = {*_WITH_CARRY, *SUMS, *BITWISE, *SHIFTS, "mov", "mvn", "neg"}
 
 
 def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
     """Arithmetic of words; None for other instructions."""
     if not instruction.operands or (at := register(instruction.operands[0])) is None:
         return None
+    if name in LONG_PRODUCTS:
+        return _long_product(instruction, name)
+    if name in _INSERTIONS:
+        return _insertion(instruction, name, at)
     sets_flags = name.endswith("s") and name not in ("mls", "muls") and name[:-1] in _KNOWN
     bare = name[:-1] if sets_flags or name == "muls" else {"addw": "add", "subw": "sub"}.get(name, name)
+    if bare == "neg" and sets_flags:
+        instruction, bare = replace(instruction, operands=(*instruction.operands, "#0")), "rsb"
+    if bare in _WITH_CARRY:
+        return _carrying(instruction, bare, at, sets_flags)
     if bare in SUMS:
         return _sum(instruction, bare, at, sets_flags, objects)
     compute = _computation(instruction, bare)
@@ -41,7 +52,7 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
     if bare in SHIFTS and sets_flags:
         return _shift(instruction, bare, at)
     if name == "muls" or sets_flags:
-        return _with_logical_flags(compute, at)
+        return _with_logical_flags(compute, at, _shifted_carry(instruction))
 
     def assign(registers: Registers, memory: Memory) -> None:
         registers.values[at] = compute(registers)
@@ -186,22 +197,90 @@ def _shift(instruction: Instruction, name: str, at: int) -> Operation | None:
             registers.values[at] = registers.flags = None
             return
         amount = two & 255
+        carry = _pushed_out(name, one, amount) if amount else flag_bits(registers.flags)[_CARRY]
         result = compute(one, amount) & WORD
-        last = compute(one, amount - 1) & WORD if amount else 0
-        carry = None if amount == 0 else bool(last & (SIGN if name == "lsl" else 1))
         registers.values[at] = result
         registers.flags = ("logical", result, carry)
 
     return assign
 
 
-def _with_logical_flags(compute: Computation, at: int) -> Operation:
-    """N and Z by the result; C may be what a shifted operand pushed out, and counts as unknown."""
+def _pushed_out(name: str, one: int, amount: int) -> bool:
+    """The last bit that a shift by at least 1 pushes out."""
+    return bool(SHIFTS[name](one, amount - 1) & (SIGN if name == "lsl" else 1))
+
+
+Carry = Callable[[Registers], bool | None]
+_CARRY = 2  # among the bits of the flags
+_ALWAYS_SAME = 256  # a constant below that is no rotated one
+
+
+def _shifted_carry(instruction: Instruction) -> Carry:
+    """What becomes of C in a logical instruction: the bit that a shifted operand pushes out, or what it was before."""
+    *_, source, last = ("", "", *instruction.operands)
+    name, _, by = last.partition(" ")
+    number, place = immediate(by) if by else immediate(last), register(source)
+    if name in SHIFTS and number and place is not None:
+
+        def pushed(registers: Registers) -> bool | None:
+            one = registers.values[place]
+            return _pushed_out(name, one, number) if type(one) is int else None
+
+        return pushed
+    if by or (number is not None and not 0 <= number < _ALWAYS_SAME):
+        return lambda registers: None
+    return lambda registers: flag_bits(registers.flags)[_CARRY]
+
+
+def _with_logical_flags(compute: Computation, at: int, carried: Carry) -> Operation:
+    """N and Z by the result, C as it is `carried`."""
 
     def assign(registers: Registers, memory: Memory) -> None:
-        result = compute(registers)
+        result, carry = compute(registers), carried(registers)
         registers.values[at] = result
-        registers.flags = ("logical", result, None) if type(result) is int else None
+        registers.flags = ("logical", result, carry) if type(result) is int else None
+
+    return assign
+
+
+def _long_product(instruction: Instruction, name: str) -> Operation | None:
+    """`umull r0, r1, r2, r3` and its kind: a number of two words."""
+    places = [register(operand) for operand in instruction.operands]
+    if None in places or len(places) != 4:
+        return None
+    low, high, first, second = (place for place in places if place is not None)
+    compute, adds = LONG_PRODUCTS[name], name.endswith("lal")
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        one, two, before, above = values[first], values[second], values[low], values[high]
+        values[low] = values[high] = None
+        if type(one) is not int or type(two) is not int:
+            return
+        total = compute(one, two)
+        if adds:
+            if type(before) is not int or type(above) is not int:
+                return
+            total += above << 32 | before
+        values[low], values[high] = total & WORD, total >> 32 & WORD
+
+    return assign
+
+
+_INSERTIONS = ("bfi", "bfc")
+
+
+def _insertion(instruction: Instruction, name: str, at: int) -> Operation | None:
+    """`bfi r0, r1, #first, #bits`; `bfc` inserts zeros."""
+    first, bits = (immediate(operand) for operand in instruction.operands[-2:])
+    source = register(instruction.operands[1]) if name == "bfi" else None
+    if first is None or bits is None or (name == "bfi" and source is None):
+        return None
+    field = (1 << bits) - 1 << first
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        one, two = registers.values[at], 0 if source is None else registers.values[source]
+        registers.values[at] = one & ~field | two << first & field if type(one) is int and type(two) is int else None
 
     return assign
 
@@ -226,6 +305,26 @@ def _sum(instruction: Instruction, name: str, at: int, sets_flags: bool, objects
     return assign
 
 
+def _carrying(instruction: Instruction, name: str, at: int, sets_flags: bool) -> Operation | None:
+    """`adc` and `sbc`: C takes part."""
+    first, second = _sides(instruction)
+    if first is None or second is None:
+        return None
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        one, two = first(registers.values), second(registers.values)
+        carry = flag_bits(registers.flags)[_CARRY]
+        if type(one) is not int or type(two) is not int or carry is None:
+            registers.values[at] = None
+            registers.flags = None if sets_flags else registers.flags
+            return
+        registers.values[at] = one + (two if name == "adc" else two ^ WORD) + carry & WORD
+        if sets_flags:
+            registers.flags = ("sum" if name == "adc" else "difference", one, two, int(carry))
+
+    return assign
+
+
 def _unknown_sum(name: str, one: Value, two: Value, objects: Objects) -> Value:
     if isinstance(one, Few) and two == (1 if name == "sub" else WORD) and name != "rsb":
         return OneLess(one)
@@ -243,14 +342,14 @@ def comparison(instruction: Instruction, name: str, objects: Objects, raw: int) 
     first, second = reader(instruction, instruction.operands[:1]), reader(instruction, instruction.operands[1:])
     if first is None or second is None:
         return None
-    kind, test = _COMPARISONS.get(name, ""), BITWISE.get(_TESTS.get(name, ""))
+    kind, test, carried = _COMPARISONS.get(name, ""), BITWISE.get(_TESTS.get(name, "")), _shifted_carry(instruction)
 
     def compare(registers: Registers, memory: Memory) -> None:
         one, two = first(registers.values), second(registers.values)
         if type(one) is not int or type(two) is not int:
             registers.flags = None
         elif test:
-            registers.flags = ("logical", test(one, two) & WORD, None)
+            registers.flags = ("logical", test(one, two) & WORD, carried(registers))
         else:
             registers.flags = _flags(kind, one, two)
 

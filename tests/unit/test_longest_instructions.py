@@ -70,6 +70,30 @@ RESULTS = {
     "asrs r0, r1, #3\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
     "tst r1, #4\nite ne\nmovne r0, #7\nmoveq r0, #8": 7,
     "teq r1, #12\nite ne\nmovne r0, #7\nmoveq r0, #8": 8,
+    "movs r0, r3, lsl #1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "movs r0, r1, lsl #28\nite cs\nmovcs r0, #7\nmovcc r0, #8": 8,
+    "movs r0, r1, lsr #3\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "ands r0, r2, r1, lsr #3\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "tst r2, r3, lsl #1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "cmp r2, r1\nmovs r0, r1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 8,
+    "cmp r1, r2\nlsls r0, r1, r4\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "negs r0, r1\nite cs\nmovcs r0, #7\nmovcc r0, #8": 8,
+    "negs r0, r4\nite cs\nmovcs r0, #7\nmovcc r0, #8": 7,
+    "cmp r1, r2\nadc r0, r1, r2": 18,
+    "cmp r2, r1\nsbc r0, r1, r2": 6,
+    "adds r0, r3, r3\nadcs r0, r4": 9,
+    "subs r0, r4, r1\nsbcs r0, r0\nit mi\nmovmi r0, #7": 7,
+    "umull r4, r0, r3, r3": 0x40000004,
+    "smull r4, r0, r3, r3": 0x3FFFFFFC,
+    "umlal r1, r2, r3, r3\nmov r0, r2": 0x40000009,
+    "smlal r1, r2, r3, r4\nmov r0, r1": 12,
+    "smmul r0, r3, r3": 0x3FFFFFFC,
+    "smulbb r0, r6, r2": -28031 * 5,
+    "smulbt r0, r2, r3": 5 * -32768,
+    "bfi r1, r2, #1, #2\nmov r0, r1": 10,
+    "bfc r1, #2, #1\nmov r0, r1": 8,
+    "rev16 r0, r6": 0x83008192,
+    "revsh r0, r6": 0xFFFF8192,
     "cmn r1, #4\nite mi\nmovmi r0, #7\nmovpl r0, #8": 8,
     "strb r6, [r7, #5]\nldrsb r0, [r7, #5]": 0xFFFFFF81,
     "strh r6, [r7, #6]\nldrsh r0, [r7, #6]": 0xFFFF9281,
@@ -136,7 +160,11 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "mov r0, #1\ncmp r1, r1\nvmrs APSR_nzcv, fpscr\nit eq\nmoveq r0, #2",
         "mov r0, #1\ncmp r1, r1\nmsr CPSR_f, r10\nit eq\nmoveq r0, #2",
         "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
-        "smull r0, r4, r1, r2",
+        "smull r0, r4, r1, r10",
+        "smlal r0, r10, r1, r2",
+        "adc r0, r1, r2",
+        "bfi r0, r10, #1, #3",
+        "movs r0, r10, lsl #28\nite cs\nmovcs r0, #7\nmovcc r0, #8",
         "and r0, r1, s1",
         "add r0, r1, s1",
         "mul r0, r1, s1",
@@ -150,7 +178,7 @@ def test_what_depends_on_data_is_not_known(text):
 
 
 def test_an_instruction_that_is_not_followed_changes_no_other_register():
-    values = followed(f"f:{BEGIN}smull r0, r4, r1, r2\nvadd.f32 s1, s2, s3\nvcmp.f32 s1, s2\nbx lr").registers.values
+    values = followed(f"f:{BEGIN}smlald r0, r4, r1, r2\nvadd.f32 s1, s2, s3\nvcmp.f32 s1, s2\nbx lr").registers.values
     assert values[1:4] == [12, 5, 0x80000004] and values[4] is None and values[5:8] == [40, 0x839281, DATA]
 
 

@@ -67,14 +67,8 @@ def _half(number: int, top: bool) -> int:
     return _extended(number >> 16 if top else number, 16)
 
 
-def _half_products() -> dict[str, Callable[[int, int], int]]:
-    """`smulbt` and its kind: products of signed halves."""
-    tops = {"b": False, "t": True}
-    return {
-        f"smul{one}{two}": lambda first, second, one=one, two=two: _half(first, tops[one]) * _half(second, tops[two])
-        for one in tops
-        for two in tops
-    }
+def _half_product(first_top: bool, second_top: bool) -> Callable[[int, int], int]:
+    return lambda one, two: _half(one, first_top) * _half(two, second_top)
 
 
 def _half_reversed(number: int) -> int:
@@ -87,7 +81,7 @@ OTHERS: dict[str, Callable[[int, int], int]] = {
     "sdiv": _divided,
     "movt": lambda one, two: two << 16 | one & 0xFFFF,
     "smmul": lambda one, two: signed(one) * signed(two) >> 32,
-    **_half_products(),
+    **{f"smul{'bt'[one]}{'bt'[two]}": _half_product(one, two) for one in (False, True) for two in (False, True)},
 }
 # Low word, high word: the product of two words, to which the two words are added where the name has an "a".
 LONG_PRODUCTS: dict[str, Callable[[int, int], int]] = {

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from aidge_build.elf.disassembly import CONDITIONS, Instruction, memory_operand, register_list
+from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate, memory_operand, register_list
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.jump_tables import offsets
-from aidge_build.elf.program_code import Code
+from aidge_build.elf.program_code import Code, is_if_then
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.operands import LR, NUMBERS, SP, Operation, Registers, address, reader, register
 from aidge_build.longest.operations import elements_of, operation, predicated
-from aidge_build.longest.values import WORD, Objects, Value, holds
+from aidge_build.longest.values import WORD, Objects, Value, assumed, holds, opposite
 
 NOWHERE = 0xFFFFFFFE  # what the first function returns to
 _BRANCHES = {f"b{condition}": condition for condition in CONDITIONS}
@@ -95,37 +96,71 @@ class Block:
     successors: tuple[int, ...]
 
 
-class Blocks:
-    """The blocks of a program by their first addresses, each made when it is asked for."""
+class Known(Protocol):
+    """Functions of which is known what a call makes of a state."""
 
-    def __init__(self, code: Code, objects: Objects):
+    def __contains__(self, entry: int) -> bool: ...
+
+    def call(self, entry: int, state: State) -> bool:
+        """Whether the state is now that behind a call."""
+
+
+class Blocks:
+    """The blocks of a program by their first addresses, each made when it is asked for. Functions that are `known` are blocks;
+    `parts` says that ways part at conditions of single instructions, too, and know then what they decided."""
+
+    def __init__(self, code: Code, objects: Objects, known: Known | None = None, parts: bool = False):
+        self.parts = parts
+        self.known = known
         self.code = code
         self.objects = objects
         self._conditions = dict(_conditions(code.instructions))
         self._tables = dict(_tables(code))
         self._starts = set(_starts(code.instructions, self._tables)) | set(code.functions)
-        self._known: dict[int, Block] = {}
+        self._blocks: dict[int, Block] = {}
 
     def block(self, start: int) -> Block:
         """The block that begins at an address."""
-        if start not in self._known:
-            self._known[start] = self._made(start)
-        return self._known[start]
+        if start not in self._blocks:
+            made = self._made(start)
+            is_known = self.known is not None and start in self.known
+            self._blocks[start] = (
+                Block(start, 0, (), _known(self.known, made), made.successors) if is_known and self.known else made
+            )
+        return self._blocks[start]
+
+    def instructions(self, start: int) -> Iterator[tuple[Instruction, str]]:
+        """Those of a block, with their names without conditions."""
+        place = start
+        for _ in range(self.block(start).count):
+            instruction = self.code.instructions[place]
+            yield instruction, self._name(instruction)[0]
+            place = instruction.next
 
     def _made(self, start: int) -> Block:
         operations: list[Operation] = []
+        successors: tuple[int, ...]
         place, count = start, 0
         while True:
             instruction = self.code.instructions.get(place)
-            if instruction is None or (not count and place in self._conditions):
+            if instruction is None or (not count and place in self._conditions and not self.parts):
                 raise Refusal(f"the way leads to {self.code.image.describe(place)}, where no instruction begins")
+            if self.parts and count and is_if_then(instruction):
+                end, successors = _onward(place), (place,)
+                break
             count += 1
             name, condition = self._name(instruction)
+            if self.parts and is_if_then(instruction):
+                end, successors = (
+                    _assuming(_onward(instruction.next), instruction.operands[0], instruction.next),
+                    (instruction.next,),
+                )
+                break
             found = self._end(instruction, name, start)
             if found is not None:
                 end, successors = found
                 if condition:
-                    end, successors = _conditional(end, condition, instruction.next), (*successors, instruction.next)
+                    end, successors = self._under(condition, end, instruction.next), (*successors, instruction.next)
                 break
             made = operation(instruction, name, self.objects, self._raw(instruction))
             operations.append(predicated(made, condition, name) if condition else made)
@@ -154,7 +189,7 @@ class Blocks:
         if name in ("blx", "bx", "bxns") and (at := register(operands[0])) is not None:
             return (_register_call(at, then, start), (then,)) if name == "blx" else (_jump(at, instruction.address), ())
         if name in _BRANCHES and target is not None:
-            return _conditional(_onward(target), _BRANCHES[name], then), (target, then)
+            return self._under(_BRANCHES[name], _onward(target), then, self._compared_with(instruction, start)), (target, then)
         if name in ("cbz", "cbnz") and target is not None:
             return _compared(NUMBERS[operands[0]], name == "cbz", target, then), (target, then)
         if name in ("le", "letp") and target is not None:
@@ -165,6 +200,20 @@ class Blocks:
         if name in ("tbb", "tbh"):
             return self._switch(instruction, name), self._tables.get(instruction.address, ())
         return self._written_counter(instruction, name)
+
+    def _under(self, condition: str, end: End, then: int, compared: tuple[int, int] | None = None) -> End:
+        return _assuming(end, condition, then, compared) if self.parts else _conditional(end, condition, then)
+
+    def _compared_with(self, branch: Instruction, start: int) -> tuple[int, int] | None:
+        """The register and the number that the instruction before a branch compares, in the same block."""
+        before = next((one for one in self._before(branch.address, start) if one.next == branch.address), None)
+        if before is None or before.mnemonic != "cmp":
+            return None
+        at, number = register(before.operands[0]), immediate(before.operands[1])
+        return None if at is None or number is None else (at, number & WORD)
+
+    def _before(self, address: int, start: int) -> Iterator[Instruction]:
+        return (self.code.instructions[at] for at in (address - 2, address - 4) if at >= start and at in self.code.instructions)
 
     def _switch(self, instruction: Instruction, name: str) -> End:
         """A jump by a table behind it; all of its entries where the index is not known."""
@@ -222,17 +271,13 @@ class Blocks:
 
 def _conditions(instructions: Mapping[int, Instruction]) -> list[tuple[int, str]]:
     """The condition of each instruction of an IT block."""
-    opposite: dict[str, str] = {}
-    pairs = [("eq", "ne"), ("cs", "cc"), ("hs", "lo"), ("mi", "pl"), ("vs", "vc"), ("hi", "ls"), ("ge", "lt"), ("gt", "le")]
-    for one, two in pairs:
-        opposite |= {one: two, two: one}
     found = []
     for block in instructions.values():
         if not (block.mnemonic.startswith("it") and block.mnemonic.strip("te") == "i" and block.operands):
             continue
         address, condition = block.next, block.operands[0]
         for letter in "t" + block.mnemonic[2:]:
-            found.append((address, "" if condition == "al" else condition if letter == "t" else opposite[condition]))
+            found.append((address, "" if condition == "al" else condition if letter == "t" else opposite(condition)))
             address = instructions[address].next if address in instructions else address
     return found
 
@@ -294,6 +339,46 @@ def _conditional(end: End, condition: str, then: int) -> End:
         return ways if met is None else end(state) if met else then
 
     return chosen
+
+
+def _assuming(end: End, condition: str, then: int, compared: tuple[int, int] | None = None) -> End:
+    """The same, with ways that know whether the condition was met: the flags, and what a `compared` register is."""
+    met, unmet = _as_way(end), _onward_way(then)
+
+    def assume(state: State, known: str) -> None:
+        state.registers.flags = assumed(known, state.registers.flags)
+        if compared is not None and known == "eq":
+            at, number = compared
+            state.registers.values[at] = number
+
+    def when_met(state: State) -> int:
+        assume(state, condition)
+        return met(state)
+
+    def when_not(state: State) -> int:
+        assume(state, opposite(condition))
+        return unmet(state)
+
+    def chosen(state: State) -> Ways:
+        found = holds(condition, state.registers.flags)
+        return (when_met, when_not) if found is None else end(state) if found else then
+
+    return chosen
+
+
+def _known(known: Known, plain: Block) -> End:
+    """A call of a function that is known, and back; or, where it is not known for these arguments, the block itself."""
+
+    def end(state: State) -> Ways:
+        back = state.registers.values[LR]
+        if known.call(plain.start, state):
+            return state.leave(back, plain.start)
+        for one in plain.operations:
+            one(state.registers, state.memory)
+        state.instructions += plain.count
+        return plain.end(state)
+
+    return end
 
 
 def _call(target: int, back: int, site: int) -> End:

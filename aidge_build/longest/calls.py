@@ -9,6 +9,7 @@ from aidge_build.elf.disassembly import Instruction
 from aidge_build.elf.image import Image
 from aidge_build.elf.program_code import Code
 from aidge_build.longest.blocks import Blocks, State
+from aidge_build.longest.library import Library
 from aidge_build.longest.memory import Constants, Memory
 from aidge_build.longest.operands import COUNT, SP, Registers
 from aidge_build.longest.search import Search
@@ -18,6 +19,8 @@ from aidge_build.longest.values import Objects, Span, Value
 _STACK_END, _STACK_BYTES = 0xA0000000, 1 << 24
 GIVEN_BYTES, MOST_GIVEN = 1 << 24, 16
 GIVEN = tuple(range(_STACK_END, _STACK_END + MOST_GIVEN * GIVEN_BYTES, GIVEN_BYTES))
+_STACK = _STACK_END - 4 * MOST_GIVEN  # behind it are the arguments that are not in registers
+_ERRNO = _STACK_END - 4
 _IN_REGISTERS = 4  # arguments (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.4)
 
 
@@ -28,7 +31,8 @@ class Calls:
         self.image = image
         self.objects = Objects(_objects(image))
         self._constants = Constants(_constants(image, constants))
-        self._search = Search(Blocks(Code(image, instructions), self.objects))
+        code = Code(image, instructions)
+        self._search = Search(Blocks(code, self.objects, Library(code, self.objects, self.memory, _STACK, _ERRNO)))
 
     def memory(self) -> Memory:
         """Memory of which nothing is known but the constants."""
@@ -37,11 +41,10 @@ class Calls:
     def call(self, entry: int, arguments: Sequence[int | None], memory: Memory, limit: int) -> State:
         """The state behind a call, with the instructions of its longest way. An argument that is None may be anything. Refusal
         where there is no bound below `limit`."""
-        stack = _STACK_END - 4 * MOST_GIVEN
         values: list[Value] = [*arguments[:_IN_REGISTERS], *[None] * (COUNT - len(arguments[:_IN_REGISTERS]))]
-        values[SP] = stack
+        values[SP] = _STACK
         for index, argument in enumerate(arguments[_IN_REGISTERS:]):
-            memory.store(stack + 4 * index, 4, argument)
+            memory.store(_STACK + 4 * index, 4, argument)
         return self._search.call(State(Registers(values), memory, (), entry), entry, limit)
 
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from aidge_build.elf.frames import Refusal
 from aidge_build.longest.values import Near, Objects, Span, Value
 
 _Part = int | None
@@ -33,6 +35,29 @@ class Constants:
         return next(inside, None)
 
 
+@dataclass
+class Room:
+    """What a function of the C library may write: the stack below `stack`, of which `lowest` is written, and the word at
+    `errno`."""
+
+    stack: int
+    errno: int
+    lowest: int = -1
+
+    def __post_init__(self) -> None:
+        self.lowest = self.stack
+
+    def take(self, address: int) -> None:
+        """Refusal where it may not."""
+        if self.stack - _MOST_STACK <= address < self.stack:
+            self.lowest = min(self.lowest, address)
+        elif address & ~3 != self.errno:
+            raise Refusal(f"a store to 0x{address:x}")
+
+
+_MOST_STACK = 1 << 12
+
+
 class Memory:
     """The words that are known, where ways part in a table of each way's own. `saved` are the places of the stack where
     registers were saved: no pointer leads there. `touched` are the first addresses of the objects from `given` on that were read
@@ -46,6 +71,7 @@ class Memory:
         self._base: dict[int, _Word] = {}
         self._own: dict[int, _Word] | None = None
         self.saved: set[int] = set()
+        self.room: Room | None = None  # None: anywhere
 
     @property
     def is_alone(self) -> bool:
@@ -55,7 +81,7 @@ class Memory:
     def parted(self) -> Memory:
         """A memory that changes by itself from here on, as this one does."""
         other = Memory(self.constants, self.objects, self.given)
-        other.touched = self.touched  # of all ways
+        other.touched, other.room = self.touched, self.room  # of all ways
         self._own = {} if self._own is None else self._own
         other._base, other._own, other.saved = self._base, dict(self._own), set(self.saved)
         return other
@@ -116,6 +142,13 @@ class Memory:
             return _number(_bytes(word)[offset : offset + width])
         return _number([self._byte(address + index) for index in range(width)])
 
+    def _reach(self, address: int) -> None:
+        """What is stored at an address."""
+        if self.room is not None:
+            self.room.take(address)
+        if address >= self.given:
+            self._touch(address)
+
     def _touch(self, address: int) -> None:
         span = self.objects.span(address)
         if span is not None:
@@ -130,8 +163,7 @@ class Memory:
         if not isinstance(address, int):
             self.forget(address)
             return
-        if address >= self.given:
-            self._touch(address)
+        self._reach(address)
         self.saved.discard(address & ~3)
         if width == 4 and not address & 3:
             self._put(address, value)
@@ -158,8 +190,7 @@ class Memory:
         if not isinstance(address, int):
             self.forget(address)
             return
-        if address >= self.given:
-            self._touch(address)
+        self._reach(address)
         for at in range(address & ~3, address + size_bytes, 4):
             if self._word(at) is not None:
                 for byte in range(max(at, address), min(at + 4, address + size_bytes)):
@@ -168,6 +199,8 @@ class Memory:
 
     def forget(self, address: Value) -> None:
         """Something was written somewhere in an object, or anywhere."""
+        if self.room is not None:
+            raise Refusal("a store to an address that is not known")
         span = self.objects.span(address.place) if isinstance(address, Near) else None
         spans: Sequence[Span] = self.objects.spans if span is None else [span]
         if span is not None:

@@ -19,6 +19,7 @@ class Order:
 
     def __init__(self, entry: int, successors: Successors):
         self._labels: dict[int, _Label] = {}
+        self.loops: dict[int, Sequence[int]] = {}  # what is in each, by its first node
         graph = _reached(entry, successors)
         self._arrange(graph, [entry], (), (), 0)
 
@@ -36,6 +37,7 @@ class Order:
                 self._labels[part[0]] = ((*ranks, rank), loops)
                 continue
             head = part[0]
+            self.loops[head] = part
             self._labels[head] = ((*ranks, rank, 0), (*loops, head))
             inside = set(part)
             rest = {node: [to for to in graph[node] if to in inside and to != head] for node in part if node != head}
@@ -58,6 +60,11 @@ class Order:
         if kept and loops[kept - 1] == to:
             counts[kept - 1] += 1
         return _position(ranks, counts)
+
+    def rounds(self, position: tuple[int, ...], node: int) -> int:
+        """How often a way at that position came round the loop that begins with `node`, where it is; 0: there is none."""
+        ranks, loops = self._label(node)
+        return position[2 * len(loops) - 1] if loops and loops[-1] == node else 0
 
     def _label(self, node: int) -> _Label:
         return self._labels.get(node, ((len(self._labels), node), (0,)))

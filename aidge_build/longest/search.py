@@ -11,10 +11,13 @@ from collections import Counter
 
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.blocks import NOWHERE, Blocks, Frame, State
-from aidge_build.longest.operands import LR
+from aidge_build.longest.operands import LR, VECTORS
 from aidge_build.longest.operations import meet
 from aidge_build.longest.order import Order
+from aidge_build.longest.shifts import most_rounds
+from aidge_build.longest.values import flag_bits
 
+_MOST_NUMBERS = 6  # of a register, where ways go side by side
 _INSTRUCTIONS_OF_BLOCK = 2  # where ways go side by side: so many blocks at most for the instructions that one may take
 
 
@@ -28,6 +31,9 @@ class Search:
         self._work = 0
         self._seen: dict[int, list] = {}  # what was known there the last time
         self._same: set[int] = set()  # where that is the same again
+        self._numbers: dict[tuple, list[set[int]]] = {}  # those of each register at a place
+        self._many: dict[int, set[int]] = {}  # registers that had many, by where
+        self._rounds: dict[tuple[int, int], int | None] = {}  # the most of a loop, by its function and its first block
 
     def call(self, state: State, entry: int, limit: int) -> State:
         """The state behind a call of `entry`, whose instructions are those of the longest way; Refusal where there is none, or
@@ -49,21 +55,20 @@ class Search:
     def _alone(self, state: State, limit: int) -> list[State]:
         """Follows the only way; the ways where it parts, none at the end."""
         registers, memory, block_at, at = state.registers, state.memory, self.blocks.block, state.at
-        count = state.instructions
         while at != NOWHERE:
             block = block_at(at)
             for operation in block.operations:
                 operation(registers, memory)
-            count += block.count
+            state.instructions += block.count
             ways = block.end(state)
             if not isinstance(ways, int):
-                state.at, state.instructions = at, count
+                state.at = at
                 self._locate(state)
                 return self._part(state, ways)
             at = ways
-            if count > limit:
+            if state.instructions > limit:
                 raise self._too_long(limit)
-        state.at, state.instructions = at, count
+        state.at = at
         return []
 
     def _locate(self, state: State) -> None:
@@ -140,7 +145,10 @@ class Search:
 
     def _meet(self, waiting: dict[tuple, State], other: State) -> None:
         """Puts a way to those that wait, or makes one of it and of the one that waits there."""
-        state = waiting.setdefault(_key(other), other)
+        if self.blocks.parts and self._is_over(other):
+            return
+        key = _key(other)
+        state = waiting.setdefault((key, self._apart(other, key)), other)
         if state is other:
             return
         if other.at != state.at or [frame.back for frame in other.frames] != [frame.back for frame in state.frames]:
@@ -149,6 +157,33 @@ class Search:
         state.memory.meet(other.memory)
         state.instructions = max(state.instructions, other.instructions)
         state.called += [one for one in other.called if one not in state.called]
+
+    def _apart(self, state: State, place: tuple) -> tuple[int, ...]:
+        """What keeps ways apart that are at the same place: in a function of the library known numbers and flags, but not those
+        of a register that has many there."""
+        if not self.blocks.parts or state.at == NOWHERE:
+            return ()
+        values, flags = state.registers.values[:VECTORS], flag_bits(state.registers.flags)
+        found = [value if isinstance(value, int) else -1 for value in (*values, *flags)]
+        seen, many = self._numbers.setdefault(place, [set() for _ in found]), self._many.setdefault(state.at, set())
+        for index, (numbers, number) in enumerate(zip(seen, found, strict=True)):
+            numbers.add(number)
+            if len(numbers) > _MOST_NUMBERS:
+                many.add(index)
+        return tuple(-1 if index in many else number for index, number in enumerate(found))
+
+    def _is_over(self, state: State) -> bool:
+        """Whether a way came round a loop of shifts more often than anything that returns."""
+        if state.at == NOWHERE:
+            return False
+        entry, head = state.frames[-1].entry, state.at
+        order = self._order(entry)
+        if (entry, head) not in self._rounds:
+            body = order.loops.get(head, ())
+            instructions = [one for start in body for one in self.blocks.instructions(start)]
+            self._rounds[entry, head] = most_rounds(instructions) if body else None
+        most = self._rounds[entry, head]
+        return most is not None and order.rounds(state.position, head) > most
 
     def _too_long(self, limit: int) -> Refusal:
         often = self.parted.most_common(1)

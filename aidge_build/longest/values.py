@@ -165,3 +165,28 @@ def holds(condition: str, flags: Flags) -> bool | None:
     if condition in _OPPOSITES:
         return _not(_CONDITIONS[_OPPOSITES[condition]](*flag_bits(flags)))
     return _CONDITIONS["cs" if condition == "hs" else condition](*flag_bits(flags))
+
+
+def opposite(condition: str) -> str:
+    """The condition that is met where this one is not."""
+    pairs = {**_OPPOSITES, "hs": "lo"}
+    return pairs.get(condition) or next(two for two, one in _OPPOSITES.items() if one == condition)
+
+
+_SINGLE_BITS = {"mi": 0, "eq": 1, "cs": 2, "hs": 2, "vs": 3}  # conditions that are one of N, Z, C and V
+
+
+def assumed(condition: str, flags: Flags) -> Flags:
+    """The flags where a condition is known to be met; what several flags decide leaves them as they were."""
+    if condition == "al":
+        return flags
+    bits = [*flag_bits(flags)]
+    if condition == "hi":
+        bits[1], bits[2] = False, True
+    elif condition in _SINGLE_BITS:
+        bits[_SINGLE_BITS[condition]] = True
+    elif opposite(condition) in _SINGLE_BITS:
+        bits[_SINGLE_BITS[opposite(condition)]] = False
+    else:
+        return flags
+    return ("bits", *bits)

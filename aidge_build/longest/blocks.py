@@ -191,7 +191,7 @@ class Blocks:
         if name in _BRANCHES and target is not None:
             return self._under(_BRANCHES[name], _onward(target), then, self._compared_with(instruction, start)), (target, then)
         if name in ("cbz", "cbnz") and target is not None:
-            return _compared(NUMBERS[operands[0]], name == "cbz", target, then), (target, then)
+            return _compared(NUMBERS[operands[0]], name == "cbz", target, then, self.parts), (target, then)
         if name in ("le", "letp") and target is not None:
             return _repeated(target, then, len(operands) > 1, name == "letp"), (target, then)
         if name in ("wls", "wlstp") and target is not None:
@@ -414,8 +414,16 @@ def _returned(rest: Operation, where: int) -> End:
     return end
 
 
-def _compared(at: int, if_zero: bool, target: int, then: int) -> End:
-    ways = (_onward_way(target), _onward_way(then))
+def _compared(at: int, if_zero: bool, target: int, then: int, parts: bool) -> End:
+    """`cbz` and `cbnz`; where ways part, the one where the register is zero knows it."""
+    zero, other = (target, then) if if_zero else (then, target)
+
+    def when_zero(state: State) -> int:
+        if parts:
+            state.registers.values[at] = 0
+        return zero
+
+    ways = (when_zero, _onward_way(other)) if if_zero else (_onward_way(other), when_zero)
 
     def end(state: State) -> Ways:
         value = state.registers.values[at]

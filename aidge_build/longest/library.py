@@ -29,7 +29,7 @@ from aidge_build.longest.values import Objects, Value
 def _run_time_abi() -> dict[str, int]:
     """The words of arguments by name (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3)."""
     found = {"idiv": 2, "uidiv": 2, "idivmod": 2, "uidivmod": 2, "lmul": 4, "ldivmod": 4, "uldivmod": 4}
-    found |= {"llsl": 3, "llsr": 3, "lasr": 3, "lcmp": 4, "ulcmp": 4, "f2d": 1, "d2f": 2, "h2f": 1, "f2h": 1, "d2h": 2}
+    found |= {"llsl": 3, "llsr": 3, "lasr": 3, "lcmp": 4, "ulcmp": 4, "f2d": 1, "d2f": 2}
     for letter, words in (("f", 1), ("d", 2)):
         found |= {f"{letter}{name}": 2 * words for name in ("add", "sub", "rsub", "mul", "div")}
         found |= {f"{letter}cmp{name}": 2 * words for name in ("eq", "lt", "le", "ge", "gt", "un")}

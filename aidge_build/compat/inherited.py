@@ -160,7 +160,7 @@ CONDITIONS = (
     Condition("ceil_mode", ("ceil_mode",), lambda view: "rounds its size up" if getattr(_window(view), "ceil_mode", 0) else ""),
     Condition("count_include_pad", ("count_include_pad",), _counts_pads),
     Condition("batch", _BATCH, _batch(is_element_wise=False)),
-    Condition("batch", (*_BATCH, "in_size", "out_size", "in_dims", "out_dims"), _batch(is_element_wise=True)),
+    Condition("batch", (*_BATCH, "in_size", "out_size", "in_dims", "out_dims"), _batch(is_element_wise=True), is_inherited=True),
     Condition("broadcasting", (), _broadcasts),
     Condition("axis", ("axis", *_BATCH), _axis),
     Condition("axes", ("axes",), _axes),

@@ -17,7 +17,8 @@ class Region:
 
     `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `cached`: whether the
     data cache, where the core has one, holds what lies in it. `clock` is (register, bits) that
-    the start-up code sets before it uses the region; None where it is on after reset.
+    the start-up code sets before it uses the region; None where it is on after reset. `normal`: the firmware's MPU makes it
+    Normal memory, whatever the architecture's map says of its addresses.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Region:
     dma: bool = True
     clock: tuple[int, int] | None = None
     cached: bool = field(default=True, repr=False)
+    normal: bool = field(default=False, repr=False)
 
     @property
     def end(self) -> int:

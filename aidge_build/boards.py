@@ -17,6 +17,7 @@ from aidge_build.settings import check_keys, find, guess, names_in, read_chain, 
 
 LARGEST_LINE_BYTES = 256
 _KINDS = ("flash", "ram")
+_MEMORY_TYPES = ("default", "normal")
 _RUNNERS = ("openocd", "pyocd", "probe-rs", "uf2")
 _BOOT_BLOCKS = ("second-stage", "image-definition")
 _EMULATORS = ("unicorn", "qemu", "native")
@@ -58,7 +59,16 @@ _KEYS = {
     "runners": dict,
     "boot_block": str,
 }
-_REGION_KEYS = {"origin": int, "length": (int, str), "kind": str, "access_cost": int, "dma": bool, "cached": bool, "clock": dict}
+_REGION_KEYS = {
+    "origin": int,
+    "length": (int, str),
+    "kind": str,
+    "access_cost": int,
+    "dma": bool,
+    "cached": bool,
+    "memory": str,
+    "clock": dict,
+}
 _REQUIRED_REGION_KEYS = ("origin", "length", "kind")
 _CLOCK_KEYS = {"register": int, "bits": int}
 _FILE_KEYS = ("sources", "link_script")
@@ -321,7 +331,19 @@ class _Reader:
         if cost < 1:
             raise self._error(f"regions.{name}.access_cost is {cost}, wants at least 1")
         clock = self._clock(name, table.get("clock"))
-        return Region(name, table["origin"], length, kind, roles, cost, table.get("dma", True), clock, table.get("cached", True))
+        memory_type = self._choice(f"regions.{name}.memory", table.get("memory", "default"), _MEMORY_TYPES)
+        return Region(
+            name,
+            table["origin"],
+            length,
+            kind,
+            roles,
+            cost,
+            table.get("dma", True),
+            clock,
+            table.get("cached", True),
+            memory_type == "normal",
+        )
 
     def _clock(self, name: str, table: dict | None) -> tuple[int, int] | None:
         if table is None:

@@ -335,6 +335,7 @@ def make_program(
                     (CopiedTo(copy, placed.arena.offset_of(copy.name)) for copy in schedule.copies if copy.node == node.name),
                     None,
                 ),
+                not kernel.keeps_words(seen),
             )
         )
     return Program(
@@ -358,6 +359,7 @@ def make_program(
         flash=tuple(region for region in request.board.regions if region.kind == "flash") if request.board else (),
         made_with=request.words,
         cpu=request.cpu,
+        unaligned=request.core.unaligned if request.core else None,
         pointer_bytes=request.core.pointer_bytes if request.core else 4,
         language=language,
         order=schedule.order,

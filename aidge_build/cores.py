@@ -21,6 +21,9 @@ ASSEMBLY = "assembly"  # what is left out then
 WIDE_POINTERS = "64-bit pointers"  # beside the features, too: kernels that keep pointers in scratch ask for more
 # Beside the features, too: SMLAL takes at least twice the cycles of MLA, so that kernels do without it.
 SLOW_LONG_PRODUCTS = "slow long products"
+# Beside the features, too: the build is for memory or a core where a word at an address that is no multiple of 4 is a fault.
+ALIGNED_ONLY = "aligned access only"
+UNALIGNED = "unaligned access"  # what is left out then
 FPU = "fpu"
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
@@ -56,6 +59,7 @@ _KEYS = {
     "qemu_flags": list,
     "unicorn": str,
     "cycles": dict,
+    "unaligned": dict,
 }
 _FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
 _CYCLE_KEYS = {
@@ -67,6 +71,8 @@ _CYCLE_KEYS = {
     "return_by_pop": int,
     "slow": dict,
 }
+_RANGE = re.compile(r"(0x[0-9a-fA-F]{1,8})-(0x[0-9a-fA-F]{1,8})")
+_UNALIGNED_KEYS = {"off": str, "on": str, "lacking": str, "there": str, "device": list}
 _TABLES = ("known_features", "extensions")
 _TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
@@ -94,6 +100,18 @@ class LeftOut:
 
     flag: str
     help: str
+
+
+@dataclass(frozen=True)
+class UnalignedAccess:
+    """A core that reads and writes words at any address: the compiler's flags without and with that, the conditions by which C
+    sees that the compiler lacks it and has it, and the (first, last) addresses of Device ranges, in which it is a fault."""
+
+    off: str
+    on: str
+    lacking: str
+    there: str
+    device: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -148,6 +166,7 @@ class Core:
     qemu_flags: tuple[str, ...]
     unicorn: str
     cycles: CycleModel | None
+    unaligned: UnalignedAccess | None
     files: Mapping[str, bytes] = field(repr=False)
 
     @property
@@ -179,9 +198,14 @@ class Core:
     def left_out(self, features: frozenset[str]) -> dict[str, LeftOut]:
         """What a core of this name may have and `features` has not, by feature."""
         found = {feature: self._left_out(feature) for feature in sorted(self.possible_features - features)}
-        return found | (
-            {ASSEMBLY: LeftOut("--assembly off", "with --assembly on they take those")} if NO_ASSEMBLY in features else {}
-        )
+        if NO_ASSEMBLY in features:
+            found[ASSEMBLY] = LeftOut("--assembly off", "with --assembly on they take those")
+        if self.unaligned and ALIGNED_ONLY in features:
+            found[UNALIGNED] = LeftOut(
+                f"--unaligned off ({self.unaligned.off})",
+                f"with {self.unaligned.on} they take those, if the memory is Normal and unaligned access does not trap",
+            )
+        return found
 
     def _left_out(self, feature: str) -> LeftOut:
         known = self.known_features[feature]
@@ -242,7 +266,7 @@ def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bo
 def of_instructions(features: Collection[str]) -> frozenset[str]:
     """Those that say which instructions there are. Tables of instructions are of these: how long products take changes which
     kernels are chosen, and no count of theirs."""
-    return frozenset(features) - {SLOW_LONG_PRODUCTS}
+    return frozenset(features) - {SLOW_LONG_PRODUCTS, ALIGNED_ONLY}
 
 
 @cache
@@ -296,6 +320,7 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
         is_portable=settings.get("portable", False),
         stack=settings.get("stack", NO_STACK),
         cycles=_cycles(settings, where) if "cycles" in settings else None,
+        unaligned=_unaligned(settings["unaligned"], f"{where}: unaligned") if "unaligned" in settings else None,
         files=MappingProxyType(dict(sorted(files.items()))),
         **plain,
     )
@@ -327,6 +352,24 @@ def _cycles(settings: dict, where: str) -> CycleModel:
             raise AidgeError(f"key '{key}': {number} is no number of cycles", where=where, code=CODE, hint="1 or more")
     own = {"validation": "", **{key: value for key, value in table.items() if key not in ("taken", "slow")}}
     return CycleModel(taken_cycles=table["taken"], slow=MappingProxyType(table["slow"]), **own)
+
+
+def _unaligned(table: object, where: str) -> UnalignedAccess:
+    check_keys(table, _UNALIGNED_KEYS, where)
+    assert isinstance(table, dict)
+    for key in _UNALIGNED_KEYS:
+        if key not in table:
+            raise AidgeError(f"key '{key}' is missing", where=where, code=CODE, hint="cores/bases/unaligned.toml has all of them")
+    ranges = [_RANGE.fullmatch(text) for text in table["device"]]
+    if not all(ranges):
+        raise AidgeError(
+            "key 'device': the first and the last address of each range are expected",
+            where=where,
+            code=CODE,
+            hint='device = ["0x40000000-0x5FFFFFFF"]',
+        )
+    device = tuple((int(found[1], 16), int(found[2], 16)) for found in ranges if found)
+    return UnalignedAccess(**{**table, "device": device})
 
 
 def _check_words(where: str, settings: dict, known: Mapping[str, Feature], extensions: Mapping[str, Sequence[str]]) -> None:

@@ -18,7 +18,7 @@ from aidge_build.boards import Board, load_board
 from aidge_build.constant_copies import require_alone
 from aidge_build.constant_regions import rooms_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import FPU, NO_ASSEMBLY, NO_FPU, SLOW_LONG_PRODUCTS, WIDE_POINTERS, Core, load_core
+from aidge_build.cores import ALIGNED_ONLY, FPU, NO_ASSEMBLY, NO_FPU, SLOW_LONG_PRODUCTS, WIDE_POINTERS, Core, load_core
 from aidge_build.errors import AidgeError, needs_option
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
@@ -61,6 +61,8 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     library_folders = find_libraries(arguments.kernel_path)
     features = _features(board, core, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
     features |= {WIDE_POINTERS} if core and core.pointer_bytes > 4 else set()
+    unaligned = "off" if _is_aligned_only(board, core, arguments) else "on"
+    features |= {ALIGNED_ONLY} if unaligned == "off" else set()
     unfit: list[str] = []
     if arguments.lib or board:
         wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []
@@ -75,6 +77,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     options = replace(
         Options(**{name: getattr(arguments, name) for name in CHOICES}),
         rounding=rounding,
+        unaligned=unaligned,
         weights_version=weights_version(arguments),
         ram_budget=budget(arguments.ram_budget, arguments.memory_model),
         max_step=max_step(arguments),
@@ -233,6 +236,15 @@ def _features(board: Board | None, core: Core | None, arguments: argparse.Namesp
             raise needs_option("fpu", "--cpu CORE (a board has its own FPU)")
         return board.features
     return core.features_with(arguments.fpu or "") if core else frozenset()
+
+
+def _is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> bool:
+    """Whether words lie at multiples of 4 alone: by the option, or by the last flag of the board and of the command about it."""
+    if core is None or core.unaligned is None:
+        return False
+    flags = [*(board.compiler_flags if board else ()), *getattr(arguments, "flag", ())]
+    said = [flag for flag in flags if flag in (core.unaligned.off, core.unaligned.on)]
+    return arguments.unaligned == "off" or said[-1:] == [core.unaligned.off]
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:

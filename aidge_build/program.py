@@ -16,6 +16,7 @@ from aidge_build.cascade.waiting import Waiting
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.mem_info import MemInfo
+from aidge_build.cores import UnalignedAccess
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
@@ -45,6 +46,7 @@ class Options:
     weights_version: int = 0  # of the weights that the code is generated with
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     assembly: str = "on"  # off: C and intrinsics stand in for the assembly of kernels
+    unaligned: str = "on"  # off: no kernel reads or writes words at addresses that are no multiples of 4
     kernels: str = "own"  # shared: what is assembly may be another model's, whose text is the same
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
@@ -128,6 +130,7 @@ class Layer:
     rule: str = ""
     bands: BandCalls | None = None
     copied: CopiedTo | None = None  # where its constants are copied to
+    reads_unaligned: bool = False  # whether the kernel reads or writes words at addresses that are no multiples of 4
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -180,6 +183,9 @@ class Program:
     made_with: tuple[str, ...] = ()  # the options of the command that are no paths
     regions: tuple[Region, ...] = ()  # all memories of the board
     cpu: str = ""  # the core's name, "" for any core
+    unaligned: UnalignedAccess | None = (
+        None  # how the compiler says whether words may lie anywhere; None: they never do, or unknown
+    )
     pointer_bytes: int = 4
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is
@@ -191,6 +197,21 @@ class Program:
     cascades: tuple[Cascade, ...] = ()
     whole_peak_bytes: int = 0  # the peak of tensors as a whole, where there are cascades
     split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
+
+    @property
+    def is_aligned_only(self) -> bool:
+        """Whether every word is read and written at a multiple of 4 bytes, on a core that could do otherwise."""
+        return self.unaligned is not None and self.options.unaligned == "off"
+
+    @property
+    def compiler_flags(self) -> tuple[str, ...]:
+        """What the code must be compiled with beside the flags of its board."""
+        return (self.unaligned.off,) if self.unaligned and self.is_aligned_only else ()
+
+    @cached_property
+    def unaligned_layers(self) -> tuple[str, ...]:
+        """The symbols of the layers whose kernels read or write words at any address."""
+        return tuple(layer.symbol for layer in self.layers if layer.reads_unaligned)
 
     @cached_property
     def parts(self) -> tuple[ArenaPart, ...]:

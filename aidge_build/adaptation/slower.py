@@ -10,7 +10,7 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
-from aidge_build.cores import ASSEMBLY, NO_ASSEMBLY, Core, LeftOut
+from aidge_build.cores import ALIGNED_ONLY, ASSEMBLY, NO_ASSEMBLY, UNALIGNED, Core, LeftOut
 from aidge_build.graph.dtype import DType
 
 SOFT_FLOAT = "float32_soft"  # of `per_mac` in library.toml: float32 without an FPU
@@ -58,7 +58,7 @@ def _layers(
         for library in libraries:
             faster = _first_faster(library, view, taken, target, core, missing)
             if faster is not None:
-                yield _Layer(view, taken, faster, _lacking(faster, target))
+                yield _Layer(view, taken, faster, _lacking(faster, target, view))
                 break
             if library.name == taken.library:
                 break
@@ -69,20 +69,24 @@ def _first_faster(
 ) -> Kernel | None:
     """The kernel that the library would have for the node if nothing were left out, and only then; itself, if its assembly is."""
     if library.name == taken.library:
-        return taken if _lacking(taken, target) else None
+        return taken if _lacking(taken, target, view) else None
     for kernel in library.kernels_for(view.node.type, view.operator.kinds()):
-        lacking = _lacking(kernel, target)
+        lacking = _lacking(kernel, target, view)
         more = core.with_implied(kernel.spec.features) > core.with_implied(taken.spec.features)
-        if lacking and lacking <= missing.keys() and (more or ASSEMBLY in lacking):
-            if not kernel.rejection(view, (target.features | lacking) - {NO_ASSEMBLY}, target.rounding):
+        if lacking and lacking <= missing.keys() and (more or lacking & {ASSEMBLY, UNALIGNED}):
+            if not kernel.rejection(view, (target.features | lacking) - {NO_ASSEMBLY, ALIGNED_ONLY}, target.rounding):
                 return kernel
     return None
 
 
-def _lacking(kernel: Kernel, target: Target) -> frozenset[str]:
-    """What the kernel has use for and the build has not."""
-    without = NO_ASSEMBLY in target.features and kernel.assembly != "none"
-    return (kernel.spec.features - target.features) | ({ASSEMBLY} if without else set())
+def _lacking(kernel: Kernel, target: Target, view: NodeView) -> frozenset[str]:
+    """What the kernel has use for at this node and the build has not."""
+    lacking = set(kernel.spec.features - target.features)
+    if NO_ASSEMBLY in target.features and kernel.assembly != "none":
+        lacking.add(ASSEMBLY)
+    if ALIGNED_ONLY in target.features and not kernel.keeps_words(view):
+        lacking.add(UNALIGNED)
+    return frozenset(lacking)
 
 
 def _named(libraries: Iterable[str]) -> str:
@@ -93,7 +97,7 @@ def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target
     """By the build's cost table, or else by what the libraries say of themselves; "" where neither knows."""
     table = target.cost_table
     if table is not None and not any(
-        ASSEMBLY in _lacking(layer.taken, target) for layer in layers
+        ASSEMBLY in _lacking(layer.taken, target, layer.view) for layer in layers
     ):  # it knows them with assembly
         known = [[table.cost(kernel, layer.view) for kernel in (layer.taken, layer.faster)] for layer in layers]
         if not any(cost is None for pair in known for cost in pair):
@@ -104,7 +108,7 @@ def _cost(layers: Sequence[_Layer], libraries: Sequence[Library], target: Target
     for layer in layers:
         for side, kernel in enumerate((layer.taken, layer.faster)):
             kind = _kind(layer.view, side == 0 and "fpu" not in target.features)
-            kind += IN_C if side == 0 and ASSEMBLY in _lacking(kernel, target) else ""
+            kind += IN_C if side == 0 and ASSEMBLY in _lacking(kernel, target, layer.view) else ""
             typical = per_mac.get(kernel.library, {})
             kind = kind + NARROW if "narrow" in target.features and kind + NARROW in typical else kind
             if kind not in typical:

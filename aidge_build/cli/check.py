@@ -28,6 +28,7 @@ from aidge_build.elf.arena_proof import check_reach
 from aidge_build.elf.claim import claim_from
 from aidge_build.elf.code_proof import CodeProof, check_code
 from aidge_build.elf.contents import check_contents
+from aidge_build.elf.device_proof import check_device
 from aidge_build.elf.dma_proof import check_dma
 from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
 from aidge_build.elf.objects import read_names, read_object
@@ -92,6 +93,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             *_check_reach(image, claims, stack),
             *check_contents(image, uses, arguments.max_flash),
             *check_dma(image, claims, named, cache_line_of(arguments), regions),
+            *check_device(image, claims, named, regions, arguments.board_path),
             *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
             *bound_findings(bounds),

@@ -92,14 +92,18 @@ def _parse_region(text: str) -> Region:
     name, _, numbers = text.partition("=")
     fields = numbers.split(",")
     try:
-        origin, length, kind = int(fields[0], 0), int(fields[1], 0), (fields[2:] or [""])[0]
-        if not name or kind not in ("", "ram", "flash") or len(fields) > 3:
+        origin, length, words = int(fields[0], 0), int(fields[1], 0), fields[2:]
+        kind = words.pop(0) if words[:1] != ["normal"] and words else ""
+        if not name or kind not in ("", "ram", "flash") or words not in ([], ["normal"]):
             raise ValueError
     except (ValueError, IndexError):
         raise AidgeError(
-            f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash", code="USAGE"
+            f"'{text}' is no memory",
+            where="--region",
+            hint="write FLASH=0x08000000,0x100000,flash, or SDRAM=0xC0000000,0x800000,ram,normal",
+            code="USAGE",
         ) from None
-    return Region(name, origin, length, kind, ())
+    return Region(name, origin, length, kind, (), normal=bool(words))
 
 
 def _computing(image: Image, claims: tuple[Claim, ...]) -> tuple[str, ...]:

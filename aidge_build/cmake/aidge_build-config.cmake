@@ -288,6 +288,9 @@ function(_aidge_where result target board cpu fpu board_path)
   if(fpu AND NOT board)
     list(APPEND where "--fpu=${fpu}")
   endif()
+  if(flag_unaligned STREQUAL "-mno-unaligned-access")
+    list(APPEND where "--unaligned=off") # an option of the call comes later, and counts
+  endif()
   set(${result} "${where}" PARENT_SCOPE)
 endfunction()
 
@@ -309,11 +312,16 @@ function(_aidge_foreign_machine)
   set(foreign_machine "${machine}" PARENT_SCOPE)
 endfunction()
 
-# flag_cpu, flag_fpu, flag_float-abi: the values of the -m flags of this folder's targets.
+# flag_cpu, flag_fpu, flag_float-abi: the values of the -m flags of this folder's targets; flag_unaligned: the last flag that says
+# whether words may lie at any address.
 function(_aidge_machine_flags target)
   get_directory_property(directory_options COMPILE_OPTIONS)
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_COMPILER_ARG1} ${CMAKE_C_FLAGS}")
   list(APPEND flags ${directory_options})
+  set(said ${flags})
+  list(FILTER said INCLUDE REGEX "^-m(no-)?unaligned-access$")
+  list(POP_BACK said flag_unaligned)
+  set(flag_unaligned "${flag_unaligned}" PARENT_SCOPE)
   list(TRANSFORM flags REPLACE "^-mhard-float$" "-mfloat-abi=hard")
   foreach(flag IN ITEMS cpu fpu float-abi)
     set(values ${flags})

@@ -24,7 +24,7 @@ from aidge_build.contract.length import Length, lengths_of
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import Demands, ImplSpec, NodeView
-from aidge_build.cores import NO_ASSEMBLY, known_features
+from aidge_build.cores import ALIGNED_ONLY, NO_ASSEMBLY, known_features
 from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
@@ -43,6 +43,7 @@ _SHAPE = {
     "needs?": [str],
     "order?": [str],
     "assembly?": str,
+    "unaligned?": bool,
     "per_mac?": {f"{kind}?": (int, float) for kind in ("int8", "int8_c", "int8_narrow", "float32", "float32_soft")},
 }
 _KEYS = {key.removesuffix("?") for key in _SHAPE}
@@ -59,19 +60,32 @@ class Kernel:
     node_class: KernelClass
     pattern: str = ""  # of a meta-operator: the nodes that it stands for
     assembly: str = "none"  # inline assembly in its text: helps, or is needed (`KernelNode.assembly`)
+    unaligned: bool = False  # whether it reads or writes words of layers that do not keep them (`KernelNode.keeps_words`)
 
     # Only these run what the library's author wrote: whatever it raises is refused in one line.
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
         """Why the spec does not accept the node; "" when it does."""
         reason = self.spec.misfit(view, features, rounding) or self._without_assembly(features)
-        if reason or not self.spec.predicates:
-            return reason
-        with self.running("a predicate of the spec", view.node):
-            return self.spec.refusal(view)
+        if not reason and self.spec.predicates:
+            with self.running("a predicate of the spec", view.node):
+                reason = self.spec.refusal(view)
+        return reason or self._without_unaligned(view, features)
 
     def _without_assembly(self, features: Iterable[str]) -> str:
         return "is assembly, of which the build takes none" if self.assembly == "needed" and NO_ASSEMBLY in features else ""
+
+    def _without_unaligned(self, view: NodeView, features: Iterable[str]) -> str:
+        if ALIGNED_ONLY not in features or self.keeps_words(view):
+            return ""
+        return "reads or writes words at any address, which the build leaves out"
+
+    def keeps_words(self, view: NodeView) -> bool:
+        """Whether every word that the kernel reads or writes of this layer lies at a multiple of 4 bytes."""
+        if not self.unaligned:
+            return True
+        with self.running("keeps_words", view.node):
+            return self.node_class.keeps_words(view)
 
     def demands(self, view: NodeView) -> Demands:
         """What the kernel asks of the planner for this node."""
@@ -223,7 +237,10 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         manifest.get("language", "c"),
         manifest.get("description", ""),
         dict(files),
-        tuple(replace(kernel, assembly=_assembly(kernel, manifest, where)) for kernel in kernels),
+        tuple(
+            replace(kernel, assembly=_assembly(kernel, manifest, where), unaligned=manifest.get("unaligned", False))
+            for kernel in kernels
+        ),
         tuple(operators),
         tuple(manifest.get("checkout", ())),
         tuple(manifest.get("needs", ())),

@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.mem_info import MemInfo
-from aidge_build.contract.spec import Demands, ImplSpec, NodeView
+from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, NodeView
 from aidge_build.graph.tensor import Tensor
+
+WORD_BYTES = 4
 
 
 class KernelNode:
@@ -55,6 +57,21 @@ class KernelNode:
     def registered_spec(cls, spec: ImplSpec) -> ImplSpec:
         """The spec under which the class is registered, with what the class itself requires of a node."""
         return spec
+
+    @classmethod
+    def keeps_words(cls, view: NodeView) -> bool:
+        """Whether every word that the kernel reads or writes lies at a multiple of 4 bytes, as tensors, scratch and constants do.
+
+        Asked of libraries that say `unaligned = true`: their assembly reads and writes several bytes at once. This is so where
+        every position of every computed tensor has a multiple of 4 elements: those of weights then take whole words, too.
+        """
+        last = () if cls.kernel_spec.input_spec(0).format == CHANNELS_LAST else (-1,)
+        return all(
+            tensor.dims[axis] % WORD_BYTES == 0
+            for tensor in (*view.inputs, *view.outputs)
+            if tensor is not None and not tensor.is_constant and tensor.dtype.size_bytes < WORD_BYTES
+            for axis in ((1, *last) if tensor.rank > 1 else (-1,) * tensor.rank)
+        )
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -70,8 +70,9 @@ class Claim:
     `dma_line` are the bytes of a line of the data cache, 0 where inputs and outputs have no lines of their own; `hooks` are the
     functions of the firmware that are called, `ports` the inputs and outputs that have lines in the arena.
     `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host",
-    or "" for any core. `interface` and `code` are the digests of the header and of the code file that the constants were
-    generated with. `functions` are those that the firmware calls. `is_contradicted`: another claim of the model says otherwise.
+    or "" for any core. `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the
+    header and of the code file that the constants were generated with. `functions` are those that the firmware calls.
+    `is_contradicted`: another claim of the model says otherwise.
     `max_step` are the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
 
@@ -81,6 +82,7 @@ class Claim:
     from_note: bool
     model_sha256: str = ""
     cpu: str = ""
+    unaligned: bool = True
     interface: str = ""
     code: str = ""
     state: ClaimedArena | None = None
@@ -152,6 +154,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         from_note=True,
         model_sha256=read.text("model_sha256", _SHA256),
         cpu=read.text("cpu", _CORE),
+        unaligned=read.truth("unaligned") if "unaligned" in read.fields else True,
         interface=read.text("interface", _DIGEST),
         code=read.text("code", _DIGEST),
         state=None if read.get("state") is None else _arena(read.get("state")),
@@ -268,6 +271,13 @@ class _Fields:
         """A number of bytes, or an address."""
         value = self.get(name)
         if type(value) is not int or not 0 <= value <= _MOST_BYTES:
+            raise ValueError(f"{name} is {value!r:.40}")
+        return value
+
+    def truth(self, name: str) -> bool:
+        """True or false."""
+        value = self.get(name)
+        if type(value) is not bool:
             raise ValueError(f"{name} is {value!r:.40}")
         return value
 

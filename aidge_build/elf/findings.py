@@ -57,6 +57,10 @@ RULES = {
         "an array of weights does not hold the bytes that were generated",
         "nothing but the linker may write the program: link anew, and look at what changes it afterwards",
     ),
+    "MEM15": Rule(
+        "words may be accessed at any address in memory where that is a fault",
+        "where the MPU makes the memory Normal, say so; else generate with --unaligned off",
+    ),
     "COD01": Rule(
         "code or constants are not what the object files hold",
         "link anew from these objects; what runs behind the link must leave their code as it is",

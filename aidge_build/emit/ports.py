@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
+from aidge_build.contract.node import WORD_BYTES
 from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import Namer
 from aidge_build.program import Program
@@ -23,13 +25,15 @@ _LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 class Port:
     """A graph input or output: `parameter` is its name in the signature of N_run, `macro` the stem of its macros.
 
-    `line` are the bytes of a line of the data cache where it lies in lines of its own, else 0."""
+    `line` are the bytes of a line of the data cache where it lies in lines of its own, else 0; `word` are those of the words that
+    kernels read where none may lie anywhere, else 1."""
 
     tensor: Tensor
     is_input: bool
     parameter: str
     macro: str
     line: int = 0
+    word: int = 1
 
     @property
     def declaration(self) -> str:
@@ -38,8 +42,8 @@ class Port:
 
     @property
     def alignment(self) -> int:
-        """What N_run asks of the pointer: that of the element type, or of a line of the data cache."""
-        return max(self.tensor.dtype.size_bytes, self.line)
+        """What N_run asks of the pointer: that of the element type, of words, or of a line of the data cache."""
+        return max(self.tensor.dtype.size_bytes, self.line, self.word)
 
     @property
     def line_bytes(self) -> int:
@@ -83,5 +87,15 @@ def ports_of(program: Program) -> tuple[Port, ...]:
             parameter = word if alone else parameters.take(name)
             macro = f"{prefix}_{word}" if alone else macros.take(name, endings)
             line = 0 if word in by_rows else program.options.dma_line  # rows come from anywhere and go there
-            found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper(), line))
+            found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper(), line, _word(program, name)))
     return tuple(found)
+
+
+def _word(program: Program, name: str) -> int:
+    """The bytes that the address of an input or output must be a multiple of where words lie at multiples of 4 alone. Rows come
+    from anywhere in an array: kernels read words of them only where a row takes whole words."""
+    if not program.is_aligned_only:
+        return 1
+    progress = program.progress
+    by_rows = [line.row_bytes for line in (progress.arriving, progress.departing) if line] if progress else []
+    return gcd(WORD_BYTES, *by_rows)

@@ -15,6 +15,7 @@ _CHOICES = {
     "weights": ("c", "incbin"),
     "dma": ("off", "hooks", "on"),
     "assembly": ("on", "off"),
+    "unaligned": ("on", "off"),
     "kernels": ("own", "shared"),
     "copy_constants": ("off", "memcpy", "hook"),
 }

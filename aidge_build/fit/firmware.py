@@ -56,7 +56,13 @@ class Firmware:
         if not self._objects:
             alone = replace(self._board, sources=())
             folders = [self._folder, *map(Path, self._board.include_folders)]
-            own = compile_sources(alone, self._sources, work_folder=self._folder / "objects", include_folders=folders)
+            own = compile_sources(
+                alone,
+                self._sources,
+                work_folder=self._folder / "objects",
+                include_folders=folders,
+                extra_flags=self.program.compiler_flags,
+            )
             self._objects = [*own, *self._start_up.objects]
         board = replace(board, sources=self._board.sources, link_script=self._board.link_script)
         output = self._folder / f"{board.name}.elf"

@@ -233,6 +233,13 @@ MODEL = Group(
             default="on",
         ),
         Option(
+            "unaligned",
+            "off: no kernel reads or writes a word at an address that is no multiple of 4, for code that is compiled with "
+            "-mno-unaligned-access (front ends that know the flags say it by themselves); the build says what that costs",
+            values=("on", "off"),
+            default="on",
+        ),
+        Option(
             "kernels",
             "shared: functions in assembly that several models of a program have are linked once (docs/c-api.md)",
             values=("own", "shared"),
@@ -260,9 +267,9 @@ CHECK = Group(
         Option("board", "the board whose memories count", metavar="B", alternatives="memories"),
         Option(
             "region",
-            "a memory, instead of a board",
+            "a memory, instead of a board; normal: the MPU makes it Normal memory, whatever its address says",
             "pairs",
-            metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
+            metavar="NAME=ORIGIN,LENGTH[,ram|flash][,normal]",
             scons="regions",
             cmake="REGIONS",
             alternatives="memories",

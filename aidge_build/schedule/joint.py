@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.contract.spec import Demands
+from aidge_build.cores import ALIGNED_ONLY
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.memory.buffer import Window
@@ -89,6 +90,9 @@ def _joining(
         return None
     parts = {}
     reached = 0
+    in_words = rows == 1 or ALIGNED_ONLY in assignment.features  # else whoever writes with gaps writes words anywhere
+    if in_words and rows > 1 and joint.size_bytes // rows % PIECE_ALIGNMENT:
+        return None
     for name, tensor in zip(names, tensors, strict=True):
         row_bytes = tensor.size_bytes // rows
         parts[buffer_of[name]] = Part(
@@ -96,7 +100,7 @@ def _joining(
         )
         if rows > 1 and not (merges and _written_with_gaps(assignment, name, node, demands)):
             return None
-        if reached % max(PIECE_ALIGNMENT if rows == 1 else 1, tensor.dtype.size_bytes):
+        if reached % max(PIECE_ALIGNMENT if in_words else 1, tensor.dtype.size_bytes):
             return None
         reached += row_bytes
     return Joining(node.name, parts, merges)

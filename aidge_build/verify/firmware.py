@@ -152,7 +152,7 @@ def _build(program: Program, board: Board, folder: Path, how: Run, harness: str)
         folder / f"{program.name}.elf",
         work_folder=folder / "objects",
         include_folders=[folder],
-        extra_flags=how.flags,
+        extra_flags=(*program.compiler_flags, *how.flags),
     )
     return elf, generated.manifest["weights_bytes"]
 

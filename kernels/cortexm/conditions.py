@@ -84,6 +84,11 @@ def _not_whole(view: NodeView) -> str:
     return ""
 
 
+def keeps_words_of_groups(view: NodeView) -> bool:
+    """Whether the channels of each group are a multiple of 4."""
+    return all(tensor.dims[1] // view.operator.groups % 4 == 0 for tensor in (view.inputs[0], view.outputs[0]))
+
+
 CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)

@@ -13,7 +13,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
-from .conditions import GROUP, has_fpu, in_text, linear_spec, wants_short
+from .conditions import GROUP, has_fpu, in_text, keeps_words_of_groups, linear_spec, wants_short
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
@@ -100,6 +100,10 @@ def _unfit(view: NodeView) -> str:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(Predicate("several groups, of few taps or of a multiple of 4 channels", _unfit)))
 class Conv2dGroupedInt8(LinearNode):
+    @classmethod
+    def keeps_words(cls, view: NodeView) -> bool:
+        return super().keeps_words(view) and keeps_words_of_groups(view)
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         blocks = blocks_of(view)

@@ -17,7 +17,7 @@ from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, SEVERAL_GROUPS,
 from aidge_build.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 
-from .conditions import FEATURES, GROUP
+from .conditions import FEATURES, GROUP, keeps_words_of_groups
 from .dynamic import depthwise, routine
 from .dynamic_driver import data_in_c, driver
 from .dynamic_lines import line_bytes
@@ -144,6 +144,10 @@ class DynamicConv(DynamicLayer):
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, 1, SEVERAL_GROUPS, Predicate("rows in scratch", _no_lines)))
 class DynamicGroupedConv(DynamicLayer):
     """One part of the channels after the other, as layers of their own."""
+
+    @classmethod
+    def keeps_words(cls, view: NodeView) -> bool:
+        return super().keeps_words(view) and keeps_words_of_groups(view)
 
     @staticmethod
     def shape_of(view: NodeView) -> Struct:

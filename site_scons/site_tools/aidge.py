@@ -82,6 +82,7 @@ OPTIONS = {
     "weights_version": ("--weights-version", "number", ()),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
     "assembly": ("--assembly", "word", ("on", "off")),
+    "unaligned": ("--unaligned", "word", ("on", "off")),
     "kernels": ("--kernels", "word", ("own", "shared")),
     "quantize": ("--quantize", "file", ()),
     "ranges": ("--ranges", "word", ("minmax", "moving-average", "percentile", "mse", "entropy")),
@@ -121,6 +122,8 @@ ACCURACY_OPTIONS = {
 }
 # </options>
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
+COMPILED_WITH = ("CC", "CFLAGS", "CCFLAGS", "CPPFLAGS")  # in the order of a command that compiles C
+UNALIGNED_FLAGS = ["-munaligned-access", "-mno-unaligned-access"]  # of words at any address; the last one counts
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
 CROSS_TARGET = re.compile(r"--?target\b")  # clang compiles for other machines by this word
 CROSS_COMPILER = re.compile(r"([a-z]\w*)-(?:[\w.]+-)*(?:gcc|cc|clang)(-[\d.]+)?(\.exe)?$")  # riscv64-unknown-elf-gcc: its machine
@@ -487,6 +490,9 @@ def _arguments(env, options):
     arguments = [] if options.get("board") or options.get("cpu") else _target_arguments(env)
     for name, (option, kind, _) in OPTIONS.items():
         arguments += [option + "=" + word for word in _option_words(env, name, kind, options.get(name))]
+    said = [word for variable in COMPILED_WITH for word in _words(env, variable) if word in UNALIGNED_FLAGS]
+    if said[-1:] == UNALIGNED_FLAGS[1:] and not options.get("unaligned"):
+        arguments.append("--unaligned=off")
     if options.get("board"):
         _refuse_other_cpu(env, options)
         flags = {variable: _words(env, variable) for variable in FLAG_VARIABLES}

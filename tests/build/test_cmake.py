@@ -316,6 +316,13 @@ def test_flags_that_use_no_fpu_count_for_a_board_that_has_one(fresh):
     assert "--board=stm32f7\n--fpu=none\n" in model_command(fresh, call, *CROSS, "-DCMAKE_C_FLAGS=-mfloat-abi=soft")
 
 
+def test_flags_without_unaligned_access_reach_the_generator(fresh):
+    call = "aidge_add_model(kws MODEL models/kws.onnx BOARD stm32f7)"
+    off = "-DCMAKE_C_FLAGS=-mno-unaligned-access"
+    assert "--unaligned=off" in model_command(fresh, call, *CROSS, off)
+    assert "--unaligned" not in model_command(fresh, f"add_compile_options(-munaligned-access)\n{call}", *CROSS, off)
+
+
 def test_flags_that_contradict_each_other_are_refused(fresh):
     message = refusal(
         fresh,

@@ -51,6 +51,13 @@ def test_the_goal_of_a_plain_make_is_the_first_target_of_the_makefile_wherever_t
     assert firmware.run("make").output == "make: 'main.o' is up to date.\n"
 
 
+def test_flags_without_unaligned_access_that_are_set_before_the_model_reach_the_generator(firmware):
+    rules = "all: app.elf\napp.elf: main.o $(AIDGE_OBJECTS)\n\t$(CC) -o $@ $^\nmain.o: $(AIDGE_HEADERS)\n"
+    for flags, expected in (("-O1", False), ("-O1 -mno-unaligned-access", True)):
+        firmware.write("Makefile", f"CFLAGS := {flags}\n{INCLUDE}{rules}")
+        assert ("--unaligned=off" in firmware.run("make", "-n").output) is expected
+
+
 # Objects have a folder of their own, and depfiles; the implicit rule is cancelled, CPPFLAGS are not used, VPATH finds sources.
 OBJECT_FOLDER = """\
 OUT := ./output

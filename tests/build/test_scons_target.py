@@ -103,6 +103,14 @@ def test_flags_that_use_no_fpu_count_for_a_board_that_has_one(project):
     assert "--fpu" not in command(project, "env.Append(CCFLAGS=['-mfloat-abi=hard'])", ", board='stm32f7'")
 
 
+def test_flags_without_unaligned_access_reach_the_generator(project):
+    off, on = "-mno-unaligned-access", "-munaligned-access"
+    assert "--unaligned=off" in command(project, f"env.Append(CCFLAGS=['-mcpu=cortex-m4', '{off}'])")
+    assert "--unaligned=off" in command(project, f"env.Append(CCFLAGS=['{off}'])", ", board='stm32f7'")
+    assert "--unaligned" not in command(project, f"env.Append(CFLAGS=['{off}'], CCFLAGS=['{on}'])", ", board='stm32f7'")
+    assert "--unaligned=off" not in command(project, f"env.Append(CFLAGS=['{off}'])", ", board='stm32f7', unaligned='on'")
+
+
 def test_flags_that_contradict_each_other_are_refused(project):
     message = refusal(project, "env.Append(CCFLAGS=['-mcpu=cortex-m7'], ASFLAGS=['-mcpu=cortex-m4'])")
     assert "contradict each other (-mcpu=cortex-m7 in CCFLAGS, -mcpu=cortex-m4 in ASFLAGS)" in message

@@ -54,6 +54,15 @@ void run_case(int number, const void *const *in, void *const *out, void *scratch
 static const uint32_t sizes[][9] = {%(sizes)s};
 static uint64_t memory[%(outputs)d];
 static uint64_t scratch[%(scratch)d];
+#if TRAPS /* unaligned access: what a model is handed lies at multiples of 4 */
+#define UNIT 4u
+#define CCR (*(volatile uint32_t *)0xE000ED14u)
+#define SET_TRAP(on) (CCR = on ? CCR | 8u : CCR & ~8u)
+#else
+#define UNIT 1u
+#define SET_TRAP(on)
+#endif
+#define UP(bytes) (((bytes) + UNIT - 1u) / UNIT * UNIT)
 #if defined(__arm__)
 #define END_OF_MEMORY ((uint8_t *)%(first_end)#xu)
 #define SECOND_END ((uint8_t *)%(second_end)#xu)
@@ -70,8 +79,9 @@ int main(void)
     uint32_t i, k;
     for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const uint32_t *size = sizes[i];
-        uint8_t *first = END_OF_MEMORY - size[0], *second = SECOND_END - size[1], *output = outputs + size[6] * (1 + i %% 4);
-        uint8_t *third = SECOND_END - 4096 - size[2]; /* where there is one, the second is small */
+        uint8_t *first = END_OF_MEMORY - UP(size[0]), *second = SECOND_END - UP(size[1]);
+        uint8_t *output = outputs + UP(size[6]) * (1 + i %% 4);
+        uint8_t *third = SECOND_END - 4096 - UP(size[2]); /* where there is one, the second is small */
         const int is_shared = size[5] != %(no_lead)#xu;
         const uint32_t end = is_shared && (size[5] + size[0] > size[3]) ? size[5] + size[0] : size[3];
         const void *in[3] = {is_shared ? output + size[5] : first, second, third};
@@ -84,7 +94,9 @@ int main(void)
         if (size[2] > 0)
             (void)semihosting_read(from, third, size[2]);
         memset(scratch, 0xa5, sizeof scratch);
+        SET_TRAP(1);
         run_case((int)i, in, out, scratch);
+        SET_TRAP(0);
         for (k = 0; k < %(guard)d; k++)
             fault |= (uint8_t)((output[end + k] != 0x5a) | (((uint8_t *)scratch)[size[4] + k] != 0xa5));
         fault |= (uint8_t)(output[-1] != 0x5a);
@@ -112,7 +124,7 @@ class Case(harness.Case):
         rejected = []
         kernels = library(self.library_name).kernels_for(self.view.node.type, self.view.operator.kinds())
         for kernel in kernels:
-            reason = kernel.spec.rejection(self.matched, self.features, self.rounding)
+            reason = kernel.rejection(self.matched, self.features, self.rounding)
             if not reason:
                 return kernel
             rejected.append(reason)
@@ -225,15 +237,21 @@ def source_of(cases: Sequence[Case]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Callable[[Case], int] | None = None) -> list[str]:
+def run(
+    cases: Sequence[Case],
+    *flags: str,
+    board: str = "mps3-an547",
+    lead: Callable[[Case], int] | None = None,
+    traps: bool = False,
+) -> list[str]:
     """A sentence for each case whose result differs from the numpy meaning, or that writes where it must not. With `lead` the
-    output begins as many bytes before input 0, over which it may lie."""
+    output begins as many bytes before input 0, over which it may lie. `traps`: the core traps unaligned access, in QEMU."""
     moving = [_moving(entry) for entry in cases]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        elf = build(cases, folder, *flags, board=board, lead=lead)
+        elf = build(cases, folder, f"-DTRAPS={traps:d}", *flags, board=board, lead=lead)
         (folder / "input.bin").write_bytes(b"".join(array.tobytes() for arrays in moving for array in arrays))
-        result = run_program(elf, load_board(board, [BOARDS]), work_folder=folder, count=False)
+        result = run_program(elf, load_board(board, [BOARDS]), work_folder=folder, count=False, emulator="qemu" * traps)
         assert result.exit_code == 0, result
         data = (folder / "output.bin").read_bytes()
     return _compared(cases, data)

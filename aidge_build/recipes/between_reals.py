@@ -10,6 +10,16 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 
 
+def on_plain_integers(view: GraphView, node: Node) -> bool:
+    """Whether no tensor of the node states what its stored values mean, so that the operator's numbers are stored values, too.
+
+    ONNX files write such nodes between QuantizeLinear and DequantizeLinear. Tensors of .tflite files have a quantization from
+    the importer on: the pad value, the bounds of a Clip, ... are then real numbers already.
+    """
+    tensors = (*view.input_tensors(node), *view.output_tensors(node))
+    return all(tensor is None or tensor.quantization is None for tensor in tensors)
+
+
 def between_reals(view: GraphView, rewrite: Rewrite, node: Node, parameters: tuple[str, ...]) -> list[Node]:
     """The nodes in place of `node`; `parameters`: the names of the scale and perhaps the zero point of all its tensors."""
     (result,) = view.output_tensors(node)

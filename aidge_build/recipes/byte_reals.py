@@ -16,7 +16,7 @@ from aidge_build.operators.binary import Max, Min
 from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.resampling import shares_of
 from aidge_build.operators.resize import Resize
-from aidge_build.recipes.between_reals import between_reals
+from aidge_build.recipes.between_reals import between_reals, on_plain_integers
 from aidge_build.recipes.recipe import recipe
 
 EXACT = 1 << 16  # the largest power of two: float32 holds every sum of 8-bit values over it
@@ -46,9 +46,10 @@ def byte_reals(view: GraphView) -> GraphView:
 
 
 def _works_on_plain_bytes(view: GraphView, node: Node) -> bool:
-    """Not where the tensors say already what their values mean, as those of .tflite files do."""
     tensors = (*view.input_tensors(node), *view.output_tensors(node))
-    return all(one is not None and one.dtype in (DType.int8, DType.uint8) and one.quantization is None for one in tensors)
+    return on_plain_integers(view, node) and all(
+        tensor is not None and tensor.dtype in (DType.int8, DType.uint8) for tensor in tensors
+    )
 
 
 def _is_beside_a_layer(view: GraphView, node: Node) -> bool:

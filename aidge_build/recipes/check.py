@@ -146,6 +146,15 @@ def _check_quantization(view: GraphView, node: Node, step: str) -> None:
         if tensor.quantization is not None and stated is not None and tensor.quantization != stated:
             raise broken(step, f"'{tensor.name}' has {_numbers(tensor.quantization)}, the node states {_numbers(stated)}", node)
         return
+    if node.operator.hands_on and not isinstance(node.operator, Restated) and not inputs[0].is_constant:
+        for tensor in outputs:
+            if (tensor.quantization is None) != (inputs[0].quantization is None):
+                raise broken(
+                    step,
+                    f"it hands on stored values, but '{tensor.name}' has {_numbers(tensor.quantization)} "
+                    f"and '{inputs[0].name}' has {_numbers(inputs[0].quantization)}",
+                    node,
+                )
     if not is_quantized(inputs, outputs):
         return
     if (node.operator.views or node.operator.moves) and not isinstance(node.operator, Restated):

@@ -14,6 +14,7 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.quantize import DequantizeLinear
+from aidge_build.recipes.between_reals import on_plain_integers
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
 
@@ -27,7 +28,7 @@ def clip_stored(view: GraphView) -> GraphView:
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
-        if node.type != "Clip" or view.is_output(node.outputs[0]):
+        if node.type != "Clip" or view.is_output(node.outputs[0]) or not on_plain_integers(view, node):
             continue
         stored, before = view.tensor(node.inputs[0]), view.producer(node.inputs[0])
         if stored.is_constant:

@@ -41,4 +41,8 @@ def _widened(node: Node, place: int) -> bool:
 
 
 def _computes_in_float(view: GraphView, node: Node) -> bool:
-    return node.type != "DequantizeLinear" and all(tensor.quantization is None for tensor in view.output_tensors(node))
+    """Not where it compares stored values, or searches among them: its constants are stored values, too."""
+    results_are_plain = all(tensor.quantization is None for tensor in view.output_tensors(node))
+    computed = (tensor for tensor in view.input_tensors(node) if tensor is not None and not tensor.is_constant)
+    reads_stored = any(tensor.quantization is not None for tensor in computed) and not node.operator.widens
+    return node.type != "DequantizeLinear" and results_are_plain and not reads_stored

@@ -95,7 +95,8 @@ def _behind(view: GraphView) -> GraphView:
         if any(name in stated for name in node.inputs[1:]) or _is_island(view, node, quantization):
             continue
         before, (result,) = dequantized[node.inputs[0]], view.output_tensors(node)
-        name = rewrite.add_tensor(Tensor(f"{result.name}_stored", result.dims, rewrite.tensors[before.inputs[0]].dtype))
+        stored = rewrite.tensors[before.inputs[0]]
+        name = rewrite.add_tensor(Tensor(f"{result.name}_stored", result.dims, stored.dtype, quantization=stored.quantization))
         behind = Node(
             f"{node.name}_dequantize", before.operator, (name, *before.inputs[1:]), node.outputs, (*before.origin, *node.origin)
         )
@@ -135,7 +136,8 @@ def _in_front(view: GraphView) -> GraphView:
         if before is None or not _may_stand_before(view, node, before, behind):
             continue
         (result,) = view.output_tensors(behind)
-        name = rewrite.add_tensor(Tensor(f"{node.inputs[0]}_stored", view.tensor(node.inputs[0]).dims, result.dtype))
+        dims = view.tensor(node.inputs[0]).dims
+        name = rewrite.add_tensor(Tensor(f"{node.inputs[0]}_stored", dims, result.dtype, quantization=result.quantization))
         rewrite.replace_node(node, behind.with_(inputs=(node.inputs[0], *behind.inputs[1:]), outputs=(name,)))
         rewrite.replace_node(behind, node.with_(inputs=(name, *node.inputs[1:]), outputs=behind.outputs))
     return rewrite.finish()

@@ -26,7 +26,7 @@ _BYTES = (DType.int8, DType.uint8)
 def name_levels(view: GraphView) -> GraphView:
     """1. A convolution or FC reads what a DequantizeLinear makes of bytes. 2. Its weights are a constant in float32. 3. Of each
     output they are whole numbers from -127 to 127 times one scale, but for float32's rounding; the smallest such numbers are
-    taken.
+    taken. 4. The contract is `onnx`: under another one the file's own float32 layer is what it computes.
     """
     rewrite = Rewrite(view)
     made: dict[str, str | None] = {}
@@ -45,6 +45,9 @@ def name_levels(view: GraphView) -> GraphView:
 def _reads_bytes(view: GraphView, node: Node) -> bool:
     before = view.producer(node.inputs[0])
     if before is None or before.type != "DequantizeLinear" or view.tensor(before.inputs[0]).dtype not in _BYTES:
+        return False
+    known = view.tensor(before.inputs[0]).quantization
+    if known is not None and known.rounding != Quantization.rounding:
         return False
     stated = linear_quantization(view, before)
     return stated is not None and stated.per_tensor

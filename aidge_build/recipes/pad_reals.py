@@ -13,7 +13,7 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.pad import Pad
-from aidge_build.recipes.between_reals import between_reals
+from aidge_build.recipes.between_reals import between_reals, on_plain_integers
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
 
@@ -37,7 +37,7 @@ def pad_reals(view: GraphView) -> GraphView:
 def _stating(view: GraphView, node: Node) -> Node | None:
     """The QuantizeLinear or DequantizeLinear that says what the stored values mean."""
     dtype = view.tensor(node.inputs[0]).dtype
-    if dtype not in (DType.int8, DType.uint8) or len(node.inputs) != 1:
+    if dtype not in (DType.int8, DType.uint8) or len(node.inputs) != 1 or not on_plain_integers(view, node):
         return None
     before, readers = view.producer(node.inputs[0]), view.consumers(node.outputs[0])
     users = [before] if before is not None and before.type == "QuantizeLinear" else []

@@ -24,6 +24,8 @@ def quantize_islands(view: GraphView) -> GraphView:
     """1. Tensors between QuantizeLinear and DequantizeLinear get their quantization as a property.
     2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is
        quantized, and each output goes to one QuantizeLinear alone: it then reads and writes the quantized tensors.
+       Under another contract than `onnx` a file that states quantizations on its tensors (.tflite) computes these three nodes in
+       float32: of such tensors only linear operators, which the importer writes so, and moves within one quantization are islands.
     3. Linear operators get their bias in units of sx * sw, whatever the file states it in (`fit_bias`); operators that only move
        data need equal quantizations.
     Everything else keeps its explicit QuantizeLinear and DequantizeLinear and runs in float.
@@ -174,9 +176,18 @@ def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> 
         return _has_integer_products(inputs) and (len(inputs) < 3 or inputs[BIAS] is None or inputs[BIAS].is_constant)
     if any(tensor is not None and tensor.quantization is not None and not tensor.quantization.per_tensor for tensor in inputs):
         return False
+    if any(tensor.quantization.rounding != Quantization.rounding for tensor in outputs) and not _moves_stored(
+        node, inputs, outputs
+    ):
+        return False
     if node.operator.views or node.operator.moves:
         return all(inputs[0].quantization == tensor.quantization and inputs[0].dtype is tensor.dtype for tensor in outputs)
     return True
+
+
+def _moves_stored(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> bool:
+    """Whether stored values are handed on within one quantization: every contract then gives the same."""
+    return selects(node) and all(tensor.quantization == inputs[0].quantization for tensor in outputs)
 
 
 def _has_integer_products(inputs: list[Tensor | None]) -> bool:

@@ -40,7 +40,7 @@ def signed_tensors(view: GraphView) -> GraphView:
         if name in inside:
             rewrite.append_node(Node(f"{name}_signed", FlipSign(), (name,), (inside[name],)))
     for name in view.outputs:
-        if name in inside:
+        if name in inside and name not in view.inputs:  # an input that is handed out as it came is no result
             rewrite.append_node(Node(f"{name}_unsigned", FlipSign(), (inside[name],), (name,)))
     return _without_zero_points(rewrite.finish())
 

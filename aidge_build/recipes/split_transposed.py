@@ -101,13 +101,13 @@ def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node | None) -
     )
     steps = [Node(f"{node.name}_blocks", convolution, tuple(inputs), (sums,), node.origin)]
     if reader is not None:
-        stored = rewrite.add_tensor(Tensor(f"{result.name}_blocks", dims, result.dtype))
+        stored = rewrite.add_tensor(Tensor(f"{result.name}_blocks", dims, result.dtype, quantization=result.quantization))
         steps.append(reader.with_(inputs=(sums, *reader.inputs[1:]), outputs=(stored,)))
     moves = _moves(operator.strides, dims, groups == 1)
     if tuple(moves[-1][1] if moves else dims) != result.dims:
         moves.append((Slice((0, 0, *operator.pads_begin), result.dims, (1, 1, *ones)), result.dims))
     for number, (move, moved) in enumerate(moves):
-        name = rewrite.add_tensor(Tensor(f"{result.name}_moved", moved, result.dtype))
+        name = rewrite.add_tensor(Tensor(f"{result.name}_moved", moved, result.dtype, quantization=result.quantization))
         steps.append(Node(f"{node.name}_moves_{number}", move, steps[-1].outputs, (name,), node.origin))
     steps[-1] = steps[-1].with_(outputs=(result.name,))
     rewrite.replace_node(node, *steps)

@@ -24,8 +24,8 @@ def quantize_islands(view: GraphView) -> GraphView:
     """1. Tensors between QuantizeLinear and DequantizeLinear get their quantization as a property.
     2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is
        quantized, and each output goes to one QuantizeLinear alone: it then reads and writes the quantized tensors.
-       Under another contract than `onnx` a file that states quantizations on its tensors (.tflite) computes these three nodes in
-       float32: of such tensors only linear operators, which the importer writes so, and moves within one quantization are islands.
+       Under another contract than `onnx` a file that states quantizations on its tensors (.tflite) computes these nodes in
+       float32: of them only linear operators, which the importer writes so, and moves within one quantization are islands.
     3. Linear operators get their bias in units of sx * sw, whatever the file states it in (`fit_bias`); operators that only move
        data need equal quantizations.
     Everything else keeps its explicit QuantizeLinear and DequantizeLinear and runs in float.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A .tflite file states quantizations on its tensors: pad values, bounds and constants beside QUANTIZE and DEQUANTIZE are reals."""
+"""A .tflite file states quantizations on its tensors: pad values, bounds and constants beside a QUANTIZE are real numbers."""
 
 from __future__ import annotations
 

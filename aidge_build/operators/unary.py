@@ -24,7 +24,12 @@ class Abs(ElementWise):
 
 @operator("Neg")
 class Neg(ElementWise):
-    """y = -x. Source: ONNX operator Neg."""
+    """y = -x. Source: ONNX operator Neg.
+
+    `stored`: under the contract `double` the stored value changes its sign, whatever its zero point is, as TensorFlow Lite's NEG.
+    """
+
+    stored: bool = False
 
     function: ClassVar = staticmethod(numpy.negative)
 

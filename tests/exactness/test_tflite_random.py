@@ -78,6 +78,7 @@ BYTES, REAL, HALFWORDS = (
         ("TANH", [{"dtype": "uint16"}], BYTES, "uint16 without scale, its output has one"),
         ("TANH", [REAL], BYTES, "float32 without scale, its output has one"),
         ("SOFTMAX", [BYTES], HALFWORDS, "from int8 to int16 has no meaning"),
+        ("SOFTMAX", [HALFWORDS], {**HALFWORDS, "scale": 0.1}, "to this scale has no meaning"),
         ("LOGISTIC", [HALFWORDS], {**HALFWORDS, "scale": 0.1}, "to this scale has no meaning"),
         ("LEAKY_RELU", [BYTES], {**BYTES, "scale": 1e-38}, "could leave int32"),
         ("MUL", [BYTES, BYTES], {**BYTES, "scale": 1e-45}, "beyond all numbers"),
@@ -90,3 +91,12 @@ def test_what_litert_would_compute_from_other_bytes_is_refused(kind, given, made
     with pytest.raises(AidgeError, match=reason):
         view = simplify(import_tflite(content, "case.tflite", rounding="double")[0], "double")
         list(stream(view, [[numpy.zeros((2, 3), how["dtype"]) for how in given]]))
+
+
+def test_a_sigmoid_rounds_each_of_its_steps_to_float32():
+    """1 / (1 + e^-x) of x = 2 / 256: 128.4999975 levels, which float32 rounds to 128.5 where it is rounded once. LiteRT: 128."""
+    unit = {"dtype": "uint8", "scale": 1 / 256}
+    content = write(one("LOGISTIC", [((1, 3), unit)], [((1, 3), unit)]))
+    view = simplify(import_tflite(content, "case.tflite", rounding="double")[0], "double")
+    (found,) = stream(view, [[numpy.array([[0, 2, 255]], numpy.uint8)]])
+    assert found.tolist() == [[128, 128, 187]]

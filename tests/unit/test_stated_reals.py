@@ -9,6 +9,7 @@ import pytest
 from aidge_build.importers.tflite.importer import import_tflite
 from aidge_build.recipes import simplify
 from aidge_build.reference.execution import prepare
+from tests.models import graph as onnx_graph
 from tests.tflite_files import Graph, write
 
 CONTRACTS = ("onnx", "double")
@@ -187,3 +188,19 @@ def test_an_input_of_uint8_that_is_an_output_too_is_handed_out_as_it_came():
     context = execution.forward(execution.context(), {view.inputs[0]: levels})
     assert numpy.array_equal(context[view.outputs[1]], levels)
     assert numpy.array_equal(context[view.outputs[0]], numpy.maximum(levels, UINT8["zero_point"]))
+
+
+@pytest.mark.parametrize("rounding", CONTRACTS)
+def test_a_minus_of_an_onnx_file_is_that_of_the_number_under_either_contract(rounding):
+    view = onnx_graph(
+        "real = DequantizeLinear(x, sx, zx) minus = Neg(real) y = QuantizeLinear(minus, sy, zy)",
+        inputs="int8[1,4,4,2] x",
+        outputs="int8[1,4,4,2] y",
+        constants={
+            **{"sx": numpy.float32(INT8["scale"]), "zx": numpy.int8(INT8["zero_point"])},
+            **{"sy": numpy.float32(OTHER["scale"]), "zy": numpy.int8(OTHER["zero_point"])},
+        },
+    )
+    execution, levels = prepare(simplify(view, rounding)), levels_of(INT8)
+    found = execution.forward(execution.context(), {"x": levels})["y"]
+    assert numpy.array_equal(found, stored(-real(levels, INT8), OTHER))

@@ -130,12 +130,6 @@ def _normalized(operator, values, inputs, outputs):
     return _stored(scaled(data, factors[..., 0], factors[..., 1] + NORM_BITS), outputs[0])
 
 
-@means(Neg)
-def _negative(operator, values, inputs, outputs):
-    """Stored values change their sign, whatever the zero point is."""
-    return (numpy.negative(values[0]),)
-
-
 def _table(function: Callable[[numpy.ndarray], numpy.ndarray]):
     """The function of the real number in float32, rounded to the nearest stored value."""
 
@@ -162,7 +156,12 @@ def _saturating(bytes_by, halfwords_by, factor_of):
     return computed
 
 
-_sigmoid = means(Sigmoid)(_saturating(lambda data: 1 / (1 + numpy.exp(-data)), fixed_sigmoid, sigmoid_factor))
+def _logistic(data: numpy.ndarray) -> numpy.ndarray:
+    """1 / (1 + e^-x), of which each step is rounded to float32."""
+    return 1 / (1 + numpy.exp(-data).astype(numpy.float32))
+
+
+_sigmoid = means(Sigmoid)(_saturating(_logistic, fixed_sigmoid, sigmoid_factor))
 _tanh = means(Tanh)(_saturating(numpy.tanh, fixed_tanh, tanh_factor))
 _elu = means(Elu)(_table(lambda data: numpy.where(data < 0, numpy.expm1(data), data)))
 _exp = means(Exp)(_table(numpy.exp))
@@ -171,3 +170,8 @@ _exp = means(Exp)(_table(numpy.exp))
 @means(Gelu)
 def _gelu(operator, values, inputs, outputs):
     return _table(operator.forward)(operator, values, inputs, outputs)
+
+
+@means(Neg)
+def _negative(operator, values, inputs, outputs):
+    return (numpy.negative(values[0]),) if operator.stored else _table(numpy.negative)(operator, values, inputs, outputs)

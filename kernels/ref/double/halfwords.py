@@ -96,7 +96,7 @@ def same_numbers(view: NodeView) -> bool:
     return view.inputs[0].quantization == view.outputs[0].quantization
 
 
-@kernel("Neg", _spec(lambda view: "", HALFWORDS))
+@kernel("Neg", _spec(lambda view: "" if view.operator.stored else "it negates real numbers", HALFWORDS))
 class NegatedDouble(ElementWise):
     """Stored values change their sign, whatever the zero point is."""
 

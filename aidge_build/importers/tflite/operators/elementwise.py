@@ -29,7 +29,6 @@ _FUNCTIONS: dict[str, Callable[..., Operator]] = {
     "LOG": Log,
     "LOGICAL_NOT": Not,
     "LOGISTIC": Sigmoid,
-    "NEG": Neg,
     "RELU": ReLU,
     "RELU6": lambda: Clip(minimum=0.0, maximum=6.0),
     "RELU_0_TO_1": lambda: Clip(minimum=0.0, maximum=1.0),
@@ -46,6 +45,12 @@ _FUNCTIONS: dict[str, Callable[..., Operator]] = {
 def function(source: TfliteNode) -> None:
     """One operator for one."""
     source.write(_FUNCTIONS[source.operator.type](), [source.read(0)])
+
+
+@reads("NEG", wants=Wants.SAME)
+def negative(source: TfliteNode) -> None:
+    """-x"""
+    source.write(Neg(stored=source.on_stored), [source.read(0)])
 
 
 @reads("LEAKY_RELU", wants=Wants.SAME, kind=75, alpha=Field(0, "float32"))

@@ -15,7 +15,7 @@ from tests.tflite_files import Graph, write
 CONTRACTS = ("onnx", "double")
 INT8 = {"dtype": "int8", "scale": 0.05, "zero_point": -18}
 UINT8 = {"dtype": "uint8", "scale": 0.05, "zero_point": 110}
-OTHER = {"dtype": "int8", "scale": 0.08, "zero_point": 40}
+OTHER = {"dtype": "int8", "scale": 0.083, "zero_point": 40}
 DIMS = (1, 4, 4, 2)
 BORDER = numpy.array([[0, 0], [1, 2], [2, 0], [0, 0]], numpy.int32)
 WIDE = (1, 7, 6, 2)

@@ -250,22 +250,26 @@ def _join(
     """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows. A plan as
     good as the last one is enough to know that; what is left at the end is planned with all effort."""
     taken: list[Joining] = []
-    linked_bytes = None
+    linked_bytes = -1  # not known yet
     for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:
         if not compatible(taken, joining):
             continue
-        trial = make_schedule(assignment, demands, "shared", io_outside=outside, joined=[*taken, joining])
+        trial = make_schedule(assignment, demands, "shared", io_outside=outside, joined=[*taken, joining], like=schedule)
         found = plan(trial.buffers, overlaps=trial.overlaps, like=peak, enough_bytes=peak.peak_bytes)
         if found.peak_bytes > peak.peak_bytes:
             continue
-        linked_bytes = _linked(schedule, peak, outside) if linked_bytes is None else linked_bytes
+        linked_bytes = _linked(schedule, peak, outside) if linked_bytes < 0 else linked_bytes
         trial_bytes = _linked(trial, found, outside, linked_bytes)
         if trial_bytes <= linked_bytes:
             taken, schedule, peak, linked_bytes = [*taken, joining], trial, found, trial_bytes
-    if taken:
-        best = plan(schedule.buffers, overlaps=schedule.overlaps, like=peak)
-        peak = min(peak, best, key=lambda each: (each.peak_bytes, not each.offsets_proved_optimal))
-    return schedule, peak
+    if not taken:
+        return schedule, peak
+    searched = make_schedule(assignment, demands, "shared", io_outside=outside, joined=taken)
+    found = plan(searched.buffers, overlaps=searched.overlaps, like=peak)
+    if found.peak_bytes <= peak.peak_bytes and _linked(searched, found, outside, linked_bytes) <= linked_bytes:
+        return searched, found
+    best = plan(schedule.buffers, overlaps=schedule.overlaps, like=peak)
+    return schedule, min(peak, best, key=lambda each: (each.peak_bytes, not each.offsets_proved_optimal))
 
 
 def _linked(schedule: Schedule, peak: MemoryPlan, outside: bool, enough_bytes: int = 0) -> int:

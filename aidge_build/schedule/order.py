@@ -24,6 +24,8 @@ PROBE_STATES = 2_000
 BEAM_WIDTH = 32
 CUTS = 48
 MOST_CUT_NODES = 200_000  # of all the flows together
+STUCK_STATES = 4_000  # after so many a search that
+STUCK_PART = 16  # has run no more than this part of the operations in any state will not end: a long chain of equal steps
 MOST_STEPS = 400_000  # of one search: from a state where a thousand operations are ready there are a thousand
 MOST_BITS = 1 << 28  # of the states that a search remembers
 MOST_BEAM_STEPS = 300_000
@@ -51,38 +53,44 @@ class Order:
         return f"order not proven (node limit, {self.states:,} states; no order is below {self.lower_bound_bytes:,} B)"
 
 
-def best_order(question: OrderQuestion, states: int = STATES) -> Order:
-    """The given order where none is better, else the best one found within `states` executed sets: a count and not a time."""
+def best_order(question: OrderQuestion, states: int = STATES, given: Sequence[int] | None = None, enough_bytes: int = 0) -> Order:
+    """The given order (of the question, where there is none) where none is better, else the best one found within `states`
+    executed sets: a count and not a time. A given order of at most `enough_bytes` is not improved."""
     walker = _Walker(question)
-    given = tuple(range(len(question.operations)))
-    best_bytes, best = walker.peak(given), given
-    bound = max([question.start_bytes, walker.last_step_bytes(), *(walker.least_bytes(index) for index in given)])
-    visited = len(given) + 1
+    best = tuple(range(len(question.operations))) if given is None else tuple(given)
+    best_bytes = walker.peak(best)
+    bound = max([question.start_bytes, walker.last_step_bytes(), *map(walker.least_bytes, range(len(question.operations)))])
+    visited = len(best) + 1
     for limit in (min(PROBE_STATES, states), states):
-        if bound >= best_bytes or walker.is_exhausted:
+        if bound >= best_bytes or best_bytes <= enough_bytes or walker.is_exhausted:
             break
         if limit > PROBE_STATES:
-            bound = max(bound, _cut_bound(question, walker, best_bytes))
+            found = walker.beam(BEAM_WIDTH, best_bytes)
+            if found is not None:
+                best_bytes, best = walker.peak(found), found
+            bound = max(bound, _cut_bound(question, walker, best, best_bytes, bound))
         search = walker.search(bound, best_bytes, limit)
         visited += search.states
         bound = max(bound, min(best_bytes, search.bound_bytes))
         if search.order is not None:
             best_bytes, best = search.bound_bytes, search.order
-    if bound < best_bytes:
-        found = walker.beam(BEAM_WIDTH, best_bytes)
-        if found is not None:
-            best_bytes, best = walker.peak(found), found
     return Order(best, best_bytes, min(bound, best_bytes), visited)
 
 
-def _cut_bound(question: OrderQuestion, walker: _Walker, enough_bytes: int) -> int:
-    """The cut bound of the operations with the largest working sets; stops at a bound that proves `enough_bytes`."""
+def _cut_bound(question: OrderQuestion, walker: _Walker, order: Sequence[int], enough_bytes: int, known_bytes: int) -> int:
+    """The cut bound of the operations with the largest working sets; stops at a bound that proves `enough_bytes`.
+
+    What an order has live before an operation is a cut, too: an operation whose bound cannot exceed `known_bytes` for that
+    reason is passed over.
+    """
+    live = walker.live_before(order)
     heaviest = sorted(range(len(question.operations)), key=lambda index: (-walker.least_bytes(index), index))
-    best, nodes = 0, len(question.operations) + len(question.sizes)
+    best, nodes = known_bytes, len(question.operations) + len(question.sizes)
     for index in heaviest[: min(CUTS, 1 + MOST_CUT_NODES // nodes)]:
-        best = max(best, cut_bound(question, index) + walker.added_bytes(index))
         if best >= enough_bytes:
             break
+        if live[index] + walker.added_bytes(index) > best:
+            best = max(best, cut_bound(question, index) + walker.added_bytes(index))
     return best
 
 
@@ -93,6 +101,17 @@ class _Found:
     order: tuple[int, ...] | None
     bound_bytes: int
     states: int
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """A state from which nothing runs for free. `moves` are what can run next: (operation, bytes during it, bytes after it)."""
+
+    done: int
+    live: int
+    ready: int
+    link: Link
+    moves: list[tuple[int, int, int]]
 
 
 class _Walker:
@@ -168,6 +187,15 @@ class _Walker:
             peak = max(peak, during)
         return peak, live
 
+    def live_before(self, order: Iterable[int]) -> dict[int, int]:
+        """The live bytes before each operation of an order."""
+        done, live, found = 0, self.question.start_bytes, {}
+        for index in order:
+            found[index] = live
+            done |= 1 << index
+            _, live = self.step(index, done, live)
+        return found
+
     def first_ready(self) -> int:
         """The operations that need none, as bits."""
         return sum(1 << index for index, before in enumerate(self.question.before) if not before)
@@ -180,60 +208,50 @@ class _Walker:
                 ready |= 1 << other
         return ready
 
-    def _eager(self, done: int, live: int, ready: int, peak: int, link: Link, last: int) -> tuple[int, int, int, Link]:
+    def _eager(self, done: int, live: int, ready: int, peak: int, link: Link, last: int) -> _Reached:
         """Run what costs nothing, until nothing does; no further after the step number `last`."""
+        moves: list[tuple[int, int, int]] = []
         again = True
         while again and self.steps < last:
-            again = False
+            again, moves = False, []
             for index in _bits(ready):
                 during, after = self.step(index, done | 1 << index, live)
                 if during <= peak and after <= live:
                     done, live, link, again = done | 1 << index, after, (index, link), True
                     ready = self.ready_after(index, done, ready)
-        return done, live, ready, link
+                moves.append((index, during, after))
+        return _Reached(done, live, ready, link, moves)
 
     def search(self, bound: int, best_bytes: int, limit: int) -> _Found:
         """The best order below `best_bytes`, best-first; `bound` is known to be a lower bound."""
-        everything = (1 << len(self.question.operations)) - 1
+        count = len(self.question.operations)
         heap: list[tuple] = [(bound, 0, 0, self.question.start_bytes, self.first_ready(), None)]
         seen: set[int] = set()
         lowest: dict[int, int] = {}
-        states, last = 0, self.steps + max(1, min(MOST_STEPS, MOST_BITS // max(1, len(self.question.operations))))
+        states, last, farthest = 0, self.steps + max(1, min(MOST_STEPS, MOST_BITS // max(1, count))), 0
         while heap:
             peak, depth, done, live, ready, link = heapq.heappop(heap)
             if done in seen:
                 continue
             seen.add(done)
-            states += 1
-            before = done.bit_count()
-            done, live, ready, link = self._eager(done, live, ready, peak, link, last)
-            states += done.bit_count() - before
-            if done == everything:
-                return _Found(tuple(_unlinked(link)), peak, states)
-            self.is_exhausted = self.steps >= last
+            reached = self._eager(done, live, ready, peak, link, last)
+            states += 1 + reached.done.bit_count() + depth
+            farthest = max(farthest, reached.done.bit_count())
+            if farthest == count:
+                return _Found(tuple(_unlinked(reached.link)), peak, states)
+            self.is_exhausted = self.steps >= last or (states > STUCK_STATES and farthest < count // STUCK_PART)
             if states > limit or self.is_exhausted:
                 return _Found(None, peak, states)
-            if done.bit_count() > before:
-                if done in seen:
+            if reached.done != done:
+                if reached.done in seen:
                     continue
-                seen.add(done)
-            for index in _bits(ready):
-                following = done | 1 << index
-                during, after = self.step(index, following, live)
-                reached = max(peak, during)
-                if reached < best_bytes and following not in seen and reached < lowest.get(following, best_bytes):
-                    lowest[following] = reached
-                    heapq.heappush(
-                        heap,
-                        (
-                            reached,
-                            -following.bit_count(),
-                            following,
-                            after,
-                            self.ready_after(index, following, ready),
-                            (index, link),
-                        ),
-                    )
+                seen.add(reached.done)
+            for index, during, after in reached.moves:
+                following, highest = reached.done | 1 << index, max(peak, during)
+                if highest < best_bytes and following not in seen and highest < lowest.get(following, best_bytes):
+                    lowest[following] = highest
+                    ready = self.ready_after(index, following, reached.ready)
+                    heapq.heappush(heap, (highest, -following.bit_count(), following, after, ready, (index, reached.link)))
         return _Found(None, best_bytes, states)
 
     def beam(self, width: int, best_bytes: int) -> tuple[int, ...] | None:

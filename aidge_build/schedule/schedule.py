@@ -14,7 +14,8 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.schedule.copies import ConstantCopy
 from aidge_build.schedule.joint import Joined, Joining, Part
-from aidge_build.schedule.order import Order, best_order
+from aidge_build.schedule.order import PROBE_STATES, Order, best_order
+from aidge_build.schedule.question import OrderQuestion
 from aidge_build.schedule.sharing import question_of
 from aidge_build.schedule.stores import stores_of
 from aidge_build.schedule.takeover import Lives, take_over
@@ -79,12 +80,14 @@ def make_schedule(
     io_outside: bool = True,
     joined: Sequence[Joining] = (),
     known: Order | None = None,
+    like: Schedule | None = None,
 ) -> Schedule:
     """The best order that is found, with half-open lifetimes: inputs live from step 0, outputs to the end.
 
     With `reuse` "shared" an output takes over the bytes of an input wherever the kernel allows it and is its last reader;
     with `io_outside` the firmware owns the graph's inputs and outputs, which then share nothing. Nodes in `joined` do not run.
-    With `known` the order is this one.
+    With `known` the order is this one. With `like`, a schedule of these nodes and others, the order is that schedule's where it
+    is as good, and little effort is spent on another.
     """
     view = assignment.view
     left_out, parts = {joining.node for joining in joined}, Joined.of(joined)
@@ -103,7 +106,8 @@ def make_schedule(
         else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
     )
     shared = {*fixed, *parts.places, *parts.wholes}
-    order = known or best_order(question_of(view, given, alone, sharing, shared, parts.atoms_of, kept, states))
+    question = question_of(view, given, alone, sharing, shared, parts.atoms_of, kept, states)
+    order = known or (best_order(question) if like is None else _as_good(question, given, like))
     steps = (*(given[index] for index in order.order), *stores)
     spans = _spans(view, steps, {name: parts.atoms_of(buffer) for name, buffer in alone.items()})
     buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}
@@ -142,6 +146,13 @@ def make_schedule(
         tuple(joined),
         {name: parts.places[buffer] for name, buffer in alone.items() if buffer in parts.places},
     )
+
+
+def _as_good(question: OrderQuestion, nodes: Sequence[Node], like: Schedule) -> Order:
+    """The order in which another schedule runs the nodes, or one that a short search finds where that takes more bytes there."""
+    place = {node.name: index for index, node in enumerate(nodes)}
+    given = [place[node.name] for node in like.steps if node.name in place]
+    return best_order(question, PROBE_STATES, given, like.order.peak_bytes)
 
 
 def _together(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:

@@ -118,3 +118,38 @@ def test_of_many_branches_whose_results_all_remain_no_order_ends_with_less():
     found = best_order(OrderQuestion((8, *range(1, 41)), branches, (0,), tuple(range(1, 41))))
     assert (found.order, found.peak_bytes, found.proved_optimal) == (tuple(range(40)), 8 + sum(range(1, 41)), True)
     assert found.states == 41
+
+
+def unrolled(steps: int, row: int = 24, units: int = 64) -> OrderQuestion:
+    """The equal steps of a GRU: all rows of the input are there from the first step on, and sums are split into gates."""
+    sizes, operations = [row * steps, *[row] * steps], [Operation((0,), tuple(range(1, 1 + steps)))]
+
+    def add(inputs, *made):
+        outputs = tuple(range(len(sizes), len(sizes) + len(made)))
+        sizes.extend(made)
+        shared = tuple((one, sizes[one]) for one in inputs if len(made) == 1 and sizes[one] == made[0])
+        operations.append(Operation(tuple(inputs), outputs, 0, shared))
+        return outputs
+
+    state = None
+    for step in range(steps):
+        sums = [add([source], 3 * units) for source in (1 + step, state) if source is not None]
+        gates = [add(add(parts, units), units)[0] for parts in zip(*(add(one, *[units] * 3) for one in sums), strict=True)]
+        (new,) = add([*add([*add([gates[0]], units), gates[2]], units), gates[1]], units)
+        state = new if state is None else add([new, *add([gates[0], state], units)], units)[0]
+    return OrderQuestion(tuple(sizes), tuple(operations), (0,), (state,))
+
+
+def test_a_search_over_a_long_chain_of_equal_steps_gives_up_early():
+    question = unrolled(20)
+    found = best_order(question)
+    assert found.states < 7_000
+    assert peak_of(question, found.order) == found.peak_bytes == 1_072
+
+
+def test_an_order_that_is_good_enough_is_not_improved():
+    question = unrolled(4)
+    given = best_order(question)
+    found = best_order(question, given=given.order, enough_bytes=given.peak_bytes)
+    assert (found.order, found.peak_bytes, found.states) == (given.order, given.peak_bytes, len(given.order) + 1)
+    assert best_order(question, given=range(len(given.order)), enough_bytes=given.peak_bytes).peak_bytes == given.peak_bytes

@@ -17,7 +17,7 @@ from aidge_build.accuracy.stages import Stage, input_quantizations, on_host, ren
 from aidge_build.accuracy.task import judged, task_of
 from aidge_build.compile import import_model
 from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.importers.onnx_importer import import_with_sources
 from aidge_build.quantization import Scheme, quantize
 from aidge_build.quantization.layers import layers_of
 from aidge_build.quantization.prepare import prepared
@@ -122,7 +122,7 @@ class Trials:
 
 def choosable_layers(request: CompileRequest, scheme: Scheme) -> tuple[str, ...]:
     """The layers of the float model whose type is a choice and that the scheme does not settle, by name and in order."""
-    view, _ = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
+    view = import_with_sources(request.model, request.file_name, request.operators, request.bind, request.external).view
     found = [layer for layer in layers_of(prepared(view), scheme).layers if layer.kind in _CHOOSABLE]
     return tuple(layer.names[0] for layer in found if not set(layer.names) & set(scheme.layers))
 

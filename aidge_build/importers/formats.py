@@ -53,4 +53,4 @@ def import_file(
             raise error.within(name)
     if signature:
         raise AidgeError("--signature is for .tflite models: an ONNX model has one graph", where=name, code="USAGE")
-    return import_onnx(data, name, operators, bind, external, state)
+    return import_onnx(data, name, operators, bind, external, state, keeps_halves=False)

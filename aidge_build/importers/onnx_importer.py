@@ -29,7 +29,9 @@ from aidge_build.onnx_format import (
     SubGraph,
     body_of,
     check_node,
+    halves_of,
     has_schema,
+    in_single_precision,
     read_model,
 )
 from aidge_build.operators.base import Operator, TensorType
@@ -46,21 +48,24 @@ def import_onnx(
     bind: Mapping[str, Bound],
     external: Mapping[str, bytes],
     state: Mapping[str, str] | None = None,
+    *,
+    keeps_halves: bool = True,
 ) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model file, and notices: decisions that the user should read, one line each.
 
     `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to symbolic
     dims, and inputs that never change their values; `external` holds the external data (`onnx_format.read_external`); `state`
     names the outputs that are the next inference's inputs, beside those that the file names: an input that has an initialiser,
-    too, begins with its value.
+    too, begins with its value. Kernels have no float16: without `keeps_halves` it is float32 (`in_single_precision`).
     """
-    model = read_model(data, name, external)
+    read = read_model(data, name, external)
     try:
+        model, widened = (read, ()) if keeps_halves else _in_single_precision(read)
         state = {**model.states, **(state or {})}
         kept = {source: model.initializers[source] for source in state.values() if source in model.initializers}
         model = replace(model, initializers={key: data for key, data in model.initializers.items() if key not in kept})
         imported = _Import(model, name, operators, bind).imported()
-        return with_states(imported.view, state, kept), imported.notices
+        return with_states(imported.view, state, kept), (*widened, *imported.notices)
     except AidgeError as error:
         raise error.within(name)
 
@@ -83,12 +88,21 @@ class Imported:
 def import_with_sources(
     data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound], external: Mapping[str, bytes]
 ) -> Imported:
-    """As `import_onnx`, with the nodes of the file."""
-    model = read_model(data, name, external)
+    """As `import_onnx` without halves, with the nodes of the file."""
+    model, widened = _in_single_precision(read_model(data, name, external))
     try:
-        return _Import(model, name, operators, bind).imported()
+        imported = _Import(model, name, operators, bind).imported()
+        return replace(imported, notices=(*widened, *imported.notices))
     except AidgeError as error:
         raise error.within(name)
+
+
+def _in_single_precision(model: OnnxModel) -> tuple[OnnxModel, tuple[str, ...]]:
+    """The model without float16, and a line where the caller sees that."""
+    names = halves_of(model)
+    shown = ", ".join(f"'{name}'" for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    notice = f"float16 is computed in float32, the inputs and outputs {shown} are float32"
+    return in_single_precision(model), (notice,) if names else ()
 
 
 def refuse_unknown_operators(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]]) -> None:

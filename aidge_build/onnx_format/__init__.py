@@ -4,6 +4,7 @@
 from aidge_build.onnx_format.converter import in_opset
 from aidge_build.onnx_format.external import read_external
 from aidge_build.onnx_format.functions import body_of, has_body
+from aidge_build.onnx_format.halves import halves_of, in_single_precision
 from aidge_build.onnx_format.join import joined, names_in
 from aidge_build.onnx_format.kinds import refuse_other_files
 from aidge_build.onnx_format.mapping import mapping_of
@@ -31,9 +32,11 @@ __all__ = [
     "check_node",
     "dtype_of",
     "external_locations",
+    "halves_of",
     "has_body",
     "has_schema",
     "in_opset",
+    "in_single_precision",
     "ir_version_of",
     "joined",
     "mapping_of",

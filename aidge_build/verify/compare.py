@@ -10,6 +10,7 @@ import numpy
 from aidge_build.verify.vectors import Vectors
 
 FLOAT_TOLERANCE = 1e-4  # max|y - reference| / max|reference| per vector (design page ARITHMETIC, section 8)
+HALF_TOLERANCE = 2.0**-8  # the same of references in float16, whose runtime rounded every tensor to 11 bits
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def _distances(got: numpy.ndarray, wanted: numpy.ndarray) -> tuple[numpy.ndarray
     finite = numpy.where(numpy.isfinite(references), numpy.abs(references), 0.0)
     scale = numpy.maximum(finite.max(axis=1, initial=0.0), numpy.finfo(numpy.float32).tiny)
     relative = numpy.where(numpy.isnan(distance), numpy.inf, distance) / scale[:, None]
-    return relative.reshape(got.shape), FLOAT_TOLERANCE
+    return relative.reshape(got.shape), HALF_TOLERANCE if wanted.dtype == numpy.float16 else FLOAT_TOLERANCE
 
 
 def first_difference(order: list[str], got: Vectors, wanted: Vectors) -> dict | None:

@@ -9,6 +9,7 @@ import numpy
 
 from aidge_build.arithmetic.requantize import quantize
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.npz import read_npz
@@ -21,7 +22,7 @@ Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
     """`x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point, float vectors an
-    integer input through its quantization; words are their places in the input's table.
+    integer input through its quantization; float16 is widened; words are their places in the input's table.
     """
     found = {}
     for name in view.given:
@@ -49,6 +50,8 @@ def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: 
         values = real.astype(tensor.dtype.numpy)
     elif values.dtype.kind == "f" and tensor.quantization is not None:
         values = quantize(values.astype(numpy.float32), tensor.quantization, tensor.dtype)
+    elif values.dtype == numpy.float16 and tensor.dtype is DType.float32:
+        values = values.astype(numpy.float32)
     if values.dtype != tensor.dtype.numpy:
         raise AidgeError(f"array {key} is {values.dtype}, input '{tensor.name}' is {tensor.dtype.name}", code="VECTORS")
     if values.ndim < 1 or values[:1].size != tensor.elements:

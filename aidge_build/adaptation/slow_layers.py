@@ -38,7 +38,7 @@ def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequ
     if not found:
         return ()
     count = sum(map(len, found.values()))
-    parts = [f"{_named(names)} ({why})" for why, names in found.items()]
+    parts = [f"{named(names)} ({why})" for why, names in found.items()]
     layers = "1 layer takes" if count == 1 else f"{count} layers take"
     return (f"{layers} more than {MOST_PER_MAC:g} instructions per multiply-accumulate: {'; '.join(parts)}",)
 
@@ -103,7 +103,7 @@ def _dequantized(view: GraphView) -> dict[str, DType]:
 def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:
     """What these layers have, in one line; nothing where there are none."""
     layers = "1 layer has" if len(names) == 1 else f"{len(names)} layers have"
-    return (f"{layers} {what}: {_named(names)}; {remark}",) if names else ()
+    return (f"{layers} {what}: {named(names)}; {remark}",) if names else ()
 
 
 def _computes_in_float(seen: NodeView) -> bool:
@@ -121,6 +121,7 @@ def _reason(choice: Choice, libraries: Sequence[str]) -> str:
     return next(refusals, "no library has another kernel for it")
 
 
-def _named(names: list[str]) -> str:
+def named(names: list[str]) -> str:
+    """The first of these names in words, shortened, and how many more there are."""
     shown = ", ".join(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..." for name in names[:MOST_NAMED])
     return shown + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")

@@ -22,8 +22,10 @@ from aidge_build.recipes.fuse_dynamic import fuse_dynamic
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.fuse_scalings import fuse_scalings
+from aidge_build.recipes.keep_levels import keep_levels
 from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.name_curves import name_curves
+from aidge_build.recipes.name_fake_quantization import name_fake_quantization
 from aidge_build.recipes.name_levels import name_levels
 from aidge_build.recipes.normalize_stored import normalize_stored
 from aidge_build.recipes.pad_reals import pad_reals
@@ -47,6 +49,7 @@ from aidge_build.recipes.under_contract import under_contract
 
 RECIPES: tuple[Recipe, ...] = (
     remove_identities,
+    name_fake_quantization,
     compare_stored,
     quantize_once,
     fuse_dynamic,
@@ -68,6 +71,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_batch_norm,
     fuse_activations,
     split_transposed,
+    keep_levels,
     name_levels,
     quantize_islands,
     normalize_stored,

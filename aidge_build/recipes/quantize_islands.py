@@ -104,14 +104,14 @@ _STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # what their tens
 
 def selects(node: Node) -> bool:
     """Whether the results hold elements of input 0 and nothing else: stored values then mean the same on both sides."""
-    return (
-        node.operator.views
-        and not isinstance(node.operator, Restated)
-        or node.type in _SELECTING
-        and not getattr(node.operator, "clamps", False)
-        or isinstance(node.operator, Resize)
-        and node.operator.selects
-    )
+    return hands_on_elements(node) and not getattr(node.operator, "clamps", False)
+
+
+def hands_on_elements(node: Node) -> bool:
+    """Whether the results hold elements of input 0, perhaps within bounds."""
+    if node.operator.views:
+        return not isinstance(node.operator, Restated)
+    return node.type in _SELECTING or isinstance(node.operator, Resize) and node.operator.selects
 
 
 def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization | None]) -> bool:

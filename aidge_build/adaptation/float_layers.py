@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Layers of quantized weights that compute in float32 as a QuantizeLinear is missing before them: which, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.match import Target
+from aidge_build.adaptation.slow_layers import named
+from aidge_build.adaptation.slower import SOFT_FLOAT
+from aidge_build.contract.library import Library
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.conv import Convolution
+from aidge_build.operators.dynamic import DynamicLayer
+from aidge_build.operators.matmul import FC
+from aidge_build.recipes.name_levels import levels
+
+_STAYING = ("Reformat", "Identity")
+
+
+def missing_quantization(assignment: Assignment, libraries: Sequence[Library], target: Target) -> tuple[str, ...]:
+    """One line that names the layers, and the operators behind which QuantizeLinear and DequantizeLinear are missing; or nothing.
+
+    Data that come from stored values alone, through operators whose results are none (a sum, an average, a concatenation of
+    several scales), keep a layer in float32, whatever its weights are.
+    """
+    view, behind, macs = assignment.view, dict[str, list[str]](), 0
+    for node in view.nodes:
+        if not isinstance(node.operator, Convolution | FC) or assignment.choices[node.name].kernel is None:
+            continue
+        seen = assignment.node_view(node)
+        if seen.inputs[0].dtype is not DType.float32 or levels(seen.inputs[1]) is None:
+            continue
+        last = _without_copies(view, node.inputs[0])
+        if last is not None and last.type != "DequantizeLinear" and _comes_from_stored(view, last):
+            behind.setdefault(last.name, []).append(node.name)
+            macs += seen.multiply_accumulates
+    if not behind:
+        return ()
+    layers = [name for names in behind.values() for name in names]
+    count = "1 layer computes" if len(layers) == 1 else f"{len(layers)} layers compute"
+    return (
+        f"{count} in float32 though the weights and what the data come from are quantized: {named(layers)}; QuantizeLinear and "
+        f"DequantizeLinear are missing behind {named(list(behind))}{_cost(macs, libraries, target)}",
+    )
+
+
+def _without_copies(view: GraphView, name: str) -> Node | None:
+    node = view.producer(name)
+    while node is not None and (node.operator.views or node.type in _STAYING):
+        node = view.producer(node.inputs[0])
+    return node
+
+
+def _comes_from_stored(view: GraphView, last: Node) -> bool:
+    """Whether each float that it is computed from is what a DequantizeLinear, a table or a layer of bytes makes."""
+    waiting, seen, found = [last], {last.name}, False
+    while waiting:
+        node = waiting.pop()
+        if _reads_stored(view, node):
+            found = True
+            continue
+        if isinstance(node.operator, Convolution | FC):
+            return False  # it is named itself, if it is one of them
+        for tensor in view.input_tensors(node):
+            if tensor is None or tensor.is_constant or tensor.dtype is not DType.float32:
+                continue
+            before = view.producer(tensor.name)
+            if before is None:
+                return False
+            if before.name not in seen:
+                seen.add(before.name)
+                waiting.append(before)
+    return found
+
+
+def _reads_stored(view: GraphView, node: Node) -> bool:
+    data = view.input_tensors(node)[:1]
+    is_table = any(tensor is not None and tensor.quantization is not None for tensor in data)
+    return is_table or node.type == "DequantizeLinear" or isinstance(node.operator, DynamicLayer)
+
+
+def _cost(macs: int, libraries: Sequence[Library], target: Target) -> str:
+    """By what the libraries say of themselves; "" where none does."""
+    kind = "float32" if "fpu" in target.features else SOFT_FLOAT
+    real = next((library.per_mac[kind] for library in libraries if kind in library.per_mac), 0.0)
+    stored = next((library.per_mac["int8"] for library in libraries if "int8" in library.per_mac), 0.0)
+    if not macs or not stored or not real:
+        return ""
+    return f"; about {macs * real:,.0f} instead of {macs * stored:,.0f} instructions, and weights four times as large"

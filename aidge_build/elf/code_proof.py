@@ -7,7 +7,6 @@ is a branch to, through veneers where there are some.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from aidge_build.elf.relocations import FIELDS
 from aidge_build.elf.veneers import branch_target, reached
 
 _WORD = 0xFFFFFFFF
-_ERRATUM = re.compile(r"__stm32l4xx_veneer_[0-9a-f]+_r")
 _MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
 
 
@@ -158,12 +156,10 @@ class _Comparison:
     def _replaced(self, part: Part, base: int, content: bytes) -> list[tuple[int, int]]:
         """Places and sizes of instructions for which `ld --fix-stm32l4xx-629360` has put a branch to a veneer of its own."""
         found = []
-        for name, (behind, *_) in self.linked.names.items():
-            offset = behind.address - 4 - base
-            if _ERRATUM.fullmatch(name) and 0 <= offset <= len(content) - 4:
-                (veneer,) = self.linked.names[name.removesuffix("_r")]
-                if branch_target(base + offset, content[offset : offset + 4]) == veneer.address:
-                    found.append((offset, 4))
+        for place, veneer in self.linked.errata:
+            offset = place - base
+            if 0 <= offset <= len(content) - 4 and branch_target(place, content[offset : offset + 4]) == veneer:
+                found.append((offset, 4))
         return found
 
     def _differences(self, part: Part, base: int, mine: bytes, theirs: bytes) -> Iterator[Finding]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 CONDITIONS = ("eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 
-_LINE = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)\s*\t(.*)")
+_LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)[ \t]*\t(.+)$", re.MULTILINE)
+_COMMENT = re.compile(r"\s*[@;]")
 _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
 _ENCODED_CONDITIONS = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
@@ -19,8 +20,7 @@ _KEPT = 1 << 14  # operands that were read: a program's are few
 _ALIASES = {"fp": "r11", "sl": "r10", "sb": "r9", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"}
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One instruction; `mnemonic` is without the width suffix (.n, .w), `operands` are split at the outer commas.
 
     In an IT block `mnemonic` still ends in the condition (`addgt`): only who walks the block can tell `bls` from `bl` + `s`.
@@ -45,23 +45,31 @@ class Instruction:
 
 def read_disassembly(text: str) -> dict[int, Instruction]:
     """The instructions by address; data between them (literal pools, jump tables) is left out."""
-    return {instruction.address: instruction for instruction in _instructions(text)}
+    found: dict[int, Instruction] = {}
+    known: dict[str, tuple[str, tuple[str, ...]] | None] = {}  # what was read: most lines say what others say
+    for address, code, line in _LINE.findall(text):
+        if line in known:
+            said = known[line]
+        else:
+            known[line] = said = _said(line)
+        if said is None:
+            continue
+        if line[0] in ";@<":
+            said = _unknown_to_objdump(code) or ("<undefined>", said[1])
+        place = int(address, 16)
+        found[place] = Instruction(place, 4 if len(code) > 4 else 2, *said)
+    return found
 
 
-def _instructions(text: str) -> Iterator[Instruction]:
-    for match in map(_LINE.fullmatch, text.splitlines()):
-        if match is None:
-            continue
-        mnemonic, _, rest = match[3].partition("\t")
-        if mnemonic.startswith("."):
-            continue
-        operands = tuple(_split(re.split(r"\s*[@;]", rest, maxsplit=1)[0].strip()))
-        name = mnemonic.split(".")[0].strip()
-        if mnemonic.startswith((";", "@", "<")):
-            name, operands = _unknown_to_objdump(match[2]) or ("<undefined>", operands)
-        elif "{}" in operands:  # a list of no registers: objdump prints it, and no manual says what a core does
-            name = "<undefined>"
-        yield Instruction(int(match[1], 16), len(match[2].replace(" ", "")) // 2, name, operands)
+def _said(line: str) -> tuple[str, tuple[str, ...]] | None:
+    """The mnemonic and operands of a line; None for data."""
+    mnemonic, _, rest = line.partition("\t")
+    if mnemonic.startswith("."):
+        return None
+    operands = tuple(_split(_COMMENT.split(rest, maxsplit=1)[0].strip()))
+    if "{}" in operands:  # a list of no registers: objdump prints it, and no manual says what a core does
+        return "<undefined>", operands
+    return mnemonic.split(".")[0].strip(), operands
 
 
 def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
@@ -85,6 +93,10 @@ def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _split(text: str) -> Iterator[str]:
+    if "[" not in text and "{" not in text:
+        if text:
+            yield from map(_canonical, text.split(","))
+        return
     depth, word = 0, ""
     for character in text:
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(character, 0)

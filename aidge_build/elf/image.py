@@ -14,8 +14,9 @@ from typing import Literal
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import ARMAttributesSection, SymbolTableSection
+from elftools.elf.sections import ARMAttributesSection
 
+from aidge_build.elf.symbol_table import ABSOLUTE, UNDEFINED, symbol_entries
 from aidge_build.errors import AidgeError
 from aidge_build.naming import split_second_name
 from aidge_build.reading import open_regular
@@ -250,32 +251,27 @@ def _load_address(section, segments) -> tuple[int, bool]:
 
 
 def _symbols(elf: ELFFile) -> Iterator[Symbol]:
-    kinds = {"STT_FUNC": "function", "STT_OBJECT": "object"}
-    for table in elf.iter_sections():
-        if not isinstance(table, SymbolTableSection) or table["sh_type"] != "SHT_SYMTAB":
+    sections = [section.name for section in elf.iter_sections()]
+    file = ""
+    for entry in symbol_entries(elf):
+        if entry.kind == "file" or not entry.name and entry.section == UNDEFINED:
+            file = entry.name
+        if entry.section == UNDEFINED or not entry.name or entry.name.startswith("$"):
             continue
-        file = ""
-        for symbol in table.iter_symbols():
-            if symbol["st_info"]["type"] == "STT_FILE":
-                file = symbol.name
-            index, kind = symbol["st_shndx"], kinds.get(symbol["st_info"]["type"], "other")
-            is_local = symbol["st_info"]["bind"] == "STB_LOCAL"
-            if index == "SHN_UNDEF" or not symbol.name or symbol.name.startswith("$"):
-                continue
-            section = elf.get_section(index).name if isinstance(index, int) else ""
-            # Bit 0 of a function's address says "Thumb" and is no part of the address.
-            address = symbol["st_value"] & ~1 if kind == "function" and elf["e_machine"] == "EM_ARM" else symbol["st_value"]
-            yield Symbol(
-                source_name(symbol.name),
-                symbol.name,
-                address,
-                symbol["st_size"],
-                "absolute" if index == "SHN_ABS" else kind,
-                section,
-                file if is_local else "",
-                is_local,
-                symbol["st_info"]["bind"] == "STB_WEAK",
-            )
+        is_function, is_local = entry.kind == "function", entry.binding == "local"
+        # Bit 0 of a function's address says "Thumb" and is no part of the address.
+        address = entry.value & ~1 if is_function and elf["e_machine"] == "EM_ARM" else entry.value
+        yield Symbol(
+            source_name(entry.name),
+            entry.name,
+            address,
+            entry.size_bytes,
+            "absolute" if entry.section == ABSOLUTE else entry.kind if entry.kind in ("function", "object") else "other",
+            sections[entry.section] if entry.has_section else "",
+            file if is_local else "",
+            is_local,
+            entry.binding == "weak",
+        )
 
 
 def _without_second_names(symbols: Sequence[Symbol]) -> Iterator[Symbol]:

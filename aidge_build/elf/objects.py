@@ -6,19 +6,18 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import SymbolTableSection
 
+from aidge_build.elf.symbol_table import ABSOLUTE, UNDEFINED, Entry, relocation_entries, symbol_entries
 from aidge_build.errors import AidgeError
 from aidge_build.reading import open_regular
 
-_KINDS = {"STT_FUNC": "function", "STT_OBJECT": "object", "STT_SECTION": "section", "STT_FILE": "file"}
-_BINDINGS = {"STB_LOCAL": "local", "STB_WEAK": "weak"}
 _CONTENTS = ("SHT_PROGBITS", "SHT_NOBITS", "SHT_INIT_ARRAY", "SHT_FINI_ARRAY", "SHT_PREINIT_ARRAY")
 # The linker writes these anew, and nothing runs or computes with them.
 _UNWINDING = (".ARM.ex", ".eh_frame", ".note", ".gcc_except_table")
@@ -98,14 +97,15 @@ class ObjectFile:
 
     def names_of(self, part: int) -> list[ObjectSymbol]:
         """The functions and objects of a part, in order of their places."""
-        return sorted(
-            (
-                symbol
-                for symbol in self.symbols
-                if symbol.part == part and symbol.kind not in ("section", "file", "label") and symbol.name
-            ),
-            key=lambda symbol: (symbol.value, symbol.name),
-        )
+        return self._names.get(part, [])
+
+    @cached_property
+    def _names(self) -> dict[int | None, list[ObjectSymbol]]:
+        found: dict[int | None, list[ObjectSymbol]] = {}
+        for symbol in sorted(self.symbols, key=lambda symbol: (symbol.value, symbol.name)):
+            if symbol.kind not in ("section", "file", "label") and symbol.name:
+                found.setdefault(symbol.part, []).append(symbol)
+        return found
 
 
 @dataclass(frozen=True)
@@ -162,19 +162,16 @@ def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
 
 
 def _linked_names(elf: ELFFile) -> Iterator[tuple[str, LinkedName]]:
-    for symbol in _symbol_table(elf):
-        information = symbol["st_info"]
-        if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name and information["type"] not in ("STT_FILE", "STT_SECTION"):
-            is_function = information["type"] == "STT_FUNC"
-            yield symbol.name, LinkedName(symbol["st_value"], is_function, information["bind"] == "STB_LOCAL")
+    for entry in _entries(elf):
+        if entry.section != UNDEFINED and entry.name and entry.kind not in ("file", "section"):
+            yield entry.name, LinkedName(entry.value, entry.kind == "function", entry.binding == "local")
 
 
-def _symbol_table(elf: ELFFile) -> Iterator:
+def _entries(elf: ELFFile) -> Iterator[Entry]:
     for section in elf.iter_sections():
         if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > elf.stream_len:
             raise ValueError(f"section {section.name} lies beyond the end of the file")
-        if isinstance(section, SymbolTableSection) and section["sh_type"] == "SHT_SYMTAB":
-            yield from section.iter_symbols()
+    return symbol_entries(elf)
 
 
 def _read(elf: ELFFile, path: Path) -> ObjectFile:
@@ -199,7 +196,7 @@ def _read(elf: ELFFile, path: Path) -> ObjectFile:
         and section["sh_type"] in _CONTENTS
         and not section.name.startswith(_UNWINDING)
     }
-    symbols = tuple(_object_symbol(symbol) for symbol in _symbol_table(elf))
+    symbols = tuple(map(_object_symbol, _entries(elf)))
     for part in parts.values():
         _refuse_damaged(part, len(symbols))
     return ObjectFile(path.name, parts, symbols)
@@ -233,23 +230,18 @@ def _relocations(elf: ELFFile) -> dict[int, tuple[Relocation, ...]]:
     found: dict[int, list[Relocation]] = {}
     for section in elf.iter_sections():
         if isinstance(section, RelocationSection) and section["sh_type"] in ("SHT_REL", "SHT_RELA"):
-            for entry in section.iter_relocations():
-                addend = entry["r_addend"] if section.is_RELA() else None
-                relocation = Relocation(entry["r_offset"], entry["r_info_type"], entry["r_info_sym"], addend)
-                found.setdefault(section["sh_info"], []).append(relocation)
+            found.setdefault(section["sh_info"], []).extend(Relocation(*entry) for entry in relocation_entries(elf, section))
     return {index: tuple(sorted(group, key=lambda one: (one.offset, one.kind))) for index, group in found.items()}
 
 
-def _object_symbol(symbol) -> ObjectSymbol:
-    kind = _KINDS.get(symbol["st_info"]["type"], "other")
-    index, value = symbol["st_shndx"], symbol["st_value"]
-    is_thumb = kind == "function" and bool(value & 1)
+def _object_symbol(entry: Entry) -> ObjectSymbol:
+    is_thumb = entry.kind == "function" and bool(entry.value & 1)
     return ObjectSymbol(
-        symbol.name,
-        index if isinstance(index, int) else None,
-        value - is_thumb,
-        symbol["st_size"],
-        "absolute" if index == "SHN_ABS" else "label" if symbol.name.startswith("$") else kind,
-        _BINDINGS.get(symbol["st_info"]["bind"], "global"),
+        entry.name,
+        entry.section if entry.has_section else None,
+        entry.value - is_thumb,
+        entry.size_bytes,
+        "absolute" if entry.section == ABSOLUTE else "label" if entry.name.startswith("$") else entry.kind,
+        entry.binding or "global",
         is_thumb,
     )

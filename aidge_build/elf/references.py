@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part, Relocation
 from aidge_build.elf.relocations import FIELDS, Field, addend_of, signed
 
 _WORD = 0xFFFFFFFF
+_ERRATUM = re.compile(r"__stm32l4xx_veneer_[0-9a-f]+_r")
 _UNKNOWN = Field("", 4, _WORD)
 # What GNU ld makes of a call of a function that need not exist and does not: nop.w, or for Thumb-1 a jump behind it and nop.
 _CALLS_OF_NOBODY = (0x8000F3AF, 0xBF00E000)
@@ -32,6 +35,12 @@ class Linked:
     def section(self, address: int) -> Section | None:
         """The section that stores the content of an address."""
         return next((part for part in self.image.sections if part.content and part.address <= address < part.end), None)
+
+    @cached_property
+    def errata(self) -> Sequence[tuple[int, int]]:
+        """Places of instructions for which `ld --fix-stm32l4xx-629360` put a branch to a veneer, and the veneers."""
+        behind = [name for name in self.names if _ERRATUM.fullmatch(name)]
+        return [(self.names[name][0].address - 4, self.names[name.removesuffix("_r")][0].address) for name in behind]
 
     def named(self, name: str, binding: str = "global") -> Sequence[LinkedName]:
         """The symbols of a name: what every file sees, or else those of single files, among them what the linker made local.

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from struct import iter_unpack
 
-from aidge_build.elf.disassembly import register_list
+from aidge_build.elf.disassembly import immediate, register_list
 from aidge_build.elf.frames import address_of
 from aidge_build.elf.program_code import Code
 from aidge_build.elf.straight import Guess, straight_on
@@ -19,6 +21,9 @@ _OTHER_STATE = 0x20000
 # What indices are added to and no array of registers begins at: the begin of the system control space, and between the priorities
 # of interrupts and VTOR. An index from elsewhere is taken to be one of an array.
 _NO_ARRAYS = (range(0xE000E000, 0xE000E010), range(0xE000E5F0, 0xE000ED0C))
+_SPACE, _TOP = 0xE0, 0xFF000000  # the first byte of the addresses of the system control space
+_SPACE_NEGATED, _SPACE_UNSHIFTED, _SPACE_BIT = 0x20000000, 7, 29  # 7 << 29 is 0xE0000000
+_REACH = 1 << 12  # bytes from an instruction to the word that it loads
 _ARGUMENTS = ("r0", "r1", "r2", "r3")
 _STORES = ("str", "stl", "vst")
 
@@ -42,9 +47,51 @@ def vector_moves(code: Code) -> tuple[Move, ...]:
     where it stores at an index that is not known which VTOR may have.
     """
     literals = set[int]()
-    starts = sorted({code.extent(address)[0] for address in code.addresses})
+    starts = sorted({code.extent(address)[0] for address in _numbers_near(code)})
     moves = [move for start in starts for move in _in_function(code, straight_on(code, start), literals)]
     return (*moves, *_in_data(code, literals))
+
+
+def _numbers_near(code: Code) -> Iterator[int]:
+    """Places in all functions that may know an address of the system control space: most know none, and are not read.
+
+    Such a number is in an instruction, as it is, inverted or to be shifted; or in a word that the function loads, or that lies
+    where a number of it leads.
+    """
+    wanted, shifts = set[tuple[int, int]](), set[tuple[int, int]]()  # functions, and how far they shift to the left
+    words = _constants(code, lambda word: word >> 24 == _SPACE)
+    halves = {place - below >> 16 for place in words for below in (0, _REACH)}
+    for place, instruction in code.instructions.items():
+        last = instruction.operands[-1] if instruction.operands else ""
+        number = immediate(last.removeprefix("lsl ")) if "#" in last else None
+        if not number:
+            continue
+        if instruction.mnemonic.startswith("lsl") or last.startswith("lsl"):
+            shifts.add((code.extent(place)[0], number))
+        elif instruction.mnemonic.startswith("movt"):
+            if number >> 8 == _SPACE or number in halves:
+                yield place
+        elif number & _TOP in (_SPACE << 24, ~(_SPACE << 24) & _TOP) or number == _SPACE_NEGATED:
+            yield place
+        elif number // (number & -number) == _SPACE_UNSHIFTED:
+            wanted.add((code.extent(place)[0], _SPACE_BIT - (number & -number).bit_length() + 1))
+    yield from (first for first, _ in wanted & shifts)
+    leading = _constants(code, lambda word: any(0 <= place - word < _REACH for place in words))
+    for place in (*words, *leading):
+        # The functions that reach it from where they are.
+        yield from code.addresses[bisect_left(code.addresses, place - _REACH) : bisect_right(code.addresses, place)]
+
+
+def _constants(code: Code, is_wanted: Callable[[int], bool]) -> list[int]:
+    """The places of words that are wanted in memory that cannot be written, but for instructions."""
+    found = []
+    for section in code.image.sections:
+        if section.content and not section.writable:
+            begin = -section.address % 4
+            whole = section.content[begin : begin + (len(section.content) - begin) // 4 * 4]
+            words = enumerate(word for (word,) in iter_unpack("<I", whole))
+            found += [section.address + begin + 4 * index for index, word in words if is_wanted(word)]
+    return [place for place in found if place not in code.instructions and place + 2 not in code.instructions]
 
 
 def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
@@ -41,7 +40,7 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
     sets_flags = name.endswith("s") and name not in ("mls", "muls") and name[:-1] in _KNOWN
     bare = name[:-1] if sets_flags or name == "muls" else {"addw": "add", "subw": "sub"}.get(name, name)
     if bare == "neg" and sets_flags:
-        instruction, bare = replace(instruction, operands=(*instruction.operands, "#0")), "rsb"
+        instruction, bare = instruction._replace(operands=(*instruction.operands, "#0")), "rsb"
     if bare in _WITH_CARRY:
         return _carrying(instruction, bare, at, sets_flags)
     if bare in SUMS:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node, topological
 from aidge_build.onnx_format import ModelNode, ValueInfo
@@ -19,7 +20,7 @@ _CONTRADICTION = (
 
 def check_output(value: ValueInfo, tensor: Tensor) -> None:
     """Refuse an output that is not what the file declares."""
-    if value.dtype is not tensor.dtype:
+    if value.dtype not in (DType.any, tensor.dtype):
         raise AidgeError(f"graph output '{value.name}' is declared {value.dtype.name}, but is {tensor.dtype.name}", code="GRAPH")
     if value.dims is None:
         return

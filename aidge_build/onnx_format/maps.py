@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.model import ML, ModelNode, OnnxModel, ValueInfo
 
 
@@ -45,7 +46,7 @@ def without_maps(model: OnnxModel) -> OnnxModel:
 
 def _map(names: tuple[str, ...], values: Mapping[str, ValueInfo], node: ModelNode) -> ValueInfo:
     found = values.get(names[0]) if len(names) == 1 else None
-    if found is None or found.holds not in ("map", "maps"):
+    if found is None or found.holds not in ("map", "maps") and found.dtype is not DType.any:
         raise AidgeError("maps are supported as inputs and outputs of the graph only", where=node.where(), code="TYPE")
     return found
 

@@ -104,7 +104,8 @@ class Function:
 
 @dataclass(frozen=True)
 class ValueInfo:
-    """A declared input or output; a dim is a number, a symbolic name, or None; `dims` is None for an unknown rank.
+    """A declared input or output; a dim is a number, a symbolic name, or None; `dims` is None for an unknown rank, and `dtype` is
+    `DType.any` for an output without a declared type.
 
     `holds` is "numbers"; while a file is read also "text", "map" or "maps" (a sequence of maps), until `without_text` made
     numbers of them. `names` are then the words that the integers count, or the keys of the columns.

@@ -155,9 +155,15 @@ def _values(role: str, infos: Iterable[onnx.ValueInfoProto]) -> Iterator[ValueIn
             raise AidgeError(f"two graph {role}s are named '{name}'", code="MODEL")
         seen.add(name)
         try:
-            yield _value(name, info.type)
+            yield ValueInfo(name, DType.any, None) if role == "output" and _has_no_type(info.type) else _value(name, info.type)
         except AidgeError as error:
             raise error.within(f"graph {role} '{name}'")
+
+
+def _has_no_type(described: onnx.TypeProto) -> bool:
+    """Whether an output's type follows from what computes it: whoever cuts a model appends such outputs."""
+    kind = described.WhichOneof("value")
+    return kind is None or kind == "tensor_type" and not described.tensor_type.elem_type
 
 
 def _value(name: str, described: onnx.TypeProto) -> ValueInfo:

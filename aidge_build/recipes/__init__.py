@@ -22,6 +22,7 @@ from aidge_build.recipes.fuse_dynamic import fuse_dynamic
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.fuse_scalings import fuse_scalings
+from aidge_build.recipes.group_operands import group_operands
 from aidge_build.recipes.keep_levels import keep_levels
 from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.name_curves import name_curves
@@ -50,6 +51,7 @@ from aidge_build.recipes.under_contract import under_contract
 RECIPES: tuple[Recipe, ...] = (
     remove_identities,
     name_fake_quantization,
+    group_operands,
     compare_stored,
     quantize_once,
     fuse_dynamic,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.boards import load_board
 from aidge_build.recipes import simplify
 from aidge_build.recipes.clamp_levels import clamp_levels
 from aidge_build.recipes.flatten_products import flatten_products
@@ -21,7 +22,8 @@ from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.quantize_once import quantize_once
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.square_powers import square_powers
-from tests.models import graph, same_meaning, types
+from tests.compiled import program_of
+from tests.models import graph, model, same_meaning, types
 
 RANDOM = numpy.random.default_rng(1)
 IMAGE = {"inputs": "float[1,3,6,7] x", "outputs": "float[1,4,?,?] y"}
@@ -618,3 +620,17 @@ def test_a_clamp_from_0_on_becomes_part_of_the_quantization_behind_it(nodes, lef
 def test_a_clamp_that_others_see_stays(nodes, outputs):
     before = fuse_activations(quantized_behind(nodes, outputs))
     assert clamp_levels(before) is before
+
+
+@pytest.mark.parametrize("kind", ["Sum", "Mean", "Max", "Min"])
+@pytest.mark.parametrize("count", [23, 24, 60, 131])
+def test_many_operands_are_taken_in_groups_whose_results_are_the_same(kind, count):
+    dims = ("3,4", "4", "3,1")
+    names = [f"x{index}" for index in range(count)]
+    inputs = ", ".join(f"float[{dims[index % 3]}] {name}" for index, name in enumerate(names))
+    words = {"inputs": inputs, "outputs": "float[3,4] y"}
+    view = graph(f"y = {kind}({', '.join(names)})", **words)
+    after = simplify(view)
+    assert max(len(node.inputs) for node in after.nodes) == (count if count <= 23 else 16)
+    assert same_meaning(view, after, relative=0.0)
+    assert program_of(model(f"y = {kind}({', '.join(names)})", **words), "many.onnx", load_board("host")).layers

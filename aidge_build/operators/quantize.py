@@ -51,7 +51,8 @@ class QuantizationNode(Operator):
             scale.dims in ((), (1,)) or scale.dims == (data.dims[self.axis],),
             f"{scale.elements} scales, but axis {self.axis} has {data.dims[self.axis : self.axis + 1]} elements",
         )
-        bad = scale.data[~(numpy.isfinite(scale.data) & (scale.data > 0))]
+        good = (scale.data > 0) | (scale.data == 0) & self._may_be_pruned(data, scale)
+        bad = scale.data[~(numpy.isfinite(scale.data) & good)]
         require(bad.size == 0, f"the scale '{scale.name}' holds {', '.join(map(str, bad[:1]))}, wants positive finite numbers")
         if zero_point is not None:
             require(
@@ -61,6 +62,10 @@ class QuantizationNode(Operator):
                 zero_point.dims == scale.dims or zero_point.elements == scale.elements == 1,
                 f"the zero point has the dims {list(zero_point.dims)}, the scale {list(scale.dims)}",
             )
+
+    def _may_be_pruned(self, data, scale) -> bool:
+        """Whether a scale of 0 has a meaning."""
+        return False
 
     def forward_quantized(self, values, inputs, outputs):
         """The node itself says how: its scale and zero point are inputs, whatever the tensors carry."""
@@ -152,6 +157,9 @@ class DequantizeLinear(QuantizationNode):
         if not cls._is_plain(source):
             return DequantizeByInput.made(source, DType.float32)
         return cls(cls._axis(source))
+
+    def _may_be_pruned(self, data, scale):
+        return data.is_constant or scale.elements == 1
 
     def infer(self, inputs):
         data, scale, *zero_point = inputs

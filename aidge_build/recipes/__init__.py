@@ -12,6 +12,7 @@ from aidge_build.recipes.clamp_levels import clamp_levels
 from aidge_build.recipes.clip_stored import clip_stored
 from aidge_build.recipes.compare_stored import compare_stored
 from aidge_build.recipes.convolve_transposed import convolve_transposed
+from aidge_build.recipes.dead_channels import dead_channels
 from aidge_build.recipes.dequantize_constants import dequantize_constants
 from aidge_build.recipes.expand_qlinear import expand_qlinear
 from aidge_build.recipes.flatten_products import flatten_products
@@ -57,6 +58,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_dynamic,
     fold_quantize,
     expand_qlinear,
+    dead_channels,
     clip_stored,
     byte_reals,
     quantize_constants,

@@ -17,6 +17,7 @@ from aidge_build.operators.linear import LinearQuantized
 
 FINEST = 7  # bits of a fraction of the unit; 128 times as large as they are, weights without zero point fit int16
 SAME_UNIT = 2.0**-21  # relative: exporters round sx * sw in float32 or in float64, and the scale that they state once more
+SUBNORMAL_STEP = float(numpy.finfo(numpy.float32).smallest_subnormal)  # by which exporters round products below the normal ones
 MEANT = 20  # bits of the fraction that float32 could tell from another one
 NUDGES = (0, 1, -1, 2, -2)  # in the finest units
 MOST_LEVELS = 256  # of an output for which fractions are weighed; more levels than these show every fraction
@@ -32,7 +33,8 @@ class Fitted:
 
 def in_same_units(data: Quantization, weights: Quantization, bias: Quantization) -> bool:
     """Whether the bias is stated in units of the products of data and weights."""
-    return bool(numpy.all(numpy.abs(numpy.array(bias.scales) / _units(data, weights) - 1) <= SAME_UNIT))
+    units = _units(data, weights)
+    return bool(numpy.all(numpy.abs(numpy.array(bias.scales) - units) <= SAME_UNIT * units + SUBNORMAL_STEP))
 
 
 def fitted(operator: LinearQuantized, data: Tensor, weights: Tensor, bias: Tensor, output: Tensor) -> Fitted | None:

@@ -31,8 +31,8 @@ def quantize_constants(view: GraphView) -> GraphView:
 
 
 def linear_quantization(view: GraphView, node: Node) -> Quantization | None:
-    """The quantization that a QuantizeLinear or DequantizeLinear node states; None when it is not constant."""
+    """The quantization that a QuantizeLinear or DequantizeLinear node states; None when it is not constant or has a 0."""
     _, scale, *zero_point = view.input_tensors(node)
-    if not scale.is_constant or not all(tensor is None or tensor.is_constant for tensor in zero_point):
+    if not scale.is_constant or not scale.data.all() or not all(tensor is None or tensor.is_constant for tensor in zero_point):
         return None
     return node.operator.quantization(scale, zero_point[0] if zero_point else None)

@@ -84,6 +84,23 @@ def test_no_other_constant_has_the_scale_zero(values, zero_point):
         imported(sum_with(values, zero_point=zero_point))
 
 
+@pytest.mark.parametrize("rounding", ["onnx", "double"])
+@pytest.mark.parametrize("scale", [0.0, 1e-40])
+def test_a_pruned_channel_without_a_scale_is_0_whatever_it_stores_and_whatever_its_bias(scale, rounding):
+    graph = Graph()
+    x = graph.input((1, 5, 5, 3), "int8", scale=0.05, zero_point=-3)
+    scales, weights = numpy.float32([0.01, scale, 0.02]), numpy.random.default_rng(1).integers(-90, 91, (3, 3, 3, 3))
+    w = graph.constant(weights.astype(numpy.int8), scale=scales, zero_point=[0, 0, 0])
+    b = graph.constant(numpy.array([100, 7000, -300], numpy.int32), scale=scales * numpy.float32(0.05), zero_point=[0, 0, 0])
+    y = graph.output((1, 3, 3, 3), "int8", scale=0.1, zero_point=-5)
+    graph.node("CONV_2D", [x, w, b], [y], 1, (0, "int8", 1), (1, "int32", 1), (2, "int32", 1))
+    view, _ = import_tflite(write(graph), "m.tflite", rounding=rounding)
+    values = numpy.random.default_rng(2).integers(-128, 128, view.tensor(view.inputs[0]).dims).astype(numpy.int8)
+    execution = prepare(simplify(view, rounding))
+    result = execution.forward(execution.context(), {view.inputs[0]: values})[view.outputs[0]]
+    assert (result[:, 1] == -5).all() and (result[:, ::2] != -5).any()
+
+
 def test_quotients_of_integers_are_rounded_down():
     graph = Graph()
     a, b = (graph.input((4,), "int32") for _ in range(2))

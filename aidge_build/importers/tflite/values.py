@@ -79,6 +79,8 @@ def value_of(tensor: TfliteTensor, name: str, order: Order) -> Value:
     quantization = _quantization(tensor) if dtype in QUANTIZED else None
     stated = tensor.quantization.scales if tensor.quantization is not None and quantization is None else ()
     data = None if tensor.raw is None and 0 not in tensor.dims else _elements(tensor)
+    if data is not None and quantization is not None and not quantization.per_tensor:
+        data = _pruned(data, tensor.quantization.scales, quantization)
     return Value(tensor.index, name, tensor.dims, tensor.open_dims, dtype, quantization, order, data, stated)
 
 
@@ -103,12 +105,20 @@ def _quantization(tensor: TfliteTensor) -> Quantization | None:
 
 
 def _scales(tensor: TfliteTensor, found: TfliteQuantization) -> tuple[float, ...]:
-    """Those of the file. Of constants that are all 0 a converter writes the scale 0, and reckons with the smallest normal one in
-    what it derives from that: they are 0 in any scale, and with that one their products' factors stay within bounds.
+    """Those of the file. Of constants that are all 0, and of pruned channels, a converter writes the scale 0 and reckons with the
+    smallest normal one in what it derives from that: they are 0 in any scale, and with that one their products' factors stay
+    within bounds.
     """
-    if tensor.raw is None or any(found.scales) or any(found.zero_points) or any(tensor.raw):
+    is_zero = not (any(found.scales) or any(found.zero_points) or tensor.raw is None or any(tensor.raw))
+    if tensor.raw is None or not (is_zero or len(found.scales) > 1):
         return found.scales
-    return (float(numpy.finfo(numpy.float32).tiny),) * len(found.scales)
+    return tuple(scale or float(numpy.finfo(numpy.float32).tiny) for scale in found.scales)
+
+
+def _pruned(data: numpy.ndarray, stated: tuple[float, ...], quantization: Quantization) -> numpy.ndarray:
+    """The elements, where a channel's scale is 0 its zero point: the real number 0, whatever is stored."""
+    dead = quantization.along(tuple(scale == 0 for scale in stated), data.ndim, bool)
+    return numpy.where(dead, quantization.along(quantization.zero_points, data.ndim, data.dtype), data)
 
 
 def _elements(tensor: TfliteTensor) -> numpy.ndarray:

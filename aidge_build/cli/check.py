@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import NoneType
 
+from aidge_build.boards import Region
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.linked import (
     add_agreed_arguments,
@@ -34,6 +35,7 @@ from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
 from aidge_build.elf.objects import read_names, read_object
 from aidge_build.elf.planned_claims import with_planned
 from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
+from aidge_build.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, CHECK, add_options, options_named
@@ -90,7 +92,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     findings = in_order(
         [
             *check_image(image, claims, plans, uses, homeless if known.are_all else (), agreed, arguments.board_path),
-            *_check_reach(image, claims, stack),
+            *_check_reach(image, claims, stack, regions),
             *check_contents(image, uses, arguments.max_flash),
             *check_dma(image, claims, named, cache_line_of(arguments), regions),
             *check_device(image, claims, named, regions, arguments.board_path),
@@ -114,10 +116,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return Outcome(lines, data, EXIT_CHECK_FAILED if failed else 0)
 
 
-def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None) -> Iterator[Finding]:
-    """Only where the stack has a bound: nothing else says how far down it grows."""
-    if stack and stack.program.bytes is not None:
-        yield from check_reach(image, claims, stack.program.bytes + (stack.interrupt.bytes or 0))
+def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None, regions: Sequence[Region]) -> Iterator[Finding]:
+    """Where the stack begins, and how far down it grows; without a bound nothing says more than where it begins."""
+    if stack is None or not stack.is_read:
+        return
+    most = stack.most_bytes
+    if most is not None:
+        yield from check_reach(image, claims, most)
+    if stack.begin is not None:
+        kept = LEAST_BYTES if most is None else min(most, stack.reserved_bytes or most)
+        named = {name for claim in claims for name in (*claim.buffers, *claim.weights)}
+        yield from check_stack_place(image, stack.begin, kept, regions, named)
 
 
 def _program_and_objects(arguments: argparse.Namespace) -> tuple[Path, list[Path]]:

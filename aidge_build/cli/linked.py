@@ -11,6 +11,7 @@ from aidge_build.boards import Region, load_board
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
 from aidge_build.elf.link_map import describes, memories_of
+from aidge_build.elf.stack_place import stack_begin
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.options import CHECK, add_options, options_named
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
@@ -143,4 +144,4 @@ def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | No
         if required:
             raise
         missing = StackBound(None, (), error.what)
-        return StackUse(missing, {}, missing, None)
+        return StackUse(missing, {}, missing, None, begin=stack_begin(image))

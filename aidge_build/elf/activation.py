@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from aidge_build.elf.disassembly import CONDITIONS, Instruction
-from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply
+from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, given_to_stack
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.elf.program_code import BRANCHES, Code, is_if_then
 from aidge_build.elf.start_up import tabled
@@ -182,15 +182,8 @@ class _Walker:
 
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
         """Start-up code that sets the stack pointer to where reset has set it: the stack is as at entry."""
-        operands = instruction.operands
-        if not self.is_root or not (
-            (operands[:1] == ("sp",) and name in ("mov", "ldr")) or (name == "msr" and operands[0].upper() == "MSP")
-        ):
-            return False
-        probe = Instruction(instruction.address, instruction.size_bytes, "mov" if name == "msr" else name, ("r0", *operands[1:]))
-        seen = state.copy()
-        apply(seen, probe, probe.mnemonic, lambda address: self.code.read(address, 4))
-        if seen.value("r0") != ("number", self.code.initial_stack):
+        given = given_to_stack(state, instruction, name, lambda address: self.code.read(address, 4)) if self.is_root else None
+        if given is None or given != self.code.initial_stack:
             return False
         state.stack = 0
         return True

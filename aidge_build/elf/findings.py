@@ -88,6 +88,11 @@ RULES = {
     "STK02": Rule(
         "no bound of the stack can be proved", "call functions by name and without recursion, with arrays of fixed sizes"
     ),
+    "STK03": Rule(
+        "the stack begins in no RAM, or may use bytes of something else",
+        "the first word of the vector table is where the stack begins: let the linker script set it to the end of a RAM, whose "
+        "last bytes nothing else has",
+    ),
     "INS01": Rule(
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"
     ),

@@ -128,6 +128,18 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     return result
 
 
+def given_to_stack(state: State, instruction: Instruction, name: str, read_constant: Callable[[int], int | None]) -> int | None:
+    """The number that start-up code puts into the stack pointer by this instruction; None where it does not, or not a number."""
+    operands = instruction.operands
+    if not (operands[:1] == ("sp",) and name in ("mov", "ldr")) and not (name == "msr" and operands[0].upper() == "MSP"):
+        return None
+    probe = Instruction(instruction.address, instruction.size_bytes, "mov" if name == "msr" else name, ("r0", *operands[1:]))
+    seen = state.copy()
+    apply(seen, probe, probe.mnemonic, read_constant)
+    kind, number = seen.value("r0") or ("unknown", 0)
+    return number if kind == "number" else None
+
+
 def _push(state: State, operand: str) -> None:
     for register in reversed(register_list(operand)):
         state.stack -= register_bytes(register)

@@ -11,6 +11,7 @@ from aidge_build.elf.disassembly import Instruction
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.image import Image
 from aidge_build.elf.program_code import Code
+from aidge_build.elf.stack_place import stack_begin
 from aidge_build.elf.vector_moves import Move, vector_moves
 from aidge_build.elf.vectors import VectorTable, table_at, tables_in_ram
 
@@ -40,7 +41,8 @@ class StackUse:
     """The program from reset, one inference per run function, and what one interrupt adds in the worst case.
 
     `tables` are the addresses of the vector tables whose handlers count, `unseen` says which handlers may be missing among them.
-    `is_read` is False for a machine whose code is not read: nothing about the program is wrong then.
+    `begin` is the address where the stack begins, None where no vector table says it. `is_read` is False for a machine whose
+    code is not read: nothing about the program is wrong then.
     """
 
     program: StackBound
@@ -49,7 +51,13 @@ class StackUse:
     reserved_bytes: int | None
     tables: tuple[int, ...] = ()
     unseen: tuple[str, ...] = ()
+    begin: int | None = None
     is_read: bool = True
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The bound of the program with one interrupt on top; None where the program has no bound."""
+        return None if self.program.bytes is None else self.program.bytes + (self.interrupt.bytes or 0)
 
 
 def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> StackUse:
@@ -57,7 +65,7 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
     code = Code(image, instructions)
     if not code.starts:
         unknown = StackBound(None, (), "the program has no symbols")
-        return StackUse(unknown, {}, unknown, None)
+        return StackUse(unknown, {}, unknown, None, begin=stack_begin(image))
     limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
     reserved = top.address - limit.address if limit and top else None
     moves = vector_moves(code)
@@ -70,6 +78,7 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
         reserved,
         tuple(tables),
         tuple(_unseen(code, list(tables.values()), moves)),
+        stack_begin(image, code),
     )
 
 

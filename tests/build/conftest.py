@@ -70,11 +70,11 @@ class Project:
         )
         return Run(done.returncode, done.stdout)
 
-    def killed(self, *command: str) -> None:
-        """A command that is killed with all that it has started: its link, or its check, does so (LINK_THAT_DIES, the stub)."""
-        self.write("kill the build", "")
+    def killed(self, *command: str, folder: str = ".") -> None:
+        """A command that its link or its check in `folder` kills with all that it has started (LINK_THAT_DIES, the stub)."""
+        self.write(f"{folder}/kill the build", "")
         done = subprocess.run(command, cwd=self.folder, start_new_session=True, check=False, capture_output=True)
-        assert done.returncode < 0 and not (self.folder / "kill the build").exists()
+        assert done.returncode < 0 and not (self.folder / folder / "kill the build").exists()
 
     def build(self, *arguments: str) -> list[str]:
         """The steps of a run that must succeed."""

@@ -51,6 +51,7 @@ def compile_model(options, model):
 def check(options, elf):
     if os.path.exists("kill the build"):  # as the power does, once
         os.remove("kill the build")
+        os.killpg(os.getsid(0), signal.SIGKILL)  # the build; its rule may be a group of its own
         os.killpg(0, signal.SIGKILL)
     plans = [json.load(open(path, encoding="utf-8")) for path in options["--plan"]]
     for path in options.get("--objects", []):

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from aidge_build.installed import cmake_folder
 from tests.build.checkout import ROOT
 from tests.build.conftest import LINK_THAT_DIES, STUB, Project
 
@@ -75,3 +76,30 @@ def test_make_links_again_what_a_killed_link_or_check_left(firmware):
     firmware.killed("make")
     assert program.exists()
     assert " check " in firmware.run("make").output and firmware.run("make").output == "make: Nothing to be done for 'all'.\n"
+
+
+CMAKELISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project(firmware LANGUAGES C)
+find_package(aidge_build CONFIG REQUIRED)
+aidge_add_model(kws MODEL models/kws.onnx)
+add_executable(app main.c)
+target_link_libraries(app PRIVATE kws)
+aidge_check_memory(app kws)
+"""
+
+
+@pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("ninja")), reason="needs cmake and ninja")
+@pytest.mark.parametrize("generator", ["Ninja", "Ninja Multi-Config"])
+def test_ninja_links_again_what_a_killed_check_left(firmware, generator):
+    firmware.write("CMakeLists.txt", CMAKELISTS)
+    words = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_C_COMPILER_WORKS=1")
+    configured = firmware.run("cmake", "-S", ".", "-B", "build", "-G", generator, *words)
+    assert configured.exit_code == 0, configured.output
+    firmware.run("cmake", "--build", "build")
+    program = next((firmware.folder / "build").rglob("app"))
+    program.unlink()
+    firmware.killed("cmake", "--build", "build", folder="build")
+    assert program.exists()
+    assert "Linking C executable" in firmware.run("cmake", "--build", "build").output
+    assert "no work to do" in firmware.run("cmake", "--build", "build").output

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from aidge_build.installed import cmake_folder
 from tests.build.checkout import ROOT
 from tests.build.conftest import STUB
 
@@ -157,3 +158,53 @@ def test_make_hands_an_option_on_as_it_is_or_refuses_it(firmware):
         done = firmware.run("make")
         assert done.exit_code == 2 and "aidge.mk: the option '--bind=" in done.output, done.output
     assert not (firmware.folder / "ran").exists()
+
+
+CMAKELISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project(firmware LANGUAGES C)
+find_package(aidge_build CONFIG REQUIRED)
+file(READ given given)
+aidge_add_model(kws MODEL "${given}" BIND "v=${given}")
+add_executable(app main.c)
+target_link_libraries(app PRIVATE kws)
+aidge_check_memory(app kws QUIET "${given}")
+"""
+CARRIED_BY_CMAKE = [
+    NAMES[1],
+    "x`touch ran` $(touch ran)&'\"#{a,b}<*>?!~%[c].onnx",
+    "-x.onnx",
+    "$ENV{HOME}$(shell touch ran)@HOME@.onnx",
+]
+REFUSED_BY_CMAKE = [
+    "x;touch ran;.onnx",
+    "x|touch ran.onnx",
+    "two\n\ttouch ran.onnx",
+    "a\\b.onnx",
+    "x].onnx",
+    "[x.onnx",
+    "x:y.onnx",
+]
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.parametrize("generator, program", [("Ninja", "ninja"), ("Unix Makefiles", "make")])
+def test_cmake_takes_a_name_or_value_as_it_is_or_refuses_it_when_it_configures(firmware, generator, program):
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    words = (f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_C_COMPILER_WORKS=1")
+    firmware.write("CMakeLists.txt", CMAKELISTS)
+    for index, name in enumerate([*REFUSED_BY_CMAKE, *CARRIED_BY_CMAKE]):
+        firmware.write("given", name)
+        firmware.write(name, f"topology=A\nweights={index}\n")
+        run = firmware.run("cmake", "-S", ".", "-B", "build", "-G", generator, *words)
+        if name in REFUSED_BY_CMAKE:
+            assert run.exit_code == 1 and "rename it" in " ".join(run.output.split()), name
+            continue
+        assert run.exit_code == 0, run.output
+        run = firmware.run("cmake", "--build", "build")
+        assert run.exit_code == 0, run.output
+        plan = json.loads(firmware.read("build/aidge/kws/kws.plan.json"))
+        assert plan["weights"] == str(index) and plan["options"]["--bind"] == [f"v={name}"]
+        assert json.loads(firmware.read("build/app.check.json"))["options"]["--quiet"] == [name]
+    assert not list(firmware.folder.rglob("ran*"))

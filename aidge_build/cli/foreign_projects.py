@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
+from aidge_build.cli.foreign_cmake import call, folders_with_programs, links_without_keyword, program_of
+from aidge_build.errors import AidgeError
 from aidge_build.installed import integrations_folder
 
 # What is looked at, in this order of importance.
@@ -38,7 +42,7 @@ class Advice:
 
 
 def advice_for(files: Mapping[str, str], name: str, model: str) -> Advice | None:
-    """For a folder with these files (of FILES, as text); None where no build is known among them."""
+    """For a folder with these files (of FILES, and CMake's below it, as text); None where no build is known among them."""
     for is_it, advise in _BUILDS:
         if is_it(files):
             return advise(files, name, model)
@@ -102,7 +106,7 @@ def _add_source(call: ast.Call, name: str) -> None:
 
 
 def _zephyr(files: Mapping[str, str], name: str, model: str) -> Advice:
-    found = _call(files.get("CMakeLists.txt", ""), r"find_package\s*\(\s*Zephyr")
+    found = call(files.get("CMakeLists.txt", ""), r"find_package\s*\(\s*Zephyr")
     steps = (
         Step("prj.conf", ("CONFIG_AIDGE_BUILD=y",), "switches the module on"),
         Step("CMakeLists.txt", (f"zephyr_aidge_model({name} MODEL {model})",), "behind find_package(Zephyr)", found and found[1]),
@@ -126,40 +130,48 @@ def _esp_idf(files: Mapping[str, str], name: str, model: str) -> Advice:
     return Advice("ESP-IDF", "docs/packages.md", (Step("", (line,), "a component of the model"),))
 
 
+# Behind project(...). Who has no aidge-build on the PATH is told what to install.
+_FIND_PACKAGE = (
+    "if(NOT aidge_build_DIR)",
+    "  execute_process(COMMAND aidge-build cmake-dir OUTPUT_VARIABLE aidge_build_DIR OUTPUT_STRIP_TRAILING_WHITESPACE",
+    "                  RESULT_VARIABLE aidge_build_missing)",
+    "  if(aidge_build_missing)",
+    '    message(FATAL_ERROR "aidge-build: ${aidge_build_missing}. Install the Python package aidge_build (pip install)")',
+    "  endif()",
+    "endif()",
+    "find_package(aidge_build CONFIG REQUIRED)",
+)
+
+
 def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
     text = files["CMakeLists.txt"]
-    project, program = _call(text, r"project\s*\("), _call(text, r"add_executable\s*\(\s*([^\s)]+)")
-    find = (
-        "if(NOT aidge_build_DIR)",
-        "  execute_process(COMMAND aidge-build cmake-dir OUTPUT_VARIABLE aidge_build_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)",
-        "endif()",
-        "find_package(aidge_build CONFIG REQUIRED)",
-    )
-    target = program[0] if program else "app"
+    project, program = call(text, r"project\s*\("), program_of(text)
+    target, place, where = "TARGET", None, "behind the line that makes your program; TARGET is its name"
+    if program:
+        target, place = program
+        where = f"behind add_executable({target} ...)"
+    elif folders := folders_with_programs(files):
+        below = PurePosixPath(folders[0])
+        raise AidgeError(
+            "this folder makes no program of its own",
+            where="CMakeLists.txt",
+            tried=folders[:3],
+            code="USAGE",
+            hint=f"where the program is made: aidge-build init {posixpath.relpath(model, below)} --folder FOLDER/{below}",
+        )
+    elif included := next(filter(None, (program_of(one) for path, one in files.items() if path.endswith(".cmake"))), None):
+        target, where = included[0], f"behind what makes {included[0]}"
+    keyword = "" if links_without_keyword(target, files) else "PRIVATE "
     use = (
         f"aidge_add_model({name} MODEL {model})",
-        f"target_link_libraries({target} PRIVATE {name})",
+        f"target_link_libraries({target} {keyword}{name})",
         f"aidge_check_memory({target} {name})",
     )
     steps = (
-        Step("CMakeLists.txt", find, "behind project(...)", project and project[1]),
-        Step("CMakeLists.txt", use, f"behind add_executable({target} ...)", program and program[1]),
+        Step("CMakeLists.txt", _FIND_PACKAGE, "behind project(...)", project and project[1]),
+        Step("CMakeLists.txt", use, where, place),
     )
     return Advice("CMake", "docs/howto-add.md", steps)
-
-
-def _call(text: str, pattern: str) -> tuple[str, int] | None:
-    """(the pattern's group, the last line) of the first call of CMake that begins like `pattern`; comments are passed over."""
-    plain = re.sub(r"#[^\n]*", lambda comment: " " * len(comment[0]), text)
-    found = re.search(r"^[ \t]*" + pattern, plain, re.MULTILINE | re.IGNORECASE)
-    if found is None:
-        return None
-    depth = 0
-    for place in range(found.start(), len(plain)):
-        depth += {"(": 1, ")": -1}.get(plain[place], 0)
-        if depth == 0 and plain[place] == ")":
-            return found[1] if found.re.groups else "", plain.count("\n", 0, place) + 1
-    return None
 
 
 def _make(files: Mapping[str, str], name: str, model: str) -> Advice:
@@ -173,11 +185,19 @@ def _make(files: Mapping[str, str], name: str, model: str) -> Advice:
     if sources and (objects is None or "$(" in objects[2]):
         lists = (f"{sources[0]} += $(AIDGE_SOURCES)", "VPATH += $(AIDGE_OUT)")
         steps.append(Step(file, lists, "behind the list of sources", sources[1]))
-        includes = _list_of(text, r"INCLUDE_DIRS|C_INCLUDES|INCLUDES")
+        includes = _list_of(text, r"INCLUDE_DIRS|C_INCLUDES|INCLUDES|INCDIR")
         if includes:
-            steps.append(Step(file, (f"{includes[0]} += $(AIDGE_INCLUDE)",), "behind the include folders", includes[1]))
+            steps.append(
+                Step(
+                    file,
+                    (f"{includes[0]} += $({_include_variable(text, includes[0])})",),
+                    "behind the include folders",
+                    includes[1],
+                )
+            )
         if objects:
-            steps.append(Step(file, (f"$({objects[0]}): $(AIDGE_HEADERS)",), "behind the objects", objects[1]))
+            in_order = "| " if re.search(r"\s-M?MD\b", text) else ""  # depfiles say who includes the header
+            steps.append(Step(file, (f"$({objects[0]}): {in_order}$(AIDGE_HEADERS)",), "behind the objects", objects[1]))
     else:
         known, behind, value = objects or ("OBJS", None, "")
         main = re.search(r"[\w./-]+\.o\b", value)
@@ -186,6 +206,14 @@ def _make(files: Mapping[str, str], name: str, model: str) -> Advice:
     link = _link_rule(text)
     steps.append(Step(file, ("\t$(AIDGE_CHECK)",), "the last line of the rule that links, behind a tab as all of them", link))
     return Advice("GNU make", "docs/howto-make.md", tuple(steps), ((f"{integrations_folder()}/make/aidge.mk", "aidge.mk"),))
+
+
+def _include_variable(text: str, name: str) -> str:
+    """Folders, where the makefile puts -I before each of the list."""
+    puts_flag = re.search(
+        rf"addprefix\s+-I\s*,\s*\$[({{]{name}[)}}]|\$[({{]{name}:%=-I%[)}}]|patsubst\s+%,-I%,\$[({{]{name}[)}}]", text
+    )
+    return "AIDGE_INCLUDE_DIRS" if puts_flag else "AIDGE_INCLUDE"
 
 
 def _list_of(text: str, names: str) -> tuple[str, int, str] | None:

@@ -7,6 +7,7 @@ import argparse
 import re
 from pathlib import Path
 
+from aidge_build.cli.foreign_cmake import cmake_files_below
 from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for
 from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         for file in FILES
         if (arguments.folder / file).is_file()
     }
+    if "CMakeLists.txt" in files:
+        files |= cmake_files_below(arguments.folder)
     advice = advice_for(files, name, arguments.model)
     if advice is None:
         raise AidgeError(
@@ -55,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 
 def _lines(advice: Advice, files: dict[str, str], name: str) -> list[str]:
-    seen = ", ".join(files)
+    seen = ", ".join(file for file in files if file in FILES)
     found = [f"{advice.build} ({seen}). Nothing was changed; this puts the model into it ({advice.page} says more):", ""]
     for source, target in advice.copies:
         found += [f"copy {source}", f"  to {target}", ""]

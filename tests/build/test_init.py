@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def _from_below(step: dict) -> tuple[float, int]:
     return -(1e9 if step["after"] is None else step["after"]), -step["replaced"]
 
 
-def adopted(folder: Path, files: dict[str, str]) -> dict:
+def adopted(folder: Path, files: dict[str, str], *others: str) -> dict:
     """Does what `init` says, and nothing else; returns that."""
     (folder / "models").mkdir()
     shutil.copy(ROOT / "examples/hello/hello.onnx", folder / "models")
@@ -85,7 +86,7 @@ def adopted(folder: Path, files: dict[str, str]) -> dict:
         (folder / name).write_text(text)
     said = aidge_build("init", "models/hello.onnx", "--folder", folder)
     advice = aidge_build("init", "models/hello.onnx", "--folder", folder, "--json").json
-    assert said.exit_code == 0 and {path.name for path in folder.iterdir()} == {"models", "main.c", *files}
+    assert said.exit_code == 0 and {path.name for path in folder.iterdir()} == {"models", "main.c", *files, *others}
     printed = said.stdout.splitlines()
     assert [line for step in advice["steps"] for line in step["lines"] if f"    {line.expandtabs()}" not in printed] == []
     assert (ROOT / advice["page"]).is_file()
@@ -127,6 +128,97 @@ def test_a_firmware_of_cmake_gets_the_model(tmp_path, in_path):
     assert run_in(tmp_path, tmp_path / "out/app") == "lamp 1.0\n"
 
 
+CUBE = """cmake_minimum_required(VERSION 3.20)
+set(NAME firmware)
+project(${NAME} C)
+add_executable(${CMAKE_PROJECT_NAME})
+add_subdirectory(cmake/generated)
+target_link_libraries(${CMAKE_PROJECT_NAME}
+    m
+)
+"""
+GENERATED = """target_sources(firmware PRIVATE ../../main.c)
+# target_link_libraries(firmware PRIVATE m)
+target_link_libraries(%s m)
+"""
+
+
+@pytest.mark.parametrize("spelling", ["firmware", "${PROJECT_NAME}", "${NAME}"])
+def test_a_firmware_that_links_without_private_gets_such_a_line(tmp_path, in_path, spelling):
+    if not (shutil.which("cmake") and shutil.which("ninja")):
+        pytest.skip("needs cmake and ninja")
+    (tmp_path / "cmake/generated").mkdir(parents=True)
+    (tmp_path / "cmake/generated/CMakeLists.txt").write_text(GENERATED % spelling)
+    top = CUBE.partition("target_link")[0] if spelling == "firmware" else CUBE
+    adopted(tmp_path, {"CMakeLists.txt": top}, "cmake")
+    assert "target_link_libraries(${CMAKE_PROJECT_NAME} hello)" in (tmp_path / "CMakeLists.txt").read_text()
+    run_in(tmp_path, "cmake", "-G", "Ninja", "-B", "out")
+    if spelling == "firmware":
+        assert "arena hello" in run_in(tmp_path, "cmake", "--build", "out")
+
+
+@pytest.mark.parametrize(
+    "files, target, place",
+    [
+        (
+            {"CMakeLists.txt": "project(a)\n", "x.cmake": "function(add t)\n  add_executable(${t} a.c)\nendfunction()\n"},
+            "TARGET",
+            None,
+        ),
+        ({"CMakeLists.txt": "project(a)\ninclude(x.cmake)\n", "x.cmake": "add_executable(fw a.c)\n"}, "fw", None),
+        ({"CMakeLists.txt": "project(a)\nadd_executable(fw a.c)\ntarget_link_libraries(other m)\n"}, "fw", 2),
+        (
+            {"CMakeLists.txt": "project(a)\nadd_executable(fw a.c)\n", "b/CMakeLists.txt": "target_link_libraries(fw PUBLIC m)"},
+            "fw",
+            2,
+        ),
+    ],
+)
+def test_init_names_the_program_that_the_project_makes_and_invents_none(tmp_path, files, target, place):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    steps = aidge_build("init", "kws.onnx", "--folder", tmp_path, "--json").json["steps"]
+    assert steps[1]["lines"][1:] == [f"target_link_libraries({target} PRIVATE kws)", f"aidge_check_memory({target} kws)"]
+    assert steps[1]["after"] == place
+
+
+def test_init_in_a_folder_whose_programs_are_made_below_says_where(tmp_path):
+    """An ExternalProject: what its top configures is the host, which never sees the flags of the firmware."""
+    for folder, text in {
+        ".": "project(super)\nExternalProject_Add(fw SOURCE_DIR source)\n",
+        "source": "project(fw)\nadd_subdirectory(app/blinker)\n",
+        "source/app/blinker": "add_executable(blinker main.c)\n",
+        "build": "add_executable(copied main.c)\n",
+    }.items():
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "CMakeLists.txt").write_text(text)
+    (tmp_path / "build/CMakeCache.txt").write_text("")
+    done = aidge_build("init", "models/kws.onnx", "--folder", tmp_path)
+    assert done.exit_code == 2 and "this folder makes no program of its own" in done.stderr and done.stderr.count("\n") == 1
+    assert "aidge-build init ../../../models/kws.onnx --folder FOLDER/source/app/blinker" in done.stderr
+    below = aidge_build("init", "kws.onnx", "--folder", tmp_path / "source/app/blinker", "--json").json
+    assert "target_link_libraries(blinker PRIVATE kws)" in below["steps"][1]["lines"]
+
+
+def test_a_firmware_of_cmake_says_what_to_install_where_the_command_is_missing(tmp_path):
+    if not (shutil.which("cmake") and shutil.which("ninja")):
+        pytest.skip("needs cmake and ninja")
+    adopted(tmp_path, {"CMakeLists.txt": CMAKE})
+    path = os.pathsep.join(
+        folder for folder in os.environ["PATH"].split(os.pathsep) if not (Path(folder) / "aidge-build").exists()
+    )
+    done = subprocess.run(
+        ["cmake", "-G", "Ninja", "-B", "out"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1 and "Install the Python package aidge_build (pip install)" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize("text", [OBJECTS, SOURCES] if STRESS else [SOURCES])
 def test_a_firmware_of_make_gets_the_model(tmp_path, in_path, text):
     if not shutil.which("make"):
@@ -161,6 +253,13 @@ def test_a_firmware_of_make_gets_the_model(tmp_path, in_path, text):
             "SCons",
             'app = env.Program("app.elf", ["main.c", hello])',
         ),
+        (
+            {"Makefile": "INCDIR = inc\nSRCS = main.c\nOBJS = $(SRCS:.c=.o)\nCFLAGS = -MMD $(addprefix -I,$(INCDIR))\n"},
+            "GNU make",
+            "INCDIR += $(AIDGE_INCLUDE_DIRS)",
+        ),
+        ({"Makefile": "SRCS = main.c\nOBJS = $(SRCS:.c=.o)\nCFLAGS = -MMD\n"}, "GNU make", "$(OBJS): | $(AIDGE_HEADERS)"),
+        ({"Makefile": "SRCS = main.c\nOBJS = $(SRCS:.c=.o)\nCFLAGS = -O2\n"}, "GNU make", "$(OBJS): $(AIDGE_HEADERS)"),
         ({"SConstruct": "this is no Python\n"}, "SCons", "env.AidgeCheck(app)"),
     ],
 )

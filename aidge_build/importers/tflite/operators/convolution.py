@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.importers.tflite.linear import (
+    Form,
     activation,
     adds_halfwords,
     form_of,
@@ -15,20 +16,28 @@ from aidge_build.importers.tflite.linear import (
     write_layer,
 )
 from aidge_build.importers.tflite.node import TfliteNode
-from aidge_build.importers.tflite.order import Wants
+from aidge_build.importers.tflite.order import Wants, channels_first, file_order
 from aidge_build.importers.tflite.registry import reads
 from aidge_build.importers.tflite.windows import PADDING, window_of
 from aidge_build.operators.base import require
 from aidge_build.operators.conv import Conv
+from aidge_build.operators.view import Reshape
 from aidge_build.tflite_format import Field
 
 _STRIDES = {"padding": PADDING, "stride_w": Field(1, "int32"), "stride_h": Field(2, "int32")}
 
 
 def _image(source: TfliteNode) -> tuple[int, ...]:
-    data, weights = source.input(0), source.input(1)
-    require(data.rank == weights.rank == 4, f"its input has rank {data.rank}, its weights {weights.rank}, wants 4")
-    return data.dims
+    """The dims of the data, with the axis that rows lack (`Spread.axis`)."""
+    dims, weights = source.input(0).dims, source.input(1)
+    if _rows(source):
+        dims = (*dims[: source.spread.axis], 1, *dims[source.spread.axis :])
+    require(len(dims) == weights.rank == 4, f"its input has rank {len(dims)}, its weights {weights.rank}, wants 4")
+    return dims
+
+
+def _rows(source: TfliteNode) -> bool:
+    return source.spread is not None and source.spread.axis is not None
 
 
 def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], groups: int) -> None:
@@ -46,7 +55,15 @@ def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], 
         window=window, groups=groups, depthwise=depthwise, single_product=single_product(source, data), **activation(source)
     )
     form = form_of(data, source.input(1), source.output(), adds_halfwords(source, weights))
-    write_layer(source, form, operator, [read_data(source, form), *parameters(source, form, weights, channel_axis)])
+    given, read = parameters(source, form, weights, channel_axis), read_data(source, form)
+    if not _rows(source):
+        write_layer(source, form, operator, [read, *given])
+        return
+    widened, made = (data, source.output()) if form is Form.INTEGERS else (None, None)
+    image = source.in_order(source.step(Reshape(dims), [read], widened), file_order(4), channels_first(4))
+    result = source.in_order(source.step(operator, [image, *given], made), channels_first(4), file_order(4))
+    sizes = (dims[0], *window.output_dims(dims[1:3]), len(weights))
+    write_layer(source, form, Reshape(tuple(size for axis, size in enumerate(sizes) if axis != source.spread.axis)), [result])
 
 
 @reads(

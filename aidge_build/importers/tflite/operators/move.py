@@ -9,6 +9,7 @@ import numpy
 
 from aidge_build.arithmetic.requantize import dequantize
 from aidge_build.importers.tflite.node import TfliteNode
+from aidge_build.importers.tflite.operators.lookup import one_integer
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
 from aidge_build.operators.axes import counted_axis
@@ -85,7 +86,7 @@ def unpack(source: TfliteNode) -> None:
 def split(source: TfliteNode) -> None:
     """Equal pieces; the axis is input 0, the data input 1."""
     value, pieces = source.input(1), source.output_count
-    axis = counted_axis(_number(source, 0), value.rank)
+    axis = counted_axis(one_integer(source, 0), value.rank)
     require(value.dims[axis] % max(pieces, 1) == 0, f"{value.dims[axis]} elements do not divide into {pieces} pieces")
     source.move(Split(axis, (value.dims[axis] // max(pieces, 1),) * pieces), [source.read(1)])
 
@@ -94,17 +95,11 @@ def split(source: TfliteNode) -> None:
 def split_v(source: TfliteNode) -> None:
     """Pieces of the sizes in input 1, of which one may be -1; the axis is input 2."""
     value, sizes = source.input(0), list(source.integers(1))
-    axis = counted_axis(_number(source, 2), value.rank)
+    axis = counted_axis(one_integer(source, 2), value.rank)
     require(len(sizes) == source.output_count, f"{len(sizes)} sizes for {source.output_count} outputs")
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = value.dims[axis] - sum(size for size in sizes if size != -1)
     source.move(Split(axis, tuple(sizes)), [source.read(0)])
-
-
-def _number(source: TfliteNode, index: int) -> int:
-    values = source.constant(index).reshape(-1)
-    require(values.size == 1 and values.dtype.kind in "iu", f"input {index} must be one integer")
-    return int(values[0])
 
 
 @reads("SLICE", wants=Wants.SAME)

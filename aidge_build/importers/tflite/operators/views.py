@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.importers.tflite.node import TfliteNode
+from aidge_build.importers.tflite.operators.lookup import one_integer
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
+from aidge_build.operators.axes import counted_axes, counted_axis
 from aidge_build.operators.base import require
 from aidge_build.operators.view import Transpose, resolved_dims
 from aidge_build.tflite_format import Field
@@ -23,10 +25,21 @@ def reshape(source: TfliteNode) -> None:
     source.write_elements(0, resolved_dims(source.input(0).dims, wanted, True))
 
 
-@reads("EXPAND_DIMS", "SQUEEZE", wants=Wants.FILE)
-def other_ones(source: TfliteNode) -> None:
-    """Axes of length 1 come or go; the elements keep their order, so the declared dims say all."""
-    source.write_elements(0, source.output().dims)
+@reads("EXPAND_DIMS", wants=Wants.FILE)
+def expand_dims(source: TfliteNode) -> None:
+    """A new axis of length 1 at the place in input 1."""
+    value = source.input(0)
+    axis = counted_axis(one_integer(source, 1), value.rank + 1)
+    source.write_elements(0, (*value.dims[:axis], 1, *value.dims[axis:]))
+
+
+@reads("SQUEEZE", wants=Wants.FILE, kind=30, squeeze_dims=Field(0, "int32", several=True))
+def squeeze(source: TfliteNode) -> None:
+    """Axes of length 1 go: those that the options name, or all."""
+    dims = source.input(0).dims
+    named = counted_axes(tuple(source.options["squeeze_dims"] or ()), len(dims))
+    require(all(dims[axis] == 1 for axis in named), f"its axes {list(named)} of {list(dims)} have not length 1")
+    source.write_elements(0, [size for axis, size in enumerate(dims) if (axis not in named if named else size != 1)])
 
 
 @reads("TRANSPOSE", wants=Wants.ANY, kind=26)

@@ -86,7 +86,7 @@ class Tensor:
 
     def to_stored(self, values: numpy.ndarray) -> numpy.ndarray:
         """Logical values as the array whose row-major bytes are the stored bytes."""
-        return numpy.ascontiguousarray(numpy.transpose(values, self.storage.order))
+        return numpy.asarray(numpy.transpose(values, self.storage.order), order="C")
 
     def from_stored(self, values: numpy.ndarray) -> numpy.ndarray:
         """Stored elements (any shape) back in logical order."""

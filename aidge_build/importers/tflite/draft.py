@@ -52,7 +52,7 @@ class Draft:
 
     def constant(self, wanted: str, values: numpy.ndarray, quantization: Quantization | None = None) -> str:
         """A constant under a free name like the wanted one."""
-        return self.add_tensor(constant(self.free_name(wanted), numpy.ascontiguousarray(values), quantization))
+        return self.add_tensor(constant(self.free_name(wanted), numpy.asarray(values, order="C"), quantization))
 
     def add_node(self, name: str, operator: Operator, inputs: Sequence[str], results: Sequence[Result], origin: str) -> None:
         """A node with its outputs; a constant one is evaluated."""

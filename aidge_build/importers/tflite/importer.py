@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.errors import HINTS, AidgeError, located
+from aidge_build.errors import HINTS, AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, State, graph_view
 from aidge_build.importers.folding import strange_numbers
+from aidge_build.importers.tflite.adding import Adding
 from aidge_build.importers.tflite.dilation import Spread, spread_convolutions
 from aidge_build.importers.tflite.draft import Draft, Result
-from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Order, Orders, Wants, file_order, stored_as_in_file
 from aidge_build.importers.tflite.registry import pieces
 from aidge_build.importers.tflite.values import Value, refused_type, value_of
@@ -40,7 +40,7 @@ def import_tflite(data: bytes, name: str, signature: str = "", rounding: str = "
         chosen, notices = _chosen(model, signature)
         graph = model.subgraphs[chosen.subgraph if chosen else 0]
         graph, remembered = without_variables(model, graph)
-        view = _Import(graph, chosen, name, rounding, remembered).graph()
+        view = _Import(model, graph, chosen, name, rounding, remembered).graph()
         return view, (*notices, *strange_numbers(view))
     except AidgeError as error:
         if error.hint == HINTS.get(error.code) and error.code in _OF_ONNX:
@@ -76,13 +76,14 @@ class _Import:
 
     def __init__(
         self,
+        model: TfliteModel,
         graph: TfliteSubgraph,
         signature: TfliteSignature | None,
         name: str,
         rounding: str,
         remembered: Sequence[Remembered] = (),
     ):
-        self._graph, self._signature, self._name, self._rounding = graph, signature, name, rounding
+        self._model, self._graph, self._signature, self._name, self._rounding = model, graph, signature, name, rounding
         self._remembered = remembered
         self._next: dict[int, tuple[str, Order]] = {}  # of variables that their operators renew: tensor and order of axes
         self._draft = Draft()
@@ -114,7 +115,8 @@ class _Import:
         for index in variables:
             self._values[index] = self._tensors[index]
             inputs.append(self._draft.add_tensor(self._port(self._tensors[index])))
-        self._add_nodes()
+        adding = Adding(self._model, self._draft, self._rounding, self._next)
+        adding.add(self._operators, self._tensors, self._values, self._spreads)
         outputs = [self._output(index) for index in self._graph.outputs]
         states = [self._assigned(one) for one in self._remembered]
         states += [self._renewed(self._values[index]) for index in variables]
@@ -230,35 +232,6 @@ class _Import:
 
     def _is_computed(self, index: int) -> bool:
         return self._graph.tensors[index].raw is None or index in self._produced or index in self._graph.inputs
-
-    def _add_nodes(self) -> None:
-        for operator in self._operators:
-            with located(operator.where()):
-                for index in operator.outputs:
-                    self._values[index] = replace(self._tensors[index], data=None)
-                spread = self._spreads.get(operator.index)
-                TfliteNode(operator, pieces()[operator.type], self._values, self._draft, spread, self._rounding, self._next).add()
-                for index in operator.outputs:
-                    self._check_output(self._values[index])
-
-    def _check_output(self, value: Value) -> None:
-        """What was added must be what the file declares; a constant result is known from now on."""
-        tensor = self._draft.tensors[value.name]
-        same_rank = tensor.rank == value.rank
-        dims = [tensor.dims[value.order.index(axis)] for axis in range(tensor.rank)] if same_rank else list(tensor.dims)
-        fits = same_rank and all(
-            made == size or axis in value.open_dims for axis, (made, size) in enumerate(zip(dims, value.dims))
-        )
-        if not fits or tensor.dtype is not value.dtype:
-            raise AidgeError(
-                f"its output '{value.name}' is declared {value}, but is {tensor.dtype.name}{dims}",
-                code="GRAPH",
-                hint="the file contradicts itself; convert the model again",
-            )
-        data = (
-            None if tensor.data is None else tensor.data.transpose([value.order.index(axis) for axis in file_order(value.rank)])
-        )
-        self._values[value.index] = replace(value, dims=tuple(dims), data=data)
 
     def _port(self, value: Value) -> Tensor:
         """A graph input: its elements lie as in the file."""

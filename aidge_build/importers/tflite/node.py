@@ -44,8 +44,9 @@ class TfliteNode:
         spread: Spread | None = None,
         rounding: str = "onnx",
         remembered: dict[int, tuple[str, Order]] | None = None,
+        adding: Any = None,
     ):
-        self.operator, self.spread = operator, spread
+        self.operator, self.spread, self.adding = operator, spread, adding  # an `adding.Adding`: runs called graphs
         self.name = operator.name
         self._piece, self._values, self._draft, self._rounding = piece, values, draft, rounding
         self._remembered = {} if remembered is None else remembered
@@ -338,7 +339,7 @@ class TfliteNode:
         """An output that is known here, in the order of the file."""
         value = self.output()
         require(values.ndim == value.rank, f"its result has rank {values.ndim}, is declared with rank {value.rank}")
-        self._draft.add_tensor(constant(value.name, numpy.ascontiguousarray(values.transpose(value.order)), value.quantization))
+        self._draft.add_tensor(constant(value.name, numpy.asarray(values.transpose(value.order), order="C"), value.quantization))
 
     def _wanted(self, value: Value, order: Order | None) -> Order:
         return self.order(value.rank) if order is None else order

@@ -102,11 +102,17 @@ def _said_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ...]
     return (
         *slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
         *missing_quantization(assignment, request.libraries, request.target),
-        *slow_layers(assignment, request.target.features, names),
+        *slow_layers(assignment, request.target.features, names, lacks_fpu=_lacks_fpu(request)),
         *wide_layers(assignment, names),
         *layers_with_float_weights(assignment),
         *undefined_notices(assignment),
     )
+
+
+def _lacks_fpu(request: CompileRequest) -> bool:
+    """Whether the core is known to have none: of this machine and of code for any core nothing is known."""
+    core = request.core or (request.board.core if request.board else None)
+    return core is not None and not (core.is_native or core.is_portable) and "fpu" not in request.target.features
 
 
 def _with_copies(

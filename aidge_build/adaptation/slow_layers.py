@@ -17,20 +17,20 @@ LONGEST_NAME = 40
 _WIDE = ("input 1 is int16", "the weights are int16", "int16 weights")  # how specs refuse such weights
 
 
-def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequence[str]) -> tuple[str, ...]:
+def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequence[str], *, lacks_fpu: bool) -> tuple[str, ...]:
     """One line that names every layer slower than MOST_PER_MAC with its kernel and the reason, or nothing.
 
     What a kernel takes it says itself (`KernelNode.takes_per_mac`); any with floats is slow where the core has no FPU, but for
     layers that only scale their sums to floats.
     """
-    has_fpu, is_narrow, found = "fpu" in features, "narrow" in features, dict[str, list[str]]()
+    is_narrow, found = "narrow" in features, dict[str, list[str]]()
     for node in assignment.view.nodes:
         choice, seen = assignment.choices[node.name], assignment.node_view(node)
         if choice.kernel is None or not seen.multiply_accumulates:
             continue
         if choice.kernel.node_class.takes_per_mac(seen, is_narrow) > MOST_PER_MAC:
             reason = _reason(choice, libraries)
-        elif not has_fpu and _computes_in_float(seen):
+        elif lacks_fpu and _computes_in_float(seen):
             reason = "float32 on a core without an FPU"
         else:
             continue

@@ -127,13 +127,18 @@ class Binding:
         self._batches[name] = None
         return 1
 
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The open first axes that became 1."""
+        return tuple(self._batches)
+
     def notices(self) -> tuple[str, ...]:
         """One line for each decision; a `--bind` that fits nothing is refused."""
         unused = sorted(self._values.keys() - self._used)
         if unused:
             self._refuse_unused(unused[0])
         return (
-            *(f"symbolic batch '{name}' becomes 1" for name in self._batches),
+            *(f"symbolic batch '{name}' becomes 1 (--bind {name}=NUMBER gives another size)" for name in self._batches),
             *(f"input '{name}' is a constant: {shown(self._values[name])}" for name in self._constants),
         )
 

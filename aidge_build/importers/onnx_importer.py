@@ -38,6 +38,7 @@ from aidge_build.operators.base import Operator, TensorType
 from aidge_build.operators.cast import Cast
 
 MOST_WRITTEN = 20_000  # nodes that loops, functions and expansions may become
+LARGER = 64  # of an open first axis, tried where 1 is refused
 MOST_BOUND = 64  # elements of an input whose value may be bound
 
 
@@ -64,7 +65,7 @@ def import_onnx(
         state = {**model.states, **(state or {})}
         kept = {source: model.initializers[source] for source in state.values() if source in model.initializers}
         model = replace(model, initializers={key: data for key, data in model.initializers.items() if key not in kept})
-        imported = _Import(model, name, operators, bind).imported()
+        imported = _imported(model, name, operators, bind)
         return with_states(imported.view, state, kept), (*widened, *imported.notices)
     except AidgeError as error:
         raise error.within(name)
@@ -91,7 +92,7 @@ def import_with_sources(
     """As `import_onnx` without halves, with the nodes of the file."""
     model, widened = _in_single_precision(read_model(data, name, external))
     try:
-        imported = _Import(model, name, operators, bind).imported()
+        imported = _imported(model, name, operators, bind)
         return replace(imported, notices=(*widened, *imported.notices))
     except AidgeError as error:
         raise error.within(name)
@@ -103,6 +104,27 @@ def _in_single_precision(model: OnnxModel) -> tuple[OnnxModel, tuple[str, ...]]:
     shown = ", ".join(f"'{name}'" for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     notice = f"float16 is computed in float32, the inputs and outputs {shown} are float32"
     return in_single_precision(model), (notice,) if names else ()
+
+
+def _imported(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound]) -> Imported:
+    """The graph; a refusal that a larger size of an open first axis would not meet says how to give it one."""
+    attempt = _Import(model, name, operators, bind)
+    try:
+        return attempt.imported()
+    except AidgeError as error:
+        assumed = attempt.assumed
+        if assumed and _is_read(model, name, operators, {**bind, **dict.fromkeys(assumed, LARGER)}):
+            asked = " ".join(f"--bind {dim}=NUMBER" for dim in assumed)
+            error.hint = f"the open first axis became 1; another size helps: {asked}"
+        raise
+
+
+def _is_read(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound]) -> bool:
+    try:
+        _Import(model, name, operators, bind).imported()
+    except AidgeError:
+        return False
+    return True
 
 
 def refuse_unknown_operators(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]]) -> None:
@@ -136,6 +158,11 @@ class _Import:
         self._written = len(model.nodes)  # nodes so far
         self._narrow = dict(model.narrow)
         self._blocked: dict[str, ModelNode] = {}  # what dequantizes a tensor block by block
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The open first axes of inputs that became 1."""
+        return self._binding.assumed
 
     def imported(self) -> Imported:
         self._vocabulary.refuse_unknown(self._model.nodes, self._whole)

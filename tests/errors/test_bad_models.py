@@ -14,6 +14,7 @@ from aidge_build.errors import EXIT_BAD_INPUT, AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
 from tests import bad_files
+from tests.models import model as written
 from tests.refusals import own_words
 
 FLOAT = TensorProto.FLOAT
@@ -376,13 +377,15 @@ def test_dims_that_are_no_size_are_refused(dims, message):
 def test_a_symbolic_batch_becomes_one_and_says_so():
     view, notices = accepted(model([relu()], [value("x", ("N", 4))]))
     assert view.tensor("y").dims == (1, 4)
-    assert notices == ("symbolic batch 'N' becomes 1",)
+    assert notices == ("symbolic batch 'N' becomes 1 (--bind N=NUMBER gives another size)",)
 
 
 def test_the_name_of_a_batch_is_one_wherever_it_stands():
     data = model([relu()], [value("x", ("N", 4)), value("state", (2, "N", 3))])
     view, notices = accepted(data)
-    assert view.tensor("state").dims == (2, 1, 3) and notices == ("symbolic batch 'N' becomes 1",)
+    assert view.tensor("state").dims == (2, 1, 3) and notices == (
+        "symbolic batch 'N' becomes 1 (--bind N=NUMBER gives another size)",
+    )
     assert accepted(data, {"N": 5})[0].tensor("state").dims == (2, 5, 3)
 
 
@@ -520,3 +523,18 @@ def test_long_chains_and_wide_concats_take_linear_time():
     assert len(view.nodes) == 20_000
     view, _ = accepted(model([helper.make_node("Concat", ["x"] * 5000, ["y"], axis=1)]))
     assert view.tensor("y").dims == (1, 20_000)
+
+
+@pytest.mark.parametrize(("dim", "name"), [("N", "N"), (None, "x.0")])
+def test_an_open_first_axis_that_is_too_short_with_one_element_names_the_option_that_makes_it_longer(dim, name):
+    nodes = "t = Transpose<perm = [1, 0]>(x) u = Unsqueeze(t, first) y = Conv(u, w)"
+    constants = {"first": numpy.array([0]), "w": numpy.ones((2, 4, 3), numpy.float32)}
+    file = onnx.load_from_string(written(nodes, inputs="float[N,4] x", outputs="float[1,2,M] y", constants=constants))
+    if dim is None:
+        file.graph.input[0].type.tensor_type.shape.dim[0].Clear()
+    data = file.SerializeToString()
+    with pytest.raises(AidgeError, match="the kernel spans 3 positions, the padded input has 1") as refused:
+        import_onnx(data, "open.onnx", builtin_operators(), {}, {})
+    assert refused.value.hint.endswith(f"another size helps: --bind {name}=NUMBER")
+    view, _ = import_onnx(data, "open.onnx", builtin_operators(), {name: 20}, {})
+    assert view.tensor("y").dims == (1, 2, 18)

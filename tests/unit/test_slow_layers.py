@@ -39,7 +39,7 @@ def test_many_layers_of_one_kind_are_counted():
 
 
 @pytest.mark.parametrize(
-    "board, is_slow", [("mps2-an386", False), ("mps3-an547", False), ("mps2-an385", True), ("microbit", True)]
+    "board, is_slow", [("mps2-an386", False), ("mps3-an547", False), ("mps2-an385", True), ("microbit", True), ("host", False)]
 )
 def test_floats_are_slow_where_there_is_no_fpu(board, is_slow):
     found = notices(board, CONVOLUTION, "float[1,3,5,5] x", "float[1,4,4,4] y", WEIGHTS)

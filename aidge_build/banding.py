@@ -16,11 +16,12 @@ from aidge_build.cascade.search import ALL, Effort, cascaded, front
 from aidge_build.cascade.widening import widened
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
-from aidge_build.graph.view import Node
+from aidge_build.graph.view import GraphView, Node
 from aidge_build.program import Options
 from aidge_build.row_ports import input_by_rows, no_rows, output_by_rows
 from aidge_build.schedule.schedule import Reuse, Schedule, make_schedule
 
+CONVERSIONS = ("Clip", "FlipSign", "Table")  # that an input of uint8 or int16 needs in front of an int8 core
 WIDENED = 2  # of the plans that fit, those with the fewest instructions, whose bands are made wider
 
 
@@ -97,12 +98,38 @@ class Plans:
             if all([self.question.agree(plan) for plan in plans]):
                 return plans
 
+    def with_input_by_rows(self, whole: Found) -> Found:
+        """The plan of whole tensors but for a copy of the graph's input in another type, which is made some rows at a time for
+        the layer that reads it, where that takes fewer bytes: the fewest, and of those plans the fewest instructions."""
+        first, second = self.question.alone.steps[:2]
+        while True:
+            runs = [self.question.run(0, {first.name: rows, second.name: rows}) for rows in self.effort.rows]
+            plans = [self.question.planned((run,)) for run in runs if run is not None]
+            least = min((whole, *plans), key=lambda plan: (plan.peak.peak_bytes, plan.cost))
+            if least is whole:
+                return whole
+            best = widened(least, self.question, least.peak.peak_bytes)
+            if self.question.agree(best):
+                return best
+
     def within(self, budget_bytes: int, *others: Found) -> Found:
         """The fewest instructions in so many bytes; OverBudget where none fits."""
         found = self.fitting(lambda plan: budget_bytes if plan.peak.peak_bytes <= budget_bytes else None, *others)
         if found is not None:
             return found
         raise OverBudget(budget_bytes, self.smallest(*others))
+
+
+def converts_input(view: GraphView, schedule: Schedule) -> bool:
+    """Whether the first step makes other stored values of each element of the graph's input, for the second one alone."""
+    if len(schedule.steps) < 2 or not schedule.steps[0].inputs:
+        return False
+    first, reader = schedule.steps[:2]
+    source = view.tensor(first.inputs[0])
+    while source.name not in view.given and (before := view.producer(source.name)) is not None and before.operator.views:
+        source = view.tensor(before.inputs[0])
+    is_conversion = first.type in CONVERSIONS and source.name in view.given
+    return is_conversion and view.only_consumer(first.outputs[0]) is reader
 
 
 def banded(

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import NoRoom
-from aidge_build.banding import OverBudget, Plans, banded
+from aidge_build.banding import OverBudget, Plans, banded, converts_input
 from aidge_build.boards import Board
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.question import Found
@@ -69,7 +69,8 @@ class Planning:
             return assignment, best.schedule, replace(placed, whole_peak_bytes=joined.peak.peak_bytes)
         best = self._short_joined
         try:
-            return assignment, best.schedule, self._place(best, board)
+            placed = self._place(best, board)
+            return assignment, best.schedule, replace(placed, whole_peak_bytes=joined.peak.peak_bytes) if best.runs else placed
         except NoRoom as error:
             if options.memory_model != "default":
                 raise
@@ -101,7 +102,13 @@ class Planning:
 
     @cached_property
     def _short_joined(self) -> Found:
-        return self._short(self._whole[2])
+        """Of whole tensors. An input that the firmware owns is not copied as a whole to have another type; in the arena it is
+        converted in place."""
+        whole, options = self._whole[2], self._options
+        is_plain = options.memory_model != "default" or options.io != "caller" or options.max_step
+        if not is_plain and converts_input(self._whole[0].view, self._whole[1].schedule):
+            whole = self._rows(ALL).with_input_by_rows(whole)
+        return self._short(whole)
 
     @cached_property
     def _kernels(self) -> BandKernels:

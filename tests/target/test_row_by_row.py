@@ -7,9 +7,11 @@ import json
 import re
 import xml.etree.ElementTree
 
+import numpy
 import pytest
 
 from tests.command import aidge_build
+from tests.models import model
 from tests.programs import needs_cross_compiler
 from tests.row_networks import chain, random_inputs, small_board
 
@@ -118,6 +120,51 @@ def test_what_runs_by_rows_where_memory_is_short_is_exact_to_the_bit(network, si
     assert max(live) == plan["lower_bound_bytes"] <= plan["peak_bytes"]
     boxes = sum(len(buffer.get("windows", (None,))) for buffer in plan["buffers"])
     assert page.read_text().count("class='item'") >= boxes > len(plan["buffers"])
+
+
+IMAGE = """{} a = Conv<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(d, v) v2 = DequantizeLinear(w2, sw, zw)
+    q2 = QuantizeLinear(a, s, z) d2 = DequantizeLinear(q2, s, z) b = Conv<pads=[1,1,1,1]>(d2, v2) y = QuantizeLinear(b, s2, z)"""
+ENDS = {
+    "int8": ("d = DequantizeLinear(x, s, z) v = DequantizeLinear(w, sw, zw)", {}),
+    "uint8": ("f = DequantizeLinear(x, s, zu) q = QuantizeLinear(f, s, z)", {"zu": numpy.uint8(118)}),
+    "uint8 of another scale": (
+        "f = DequantizeLinear(x, su, zu) q = QuantizeLinear(f, s, z)",
+        {"zu": numpy.uint8(0), "su": numpy.float32(1 / 60)},
+    ),
+}
+
+
+def image(kind: str) -> bytes:
+    """Two convolutions over an image of one channel, whose input is of this type."""
+    before, more = ENDS[kind]
+    if "q =" in before:
+        before += " d = DequantizeLinear(q, s, z) v = DequantizeLinear(w, sw, zw)"
+    random = numpy.random.default_rng(4)
+    scales = {name: numpy.float32(value) for name, value in (("s", 0.0537), ("s2", 0.0811), ("sw", 0.0123))}
+    weights = {
+        name: random.integers(-99, 99, dims).astype(numpy.int8) for name, dims in (("w", (1, 1, 3, 3)), ("w2", (1, 1, 3, 3)))
+    }
+    return model(
+        IMAGE.format(before),
+        inputs=f"{kind.split()[0]}[1,1,64,64] x",
+        outputs="int8[1,1,32,32] y",
+        constants={**scales, **weights, **more, "z": numpy.int8(-10), "zw": numpy.int8(0)},
+    )
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("board", ["rp2040", "stm32f4"])
+def test_an_input_of_another_type_takes_no_second_image_and_is_exact_to_the_bit(board, tmp_path):
+    peaks = {}
+    for number, kind in enumerate(ENDS):
+        network, vectors = tmp_path / f"{number}.onnx", tmp_path / f"{number}.npz"
+        network.write_bytes(image(kind))
+        peaks[kind] = planned(network, "--board", board)["peak_bytes"]
+        values = numpy.random.default_rng(number).integers(0, 100, (1, 1, 64, 64)).astype(kind.split()[0])
+        numpy.savez(vectors, x=values)
+        found = aidge_build("verify", network, "--board", board, "--io-data", vectors, "--json")
+        assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
+    assert max(peaks.values()) <= 1.05 * peaks["int8"]
 
 
 TWO = """arena = ["SRAM1", "CCM"]

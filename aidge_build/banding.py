@@ -101,7 +101,9 @@ class Plans:
     def with_input_by_rows(self, whole: Found) -> Found:
         """The plan of whole tensors but for a copy of the graph's input in another type, which is made some rows at a time for
         the layer that reads it, where that takes fewer bytes: the fewest, and of those plans the fewest instructions."""
-        first, second = self.question.alone.steps[:2]
+        first, second = steps = self.question.alone.steps[:2]
+        if any(self.question.graph.kernels.layer(node) is None for node in steps):
+            return whole
         while True:
             runs = [self.question.run(0, {first.name: rows, second.name: rows}) for rows in self.effort.rows]
             plans = [self.question.planned((run,)) for run in runs if run is not None]

@@ -368,6 +368,8 @@ def make_program(
         made_with=request.words,
         cpu=request.cpu,
         unaligned=request.core.unaligned if request.core else None,
+        features=request.features,
+        conditions=request.conditions,
         pointer_bytes=request.core.pointer_bytes if request.core else 4,
         language=language,
         order=schedule.order,

@@ -24,7 +24,7 @@ SLOW_LONG_PRODUCTS = "slow long products"
 # Beside the features, too: the build is for memory or a core where a word at an address that is no multiple of 4 is a fault.
 ALIGNED_ONLY = "aligned access only"
 UNALIGNED = "unaligned access"  # what is left out then
-FPU = "fpu"
+FPU, MVE = "fpu", "mve"
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 FOLDER = "cores"  # beside the boards
@@ -42,6 +42,7 @@ _KEYS = {
     "pointer_bytes": int,
     "architecture": str,
     "runs": list,
+    "later_than": list,
     "machines": list,
     "native": bool,
     "portable": bool,
@@ -77,7 +78,7 @@ _TABLES = ("known_features", "extensions")
 _TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
 _SETS_OF_FEATURES = ("features", "may_have")
-_SETS = (*_SETS_OF_FEATURES, "runs")
+_SETS = (*_SETS_OF_FEATURES, "runs", "later_than")
 _CHOICES = {"stack": (THUMB, NO_STACK), "calls": (THUMB, "riscv")}
 _REQUIRED = {"machines": '["RISCV"], as readelf -h calls the machine', "toolchain": '"riscv64-unknown-elf-"'}
 
@@ -134,8 +135,8 @@ class Core:
 
     `cpu` is its name with what a user leaves out behind a + (`cortex-m33+nodsp`: `said`), `extensions` say what that is. An FPU
     is in `may_have`, as most cores are built with and without. `machines` are ELF's names, `architecture` that of its build
-    attributes, `runs` the architectures whose code it executes. `is_portable`: any core, with any tools. `files` holds
-    everything that was read (path -> bytes).
+    attributes, `runs` the architectures whose code it executes, `later_than` the cores of this architecture that do not execute
+    all programs for it. `is_portable`: any core, with any tools. `files` holds everything that was read (path -> bytes).
     """
 
     name: str
@@ -149,6 +150,7 @@ class Core:
     pointer_bytes: int
     architecture: str
     runs: frozenset[str]
+    later_than: frozenset[str]
     machines: tuple[str, ...]
     is_native: bool
     is_portable: bool

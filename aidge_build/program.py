@@ -160,6 +160,14 @@ class ArenaPart:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """What must hold in the preprocessor of whoever compiles the code, and what is said where it does not."""
+
+    macro: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Program:
     """Everything that `emit` prints. `arena` is the plan of the arena as linked; `peak` counts inputs and outputs inside."""
 
@@ -186,6 +194,8 @@ class Program:
     unaligned: UnalignedAccess | None = (
         None  # how the compiler says whether words may lie anywhere; None: they never do, or unknown
     )
+    features: tuple[str, ...] = ()  # of the core, which kernels were chosen for
+    conditions: tuple[Condition, ...] = ()  # on the compiler
     pointer_bytes: int = 4
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is

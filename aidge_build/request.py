@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
 from aidge_build.contract.library import Library
-from aidge_build.cores import Core
+from aidge_build.cores import FPU, Core
 from aidge_build.importers.dims import Bound
 from aidge_build.operators.base import Operator
-from aidge_build.program import Options
+from aidge_build.program import Condition, Options
 
 
 @dataclass(frozen=True)
@@ -47,3 +47,22 @@ class CompileRequest:
     def cpu(self) -> str:
         """The core's name, with what is left out of it: "cortex-m33+nodsp", "host" for this machine, "" for any core."""
         return self.core.cpu if self.core else ""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What kernels may use of the core, of what its file knows; sorted."""
+        return tuple(sorted(self.target.features & self.core.known_features.keys())) if self.core else ()
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What must hold where the code is compiled: kernels for an FPU would compute with library functions where the flags use
+        none, and take many times the instructions."""
+        known = self.core.known_features.get(FPU) if self.core and FPU in self.features else None
+        if self.core is None or known is None or not known.macro or not self.core.defines:
+            return ()
+        remedy = "with --fpu=none" if self.board else "without --fpu"
+        text = (
+            f"{self.name} was generated for {self.cpu} with {known.title}, which these compiler flags do not use: compile with "
+            f"{known.on} (or softfp), or generate {self.name} {remedy}"
+        )
+        return (Condition(f"!defined({self.core.defines}) || {known.macro}", text),)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import NoneType
 
-from aidge_build.boards import Region
+from aidge_build.boards import Region, load_board
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.linked import (
     add_agreed_arguments,
@@ -32,6 +32,7 @@ from aidge_build.elf.contents import check_contents
 from aidge_build.elf.device_proof import check_device
 from aidge_build.elf.dma_proof import check_dma
 from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
+from aidge_build.elf.machine_proof import check_board
 from aidge_build.elf.objects import read_names, read_object
 from aidge_build.elf.planned_claims import with_planned
 from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
@@ -81,6 +82,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     plans = [_read_plan(path, image.has_64_bits) for path in arguments.plan]
     claims = with_planned(image, read_claims(image), {plan.file: plan.claim for plan in plans if plan.claim})
     code = check_code(image, read_names(elf) if objects else {}, [read_object(path) for path in objects], claims)
+    board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     known = memories(arguments, image)
     regions = known.regions
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
@@ -92,6 +94,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     findings = in_order(
         [
             *check_image(image, claims, plans, uses, homeless if known.are_all else (), agreed, arguments.board_path),
+            *(check_board(image, claims, board, arguments.board_path) if board else ()),
             *_check_reach(image, claims, stack, regions),
             *check_contents(image, uses, arguments.max_flash),
             *check_dma(image, claims, named, cache_line_of(arguments), regions),

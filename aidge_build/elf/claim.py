@@ -73,6 +73,7 @@ class Claim:
     or "" for any core. `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the
     header and of the code file that the constants were generated with. `functions` are those that the firmware calls.
     `is_contradicted`: another claim of the model says otherwise.
+    `features` are those of the core that kernels were chosen for, None where the claim does not say them.
     `max_step` are the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
 
@@ -101,6 +102,7 @@ class Claim:
     update: ClaimedUpdate | None = None
     max_step: int = 0
     step_count: int = 0
+    features: tuple[str, ...] | None = None
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -169,6 +171,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         update=_update(read.get("update")) if "update" in read.fields else None,
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),
+        features=read.several("features", _text) if "features" in read.fields else None,
     )
     if claim.arenas and not 0 <= claim.arena_bytes - sum(part.size_bytes for part in claim.arenas) <= _gaps_bytes(claim.arenas):
         raise ValueError("the parts of its arena are not the whole")

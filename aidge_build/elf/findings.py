@@ -51,7 +51,8 @@ RULES = {
         "give each section memory of its own; models whose arenas take turns must say so: --shares kws+vww",
     ),
     "MEM13": Rule(
-        "a model was generated for another core than the program", "generate it with the board or core of this program"
+        "a model was generated for another core or FPU than the program, or the program is for another one than the board",
+        "generate it with the board or core of this program",
     ),
     "MEM14": Rule(
         "an array of weights does not hold the bytes that were generated",

@@ -7,15 +7,14 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import ARMAttributesSection
 
+from aidge_build.elf.attributes import Units, read_attributes
 from aidge_build.elf.symbol_table import ABSOLUTE, UNDEFINED, symbol_entries
 from aidge_build.errors import AidgeError
 from aidge_build.naming import split_second_name
@@ -26,10 +25,6 @@ _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias
 # What C++ makes of a function or variable outside of classes and namespaces: _Z, L where it is static, its length, its name
 # (Itanium C++ ABI, 5.1.3); generated code has no others.
 _CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d*)(\D.*)")
-# Tag_CPU_arch of the build attributes (Arm IHI 0045), for profile M; 10 is v7 of any profile.
-_ARCHITECTURES = {11: "v6-M", 12: "v6-M", 13: "v7E-M", 16: "v8-M.baseline", 17: "v8-M.mainline", 21: "v8.1-M.mainline"}
-_V7, _PROFILE_M = 10, ord("M")
-_MOST_ATTRIBUTES = 200  # damaged ones may never end
 
 
 @dataclass(frozen=True)
@@ -96,6 +91,7 @@ class Image:
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     is_big_endian: bool = False
     has_64_bits: bool = field(default=False, repr=False)  # pointers
+    units: Units | None = field(default=None, repr=False)  # None where the program does not say which it uses
 
     def symbol(self, name: str) -> Symbol | None:
         """The symbol called `name` in the source; a clone counts only where the plain one is gone, and another file's own where
@@ -176,10 +172,11 @@ def _read(elf: ELFFile, path: str) -> Image:
     for symbol in symbols:
         by_name.setdefault(symbol.name, []).append(symbol)
     grouped = {name: tuple(members) for name, members in by_name.items()}
+    architecture, units = read_attributes(elf)
     return Image(
         path,
         _machine(elf),
-        _architecture(elf),
+        architecture,
         elf["e_entry"],
         sections,
         symbols,
@@ -189,6 +186,7 @@ def _read(elf: ELFFile, path: str) -> Image:
         _digests(named),
         not elf.little_endian,
         elf.elfclass == 64,
+        units,
     )
 
 
@@ -204,22 +202,6 @@ def _is_allocated(section) -> bool:
     flags = section["sh_flags"]
     is_pattern = flags & SH_FLAGS.SHF_TLS and section["sh_type"] == "SHT_NOBITS"
     return bool(flags & SH_FLAGS.SHF_ALLOC) and not is_pattern
-
-
-def _architecture(elf: ELFFile) -> str:
-    attributes = next((section for section in elf.iter_sections() if isinstance(section, ARMAttributesSection)), None)
-    if attributes is None:
-        return ""
-    tags = {
-        attribute.tag: attribute.value
-        for vendor in islice(attributes.iter_subsections(), _MOST_ATTRIBUTES)
-        for scope in islice(vendor.iter_subsubsections(), _MOST_ATTRIBUTES)
-        for attribute in islice(scope.iter_attributes(), _MOST_ATTRIBUTES)
-    }
-    number = tags.get("TAG_CPU_ARCH")
-    if number == _V7 and tags.get("TAG_CPU_ARCH_PROFILE") == _PROFILE_M:
-        return "v7-M"
-    return _ARCHITECTURES.get(number, "")
 
 
 def _section(section, segments) -> Section:

@@ -127,6 +127,7 @@ def _text(
                 *kernels.system_includes,
             }
         ),
+        conditions=program.conditions,
         has_floats=_has_floats(program),
         owns_arena=owns_arena(program),
         arena_alignment=program.arena_alignment,

@@ -7,18 +7,35 @@ from types import SimpleNamespace
 
 import pytest
 
+from aidge_build.boards import load_board
+from aidge_build.elf.attributes import Units
 from aidge_build.elf.image import machine_of
-from aidge_build.elf.machine_proof import check_machine
+from aidge_build.elf.machine_proof import check_board, check_machine
 from aidge_build.errors import AidgeError
 
 UNUSED = ": kernels that are made for it are not used"
 
 
-def found(cpu: str, machine: str, architecture: str = "", bits: int = 32, folders=(), is_big_endian: bool = False) -> list:
-    image = SimpleNamespace(machine=machine, architecture=architecture, has_64_bits=bits == 64, is_big_endian=is_big_endian)
+SOFT, SINGLE, DOUBLE, VECTORS = Units(), Units(4), Units(5, has_double=True), Units(5, has_double=True, has_vectors=True)
+SINGLE_5 = Units(5)
+
+
+def found(
+    cpu: str,
+    machine: str,
+    architecture: str = "",
+    bits: int = 32,
+    folders=(),
+    is_big_endian: bool = False,
+    units=None,
+    features=None,
+) -> list:
+    image = SimpleNamespace(
+        machine=machine, architecture=architecture, has_64_bits=bits == 64, is_big_endian=is_big_endian, units=units
+    )
     return [
         (finding.severity, finding.text.removeprefix("model kws was generated for "))
-        for finding in check_machine(image, SimpleNamespace(cpu=cpu, model="kws"), folders)
+        for finding in check_machine(image, SimpleNamespace(cpu=cpu, model="kws", features=features), folders)
         if finding.code == "MEM13"
     ]
 
@@ -76,3 +93,86 @@ def test_the_machine_of_a_file_is_read_from_its_head_alone(tmp_path):
     assert machine_of(elf) == ""
     with pytest.raises(AidgeError):
         machine_of(tmp_path / "none.elf")
+
+
+@pytest.mark.parametrize(
+    "cpu, architecture, units, features, said",
+    [
+        ("cortex-m4", "v7E-M", SOFT, ("dsp", "fpu"), "error"),
+        ("cortex-m7", "v7E-M", SOFT, ("dsp", "fpu"), "error"),
+        ("cortex-m33", "v8-M.mainline", SOFT, ("dsp", "fpu"), "error"),
+        ("cortex-m4", "v7E-M", SINGLE, ("dsp", "fpu"), ""),
+        ("cortex-m4", "v7E-M", None, ("dsp", "fpu"), ""),
+        ("cortex-m4", "v7E-M", SOFT, ("dsp",), ""),
+        ("cortex-m4", "v7E-M", SOFT, None, ""),
+        ("cortex-m4", "v7E-M", SINGLE, ("dsp",), "note"),
+        ("cortex-m3", "v7-M", SINGLE, ("thumb2",), ""),
+    ],
+)
+def test_kernels_for_an_fpu_in_a_program_without_one_are_an_error_and_the_reverse_a_note(
+    cpu, architecture, units, features, said
+):
+    assert [severity for severity, _ in found(cpu, "ARM", architecture, units=units, features=features)] == (
+        [said] if said else []
+    )
+
+
+def of_board(name: str, architecture: str, units=None, cpu: str = "", machine: str = "ARM") -> list[tuple[str, str]]:
+    image = SimpleNamespace(machine=machine, architecture=architecture, units=units)
+    claims = [SimpleNamespace(cpu=cpu, model="kws")] if cpu else []
+    return [(finding.severity, finding.text) for finding in check_board(image, claims, load_board(name))]
+
+
+OTHER_CHIPS = [
+    ("stm32f4", "v7E-M", SOFT, "cortex-m7", "model kws was generated for cortex-m7, board stm32f4 has cortex-m4"),
+    ("stm32f4", "v7E-M", SINGLE_5, "", "the program uses version 5 of the FPU's instructions, board stm32f4 has fpv4-sp-d16"),
+    ("stm32f7", "v7E-M", DOUBLE, "", "the program uses an FPU in double precision, board stm32f7 has fpv5-sp-d16"),
+    ("stm32f4", "v8-M.mainline", None, "", "the program is for v8-M.mainline, board stm32f4 has cortex-m4 (v7E-M)"),
+    (
+        "stm32h563",
+        "v8.1-M.mainline",
+        None,
+        "",
+        "the program is for v8.1-M.mainline, board stm32h563 has cortex-m33 (v8-M.mainline)",
+    ),
+    ("stm32h563", "v7E-M", SOFT, "cortex-m7", "the program is for v7E-M, board stm32h563 has cortex-m33 (v8-M.mainline)"),
+    ("stm32f4", "v6-M", None, "", "the program is for v6-M, board stm32f4 has cortex-m4 (v7E-M)"),
+    ("stm32f103", "v7E-M", None, "", "the program is for v7E-M, board stm32f103 has cortex-m3 (v7-M)"),
+    ("microbit", "v7-M", None, "cortex-m3", "the program is for v7-M, board microbit has cortex-m0 (v6-M)"),
+    ("mps2-an386-nofpu", "v7E-M", SINGLE, "", "the program uses an FPU, board mps2-an386-nofpu has none"),
+    ("stm32h563", "v8-M.mainline", VECTORS, "", "the program uses an FPU in double precision, board stm32h563 has fpv5-sp-d16"),
+    (
+        "mps3-an547",
+        "v8.1-M.mainline",
+        VECTORS,
+        "cortex-m85",
+        "model kws was generated for cortex-m85, board mps3-an547 has cortex-m55",
+    ),
+]
+
+
+@pytest.mark.parametrize("name, architecture, units, cpu, text", OTHER_CHIPS)
+def test_a_program_of_another_chip_is_an_error(name, architecture, units, cpu, text):
+    assert ("error", text) in of_board(name, architecture, units, cpu)
+
+
+@pytest.mark.parametrize(
+    "name, architecture, units, cpu, severities",
+    [
+        ("stm32f7", "v7E-M", SINGLE, "cortex-m4", ["note"]),
+        ("stm32f7", "v7E-M", SINGLE_5, "cortex-m7", []),
+        ("stm32f7", "v7-M", SOFT, "cortex-m3", []),
+        ("stm32h563", "v8-M.baseline", SOFT, "cortex-m23", []),
+        ("rp2040", "v6-M", None, "cortex-m0", ["note"]),
+        ("stm32f4", "", None, "", []),
+        ("stm32f4", "v7E-M", SINGLE, "generic", []),
+        ("mps3-an547", "v8.1-M.mainline", VECTORS, "cortex-m55", []),
+        ("mps3-an547", "v8-M.mainline", SINGLE_5, "cortex-m33", []),
+    ],
+)
+def test_a_program_that_the_board_runs_is_no_error(name, architecture, units, cpu, severities):
+    assert [severity for severity, _ in of_board(name, architecture, units, cpu)] == severities
+
+
+def test_a_program_of_another_machine_is_an_error():
+    assert of_board("qemu_riscv32", "v7E-M") == [("error", "the program is for ARM, board qemu_riscv32 has rv32imc")]

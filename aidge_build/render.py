@@ -7,17 +7,27 @@ import contextlib
 import html
 from collections.abc import Callable, Mapping
 from functools import cache
-
-import jinja2
-from jinja2 import meta
+from typing import TYPE_CHECKING
 
 from aidge_build.errors import AidgeError, printable
 
-# Block tags take no line of their own; a name that nobody passed is an error, never an empty string.
-_ENVIRONMENT = jinja2.Environment(
-    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
-)
-_FOREIGN = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
+if TYPE_CHECKING:  # most commands that could write a page write none, and jinja2 is a tenth of a second
+    import jinja2
+
+
+@cache
+def _environment(is_foreign: bool = False) -> jinja2.Environment:
+    """Block tags take no line of their own, but in templates of others; a name that nobody passed is an error, never an empty
+    string."""
+    import jinja2
+
+    return jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=not is_foreign,
+        lstrip_blocks=not is_foreign,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
 
 
 def escaped(text: str) -> str:
@@ -28,7 +38,7 @@ def escaped(text: str) -> str:
 def render(template_text: str, **values) -> str:
     """The text of `template_text` with `values` filled in; an unknown name or a broken template is an AidgeError (TEMPLATE)."""
     with _named_errors():
-        return _ENVIRONMENT.from_string(template_text).render(**values)
+        return _environment().from_string(template_text).render(**values)
 
 
 def render_parts(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
@@ -41,7 +51,13 @@ def render_parts(read: Callable[[str], str | None], name: str, values: Mapping[s
 @cache
 def _reading(read: Callable[[str], str | None]) -> jinja2.Environment:
     """An environment that keeps what it has parsed: a template takes longer to parse than to fill in."""
-    return _ENVIRONMENT.overlay(loader=jinja2.FunctionLoader(read))
+    return _overlaid(read, False)
+
+
+def _overlaid(read: Callable[[str], str | None], is_foreign: bool) -> jinja2.Environment:
+    import jinja2
+
+    return _environment(is_foreign).overlay(loader=jinja2.FunctionLoader(read))
 
 
 def render_from(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
@@ -50,11 +66,13 @@ def render_from(read: Callable[[str], str | None], name: str, values: Mapping[st
     Whitespace is Jinja's own default, as in the systems that such templates were written for: a block tag leaves its line behind.
     """
     with _named_errors():
-        return _FOREIGN.overlay(loader=jinja2.FunctionLoader(read)).get_template(name).render(**values)
+        return _overlaid(read, True).get_template(name).render(**values)
 
 
 def names_in(read: Callable[[str], str | None], name: str) -> set[str]:
     """The names that a library's template `name`, and those that it includes, expect from outside. Errors as `render`."""
+    from jinja2 import meta
+
     found, waiting, seen = set[str](), [name], set[str]()
     with _named_errors():
         while waiting:
@@ -62,7 +80,7 @@ def names_in(read: Callable[[str], str | None], name: str) -> set[str]:
             text = None if part in seen else read(part)
             seen.add(part)
             if text is not None:
-                tree = _FOREIGN.parse(text)
+                tree = _environment(is_foreign=True).parse(text)
                 found |= meta.find_undeclared_variables(tree)
                 waiting += [other for other in meta.find_referenced_templates(tree) if other]
     return found
@@ -70,6 +88,8 @@ def names_in(read: Callable[[str], str | None], name: str) -> set[str]:
 
 @contextlib.contextmanager
 def _named_errors():
+    import jinja2
+
     try:
         yield
     except jinja2.TemplateNotFound as error:

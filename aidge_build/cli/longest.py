@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, read_disassembly
 from aidge_build.elf.findings import ERROR, WARNING, Finding
 from aidge_build.errors import MissingTool
-from aidge_build.longest import StepsBound, bound_steps
 from aidge_build.toolchain import disassemble
+
+if TYPE_CHECKING:
+    from aidge_build.longest import StepsBound
 
 
 def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None = None) -> tuple[StepsBound, ...]:
@@ -21,6 +24,8 @@ def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | N
     core = core or core_of_machine(image.machine)
     if not promised or core is None or core.stack != THUMB:
         return ()
+    from aidge_build.longest import StepsBound, bound_steps  # for models in steps alone
+
     try:
         instructions = read_disassembly(disassemble(elf, core, image.architecture))
     except MissingTool as error:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from aidge_build.elf.disassembly import CONDITIONS, Instruction
-from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, given_to_stack
+from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, forgets, given_to_stack
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.elf.program_code import BRANCHES, Code, is_if_then
 from aidge_build.elf.start_up import tabled
@@ -88,16 +88,40 @@ class _Walker:
         pending = [(entry, State())]
         while pending:
             address, state = pending.pop()
-            known = states.get(address)
-            if known is None:
-                states[address] = state.copy()
-            elif known.stack != state.stack:
-                raise Refusal(f"the frame at {self._where(address)} depends on the way that leads there")
-            elif known.meet(state):
-                state = known.copy()
-            else:
-                continue
-            pending += yield from self._onward(address, state)
+            while True:
+                known = states.get(address)
+                if known is None:
+                    states[address] = state.copy()
+                elif known.stack != state.stack:
+                    raise Refusal(f"the frame at {self._where(address)} depends on the way that leads there")
+                elif known.meet(state):
+                    state = known.copy()
+                else:
+                    break
+                address = self._straight_to(address, state)
+                if address in self.code.plain:
+                    continue
+                if address in self.code.forks:
+                    instruction = self.code.instructions[address]
+                    pending += self._goto(instruction.target, state.copy())
+                    address = instruction.next
+                    continue
+                pending += yield from self._onward(address, state)
+                break
+
+    def _straight_to(self, address: int, state: State) -> int:
+        """Follows instructions that nothing else leads to, each to the next one; the first that is not of that kind, or that
+        something leads to."""
+        instructions, plain, led_to = self.code.instructions, self.code.plain, self.code.led_to
+        while address in plain:
+            instruction = instructions[address]
+            _, size_bytes, name, operands = instruction
+            if not forgets(state, name, operands):
+                self._changed(instruction, name, state)
+            address += size_bytes
+            if address in led_to:
+                break
+        return address
 
     def _onward(self, address: int, state: State) -> Generator[int, Answer, list[tuple[int, State]]]:
         """Where the instruction leads to; once more from its begin with each answer that it waits for."""
@@ -171,14 +195,21 @@ class _Walker:
         return self._ordinary(instruction, name, state)
 
     def _ordinary(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
+        jump = self._changed(instruction, name, state)
+        return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
+
+    def _changed(self, instruction: Instruction, name: str, state: State) -> Value | None:
+        """Changes the state; what the instruction puts into pc."""
         try:
-            if self._starts_stack(instruction, name, state):
-                return iter([(instruction.next, state)])
-            jump = apply(state, instruction, name, lambda address: self.code.read(address, 4))
+            if self.is_root and self._starts_stack(instruction, name, state):
+                return None
+            jump = apply(state, instruction, name, self.code.word)
         except Refusal as refusal:
             raise Refusal(f"{refusal}, at {self._where(instruction.address)}") from None
-        self.deepest = max(self.deepest, (-min(state.stack, state.lowest), instruction.address), key=lambda place: place[0])
-        return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
+        depth = -min(state.stack, state.lowest)
+        if depth > self.deepest[0]:
+            self.deepest = depth, instruction.address
+        return jump
 
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
         """Start-up code that sets the stack pointer to where reset has set it: the stack is as at entry."""

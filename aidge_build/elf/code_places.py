@@ -67,10 +67,13 @@ class _Placer:
             part, base = self.parts[index], self.places.bases[index]
             for reference in references(self.objects, part, base, self.linked.read(base, part.size_bytes)):
                 target = self.objects.part_of(reference.symbol)
-                if target is not None and target.index in self.parts.keys() - self.places.bases.keys() - self.elsewhere:
+                if target is not None and self._is_wanted(target.index):
                     bases = self._led_to(target, reference)
                     if bases:
                         self._put(target.index, self._best(target, bases))
+
+    def _is_wanted(self, index: int) -> bool:
+        return index in self.parts and index not in self.places.bases and index not in self.elsewhere
 
     def by_local_names(self) -> None:
         for index, part in sorted(self.parts.items()):

@@ -57,7 +57,7 @@ def read_disassembly(text: str) -> dict[int, Instruction]:
         if line[0] in ";@<":
             said = _unknown_to_objdump(code) or ("<undefined>", said[1])
         place = int(address, 16)
-        found[place] = Instruction(place, 4 if len(code) > 4 else 2, *said)
+        found[place] = Instruction(place, 4 if len(code) > 4 else 2, said[0], said[1])
     return found
 
 

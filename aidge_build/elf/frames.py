@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from aidge_build.elf.destinations import written_registers
 from aidge_build.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
@@ -41,6 +42,8 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
     "movt": lambda one, two: two << 16 | one & 0xFFFF,
 }
 
+_STORES = ("str", "vst", "stm", "vstm", "stl", "stc")
+_VALUED = frozenset(("ldr", "mov", "movw", "mvn", "neg", "add", "addw", "sub", "subw", *_FOLDED))
 _SHIFTS = ("lsl #", "lsr #", "asr #")  # of an operand
 _MOST_ALIGNMENT = 31
 _UPWARDS = ("ldm", "ldmia", "stm", "stmia")  # a word for each register
@@ -77,6 +80,8 @@ class State:
 
     def meet(self, other: State) -> bool:
         """Forgets what `other` does not confirm; whether anything was forgotten."""
+        if self.registers.items() <= other.registers.items() and self.slots == other.slots and self.pushed == other.pushed:
+            return False
         before = len(self.registers) + len(self.slots) + len(self.pushed)
         self.pushed &= other.pushed
         self.registers = {name: value for name, value in self.registers.items() if other.registers.get(name) == value}
@@ -100,12 +105,59 @@ class State:
         self.slots = {at: value for at, value in self.slots.items() if at in self.pushed or value[0] in ("return", "kept")}
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """What the text of an instruction says: the registers that it writes; whether what it writes may be known; whether it
+    writes registers alone, and neither the stack pointer nor pc; the `base` from which it loads, "" for none; and the registers
+    of which one must be known for that ("sp" and pc always are)."""
+
+    written: frozenset[str]
+    has_value: bool
+    is_quiet: bool
+    base: str
+    sources: frozenset[str]
+
+
+@lru_cache(1 << 14)
+def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
+    written = frozenset(written_registers(name, operands))
+    has_value = len(written) == 1 and (name in _VALUED or name.removesuffix("s") in _VALUED)
+    brackets = [word for word in operands if "[" in word]
+    base = memory_operand(brackets[0])[0] if brackets else ""
+    goes = name in (*_PUSHES, *_POPS, "msr") or name.startswith(_STORES) or any("!" in word for word in operands)
+    base = base if has_value else ""  # what is loaded otherwise is not known, wherever it comes from
+    is_load = not brackets or (operands[-1] is brackets[0] and (not base or base in _CORE))  # without a write-back
+    moves_one = name.removesuffix("s") in ("mov", "movw", "mvn")
+    read = {word for operand in (operands[1:] if moves_one or len(operands) > 2 else operands) for word in operand.split()}
+    sources = frozenset() if read & {"sp", "pc"} or moves_one and "#" in operands[-1][:1] else frozenset(read & _CORE)
+    return _Shape(written, has_value, not goes and is_load and written <= _CORE, base, sources)
+
+
+def forgets(state: State, name: str, operands: tuple[str, ...]) -> bool:
+    """Whether the instruction writes registers alone, and nothing is known of what it writes there: these are then forgotten."""
+    shape, registers = _shape(name, operands), state.registers
+    if not shape.is_quiet or shape.base in registers:
+        return False
+    if shape.has_value and not shape.base and (not shape.sources or not shape.sources.isdisjoint(registers)):
+        return False
+    for register in shape.written:
+        if register in registers:
+            del registers[register]
+    return True
+
+
 def apply(state: State, instruction: Instruction, name: str, read_constant: Callable[[int], int | None]) -> Value | None:
     """Changes `state` as the instruction `name` (without condition) does; what it puts into pc, where it does that.
 
     `read_constant` gives the word at an address that nobody can write, or None.
     """
     operands = instruction.operands
+    if forgets(state, name, operands):
+        return None
+    shape = _shape(name, operands)
+    if shape.is_quiet and not shape.base:
+        _assign(state, instruction, name, None, read_constant)
+        return None
     if name in _PUSHES and (operands[0] == "sp!" or name.endswith("push")):
         state.stack -= _OLD_FORMAT.get(name, 0)
         _push(state, operands[-1])
@@ -116,10 +168,10 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
         return loaded
     if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
         raise Refusal(f"{operands[0]} is set")
-    brackets = [operand for operand in operands if operand.startswith("[")]
-    address = address_of(state, instruction, brackets[0]) if brackets else _block_address(state, name, operands)
+    bracket = next((operand for operand in operands if operand[0] == "["), None)
+    address = address_of(state, instruction, bracket) if bracket else _block_address(state, name, operands)
     before = _before_write_back(state, operands)
-    if name.startswith(("str", "vst", "stm", "vstm", "stl", "stc")):
+    if name.startswith(_STORES):
         _store(state, name, operands, address)
         result = None
     else:
@@ -254,8 +306,9 @@ def _assign(
     state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
 ) -> Value | None:
     plain = [operand for operand in instruction.operands if not operand.startswith(("[", "{"))]
-    written = written_registers(name, instruction.operands)
-    value = _result(state, instruction, name, address, read_constant) if len(written) == 1 and plain else None
+    shape = _shape(name, instruction.operands)
+    written = shape.written
+    value = _result(state, instruction, name, address, read_constant) if shape.has_value and plain else None
     for register in written & _CORE:
         _set(state, register, value)
     if "sp" in written:

@@ -15,7 +15,7 @@ from elftools.elf.constants import P_FLAGS, SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
 from aidge_build.elf.attributes import Units, read_attributes
-from aidge_build.elf.symbol_table import ABSOLUTE, UNDEFINED, symbol_entries
+from aidge_build.elf.tables import ABSOLUTE, UNDEFINED, sections_of, symbol_entries
 from aidge_build.errors import AidgeError
 from aidge_build.naming import split_second_name
 from aidge_build.reading import open_regular
@@ -233,9 +233,9 @@ def _load_address(section, segments) -> tuple[int, bool]:
 
 
 def _symbols(elf: ELFFile) -> Iterator[Symbol]:
-    sections = [section.name for section in elf.iter_sections()]
+    sections = [*sections_of(elf)]
     file = ""
-    for entry in symbol_entries(elf):
+    for entry in symbol_entries(elf, sections):
         if entry.kind == "file" or not entry.name and entry.section == UNDEFINED:
             file = entry.name
         if entry.section == UNDEFINED or not entry.name or entry.name.startswith("$"):
@@ -249,7 +249,7 @@ def _symbols(elf: ELFFile) -> Iterator[Symbol]:
             address,
             entry.size_bytes,
             "absolute" if entry.section == ABSOLUTE else entry.kind if entry.kind in ("function", "object") else "other",
-            sections[entry.section] if entry.has_section else "",
+            sections[entry.section].name if entry.has_section else "",
             file if is_local else "",
             is_local,
             entry.binding == "weak",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +12,23 @@ from pathlib import Path
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
 
-from aidge_build.elf.symbol_table import ABSOLUTE, UNDEFINED, Entry, relocation_entries, symbol_entries
+from aidge_build.elf.tables import (
+    ABSOLUTE,
+    NOBITS,
+    REL,
+    RELA,
+    UNDEFINED,
+    Entry,
+    Section,
+    relocation_entries,
+    sections_of,
+    symbol_entries,
+)
 from aidge_build.errors import AidgeError
 from aidge_build.reading import open_regular
 
-_CONTENTS = ("SHT_PROGBITS", "SHT_NOBITS", "SHT_INIT_ARRAY", "SHT_FINI_ARRAY", "SHT_PREINIT_ARRAY")
+_CONTENTS = (1, NOBITS, 14, 15, 16)  # program, zeroed variables, arrays of constructors and destructors
 # The linker writes these anew, and nothing runs or computes with them.
 _UNWINDING = (".ARM.ex", ".eh_frame", ".note", ".gcc_except_table")
 _SMALLEST_FIELD = 1
@@ -162,16 +172,9 @@ def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
 
 
 def _linked_names(elf: ELFFile) -> Iterator[tuple[str, LinkedName]]:
-    for entry in _entries(elf):
+    for entry in symbol_entries(elf, [*sections_of(elf)]):
         if entry.section != UNDEFINED and entry.name and entry.kind not in ("file", "section"):
             yield entry.name, LinkedName(entry.value, entry.kind == "function", entry.binding == "local")
-
-
-def _entries(elf: ELFFile) -> Iterator[Entry]:
-    for section in elf.iter_sections():
-        if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > elf.stream_len:
-            raise ValueError(f"section {section.name} lies beyond the end of the file")
-    return symbol_entries(elf)
 
 
 def _read(elf: ELFFile, path: Path) -> ObjectFile:
@@ -186,17 +189,16 @@ def _read(elf: ELFFile, path: Path) -> ObjectFile:
         return ObjectFile(
             path.name, {}, (), f"it is for {str(elf['e_machine']).removeprefix('EM_')}, code is read for Cortex-M alone"
         )
-    if any(section.name.startswith(_LTO) for section in elf.iter_sections()):
+    sections = [*sections_of(elf)]
+    if any(section.name.startswith(_LTO) for section in sections):
         return ObjectFile(path.name, {}, (), "it was compiled with -flto")
-    relocations = _relocations(elf)
+    relocations = _relocations(elf, sections)
     parts = {
         index: _part(index, section, relocations.get(index, ()))
-        for index, section in enumerate(elf.iter_sections())
-        if section["sh_flags"] & SH_FLAGS.SHF_ALLOC
-        and section["sh_type"] in _CONTENTS
-        and not section.name.startswith(_UNWINDING)
+        for index, section in enumerate(sections)
+        if section.flags & SH_FLAGS.SHF_ALLOC and section.type in _CONTENTS and not section.name.startswith(_UNWINDING)
     }
-    symbols = tuple(map(_object_symbol, _entries(elf)))
+    symbols = tuple(map(_object_symbol, symbol_entries(elf, sections)))
     for part in parts.values():
         _refuse_damaged(part, len(symbols))
     return ObjectFile(path.name, parts, symbols)
@@ -210,27 +212,26 @@ def _refuse_damaged(part: Part, symbols: int) -> None:
             raise ValueError(f"a relocation of {part.name} is of no symbol, or of no place in it")
 
 
-def _part(index: int, section, relocations: tuple[Relocation, ...]) -> Part:
-    flags = section["sh_flags"]
+def _part(index: int, section: Section, relocations: tuple[Relocation, ...]) -> Part:
     return Part(
         index,
         section.name,
-        section["sh_size"],
-        b"" if section["sh_type"] == "SHT_NOBITS" else section.data(),
+        section.size_bytes,
+        section.content,
         relocations,
-        bool(flags & SH_FLAGS.SHF_MERGE) and not relocations,  # constants that hold addresses are not united
-        bool(flags & SH_FLAGS.SHF_STRINGS),
-        section["sh_entsize"],
-        bool(flags & SH_FLAGS.SHF_GROUP),
-        bool(flags & SH_FLAGS.SHF_WRITE),
+        bool(section.flags & SH_FLAGS.SHF_MERGE) and not relocations,  # constants that hold addresses are not united
+        bool(section.flags & SH_FLAGS.SHF_STRINGS),
+        section.entry_bytes,
+        bool(section.flags & SH_FLAGS.SHF_GROUP),
+        bool(section.flags & SH_FLAGS.SHF_WRITE),
     )
 
 
-def _relocations(elf: ELFFile) -> dict[int, tuple[Relocation, ...]]:
+def _relocations(elf: ELFFile, sections: Sequence[Section]) -> dict[int, tuple[Relocation, ...]]:
     found: dict[int, list[Relocation]] = {}
-    for section in elf.iter_sections():
-        if isinstance(section, RelocationSection) and section["sh_type"] in ("SHT_REL", "SHT_RELA"):
-            found.setdefault(section["sh_info"], []).extend(Relocation(*entry) for entry in relocation_entries(elf, section))
+    for section in sections:
+        if section.type in (REL, RELA):
+            found.setdefault(section.info, []).extend(Relocation(*entry) for entry in relocation_entries(elf, section))
     return {index: tuple(sorted(group, key=lambda one: (one.offset, one.kind))) for index, group in found.items()}
 
 

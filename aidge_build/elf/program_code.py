@@ -5,15 +5,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
+from aidge_build.elf.destinations import written_registers
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.vectors import find_tables
 
 # What goes to one of two places.
 BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
+_FORKS = BRANCHES - {"le", "letp", "wls", "wlstp"}  # these count in lr
+# What else is no instruction behind which the next one runs, or none that is understood.
+_LEADING = frozenset("b bl blx bx bxns tbb tbh udf <undefined> bf bfl bfx bflx blxns svc".split())
+_BRANCHING = ("b", "cb", "le", "wls")
 _MOST_TABLE = 1 << 17  # 65,536 halves
 
 
@@ -37,6 +42,10 @@ class Code:
     def read(self, address: int, width: int) -> int | None:
         """The little-endian number at an address that the program cannot write, or None."""
         return self._read(self._constants, address, width)
+
+    def word(self, address: int) -> int | None:
+        """The word at an address that the program cannot write, or None."""
+        return self._read(self._constants, address, 4)
 
     def stored(self, address: int, width: int) -> int | None:
         """The little-endian number that an address holds at first, also where the program can write it, or None."""
@@ -70,15 +79,27 @@ class Code:
         comparison = self._before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
         if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in switch.operands[0]:
             return 0
-        if self._led_to & {switch.address, branch.address}:
+        if self.led_to & {switch.address, branch.address}:
             behind = next((at for at in range(switch.next, switch.next + _MOST_TABLE, 2) if at in self.instructions), switch.next)
             return (behind - switch.next) // (1 if switch.mnemonic == "tbb" else 2) - 1
         return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
 
     @cached_property
-    def _led_to(self) -> frozenset[int | None]:
+    def led_to(self) -> frozenset[int | None]:
         """Where branches lead."""
-        return frozenset(instruction.target for instruction in self.instructions.values())
+        return frozenset(one.target for one in self.instructions.values() if one.mnemonic.startswith(_BRANCHING))
+
+    @cached_property
+    def plain(self) -> frozenset[int]:
+        """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
+        found = (at for at, one in self.instructions.items() if not _leads(one.mnemonic, one.operands))
+        return frozenset(at for at in found if not self.is_overlaid(at)) - self.conditional
+
+    @cached_property
+    def forks(self) -> frozenset[int]:
+        """The conditional branches that change nothing."""
+        found = (at for at, one in self.instructions.items() if one.mnemonic in _FORKS)
+        return frozenset(at for at in found if not self.is_overlaid(at)) - self.conditional
 
     def _before(self, instruction: Instruction) -> Instruction | None:
         found = (self.instructions.get(instruction.address - size) for size in (2, 4))
@@ -131,6 +152,17 @@ def _shared(sections: Iterable[Section]) -> tuple[tuple[int, int], ...]:
     spans = sorted((section.address, section.end) for section in sections)
     common = [(max(one[0], two[0]), min(one[1], two[1])) for one, two in combinations(spans, 2)]
     return tuple((begin, end) for begin, end in common if begin < end)
+
+
+@lru_cache(1 << 14)
+def _leads(name: str, operands: tuple[str, ...]) -> bool:
+    """Whether an instruction may lead elsewhere than to the next one, or may not be understood."""
+    return (
+        name in _LEADING
+        or name in BRANCHES
+        or (name.startswith("it") and name.strip("te") == "i")
+        or "pc" in written_registers(name, operands)
+    )
 
 
 def is_if_then(instruction: Instruction) -> bool:

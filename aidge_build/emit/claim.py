@@ -26,9 +26,9 @@ _CHUNK = 90
 def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array], header_digest: str, code_digest: str) -> dict:
     """The content of the note. `arenas` are the arrays that hold the arena, none where the caller owns it or it has 0 bytes;
     `region` is the name and `memory` the place of the region that the planner chose, null without a board; `cpu` is "" for code
-    that is for any core, `features` those of the core that kernels were chosen for; `unaligned` is false where neither kernels nor
-    the compiler may read or write words at any address; `functions` are those of the header; `interface` and `code` are the digests
-    of the header and of the code file that the constants are for."""
+    that is for any core, `features` those of the core that kernels were chosen for; `unaligned` is false where neither kernels
+    nor the compiler may read or write words at any address; `functions` are those of the header; `interface` and `code` are the
+    digests of the header and of the code file that the constants are for."""
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,

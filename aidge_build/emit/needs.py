@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+from aidge_build.elf.c_library import MATHEMATICS
 from aidge_build.graph.dtype import DType
 from aidge_build.program import Program
 
@@ -15,11 +16,6 @@ BYTES = (DType.int8, DType.uint8, DType.bool)
 SINGLE = ("__aeabi_f*", "__aeabi_i2f", "__aeabi_ui2f", "__aeabi_l2f", "__aeabi_ul2f")
 DOUBLE = ("__aeabi_d*", "__aeabi_cd*", "__aeabi_f2d", "__aeabi_i2d", "__aeabi_ui2d", "__aeabi_l2d", "__aeabi_ul2d")
 INTEGERS = ("__aeabi_idiv*", "__aeabi_uidiv*", "__aeabi_uldivmod", "__aeabi_l*")
-MATHEMATICS = """
-acosf acoshf asinf asinhf atanf atanhf atan2f cbrtf ceilf copysignf cosf coshf erff exp2f expf expm1f fabsf floorf fmaf
-fmaxf fminf fmodf hypotf ldexpf log10f log1pf log2f logf lroundf nearbyintf pow powf remainderf rintf roundf sinf sinhf
-sqrtf tanf tanhf truncf
-""".split()
 _LONGEST = 115
 
 

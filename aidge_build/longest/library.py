@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aidge_build.elf.c_library import MATHEMATICS
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.program_code import Code
 from aidge_build.longest.blocks import Blocks, State
@@ -38,16 +39,11 @@ def _run_time_abi() -> dict[str, int]:
     return {f"__aeabi_{name}": words for name, words in found.items()}
 
 
-# C99, 7.12.
-_MATHEMATICS = (
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf exp exp2 expm1 fabs floor fmax fmin fmod hypot log"
-    " log10 log1p log2 lrint lround nearbyint pow remainder rint round sin sinh sqrt tan tanh trunc"
-).split()
 _ERRNO = "__errno"  # of newlib: the address of errno, which is apart from all other objects
 # The words in which arguments come; 0 where they may come in registers of the FPU.
 ARGUMENT_WORDS = {
     **_run_time_abi(),
-    **{f"{name}{suffix}": 0 for name in _MATHEMATICS for suffix in ("", "f")},
+    **{name: 0 for single in MATHEMATICS for name in (single, single.removesuffix("f"))},
     **{"__clzsi2": 1, "__clzdi2": 2, _ERRNO: 0},
 }
 _LIMIT = 20_000  # instructions of one call

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from aidge_build.elf.c_library import MATHEMATICS
 from aidge_build.elf.undefined import Undefined
-from aidge_build.emit.needs import MATHEMATICS
 from aidge_build.naming import split_second_name
 
 # Functions that a compiler puts in for what a core cannot: AAPCS' and GNU's names.

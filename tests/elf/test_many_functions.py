@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""What `check` costs behind the link of a firmware of many functions, and that it overlooks none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aidge_build.cli import main
+from aidge_build.elf import read_disassembly, read_image
+from aidge_build.elf.program_code import Code
+from aidge_build.elf.straight import straight_on
+from aidge_build.elf.vector_moves import _in_data, _in_function, vector_moves
+from aidge_build.toolchain import disassemble
+from tests.effort import counted
+from tests.many_functions import BOARD, linked
+from tests.programs import needs_cross_compiler
+
+pytestmark = needs_cross_compiler
+FUNCTIONS = 300
+CALLS_OF_AN_INSTRUCTION = 110  # of Python and C functions; 400 where every function is read to learn about VTOR
+
+
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return linked(tmp_path_factory.mktemp("many"), FUNCTIONS)
+
+
+def test_a_check_costs_a_few_calls_for_each_instruction_of_the_firmware(firmware: Path) -> None:
+    objects = sorted(map(str, (firmware.parent / "objects").glob("*.o")))
+    arguments = ["check", str(firmware), "--board", BOARD, "--objects", *objects]
+    assert main(arguments) == 0
+    code, calls = counted(lambda: main(arguments))
+    instructions = len(read_disassembly(disassemble(firmware)))
+    assert code == 0 and calls <= CALLS_OF_AN_INSTRUCTION * instructions, calls / instructions
+
+
+def test_functions_that_are_not_read_for_vtor_say_nothing_of_it(firmware: Path) -> None:
+    code = Code(read_image(firmware), read_disassembly(disassemble(firmware)))
+    literals = set[int]()
+    starts = sorted({code.extent(address)[0] for address in code.addresses})
+    moves = [move for start in starts for move in _in_function(code, straight_on(code, start), literals)]
+    assert vector_moves(code) == (*moves, *_in_data(code, literals)) and len(moves) == 1

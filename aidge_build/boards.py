@@ -106,9 +106,21 @@ def load_board(name: str, folders: Sequence[Path] = ()) -> Board:
     return _Reader(name, str(path), settings, _core(settings, str(path), folders)).board(files)
 
 
+def guess_board(name: str, folders: Sequence[Path] = ()) -> str:
+    """`did you mean 'stm32f4'? ` for a name that is no board's: by a word of a title (STM32F407), else by its letters."""
+    wanted, by_title = name.lower(), []
+    for board in list_boards(folders):
+        path = find(board, searched(folders), bases=False)
+        title = re.search(r'^title\s*=\s*"([^"]*)"', path.read_text("utf-8", "replace"), re.MULTILINE) if path else None
+        for word in re.findall(r"[a-z0-9]{4,}", title[1].lower()) if title else ():
+            if (word.startswith(wanted) or wanted.startswith(word)) and (word == wanted or re.search(r"\d", word)):
+                by_title.append((abs(len(word) - len(wanted)), board))
+    return f"did you mean '{min(by_title)[1]}'? " if by_title and len(wanted) > 3 else guess(wanted, list_boards(folders))
+
+
 def _unknown_board(name: str, folders: Sequence[Path], where: str = "") -> AidgeError:
     names = list_boards(folders)
-    hint = f"{guess(name.lower(), names)}Boards: {', '.join(names)}"
+    hint = f"{guess_board(name, folders)}Boards: {', '.join(names)}"
     return AidgeError(f"there is no board '{name}'", where=where, hint=hint, code="BOARD")
 
 

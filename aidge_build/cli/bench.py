@@ -157,6 +157,13 @@ def _work(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[Case, str, R
 
 def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
     folder = arguments.folder
+    if folder.is_file():
+        raise AidgeError(
+            "is a file; bench measures a folder of models",
+            where=str(folder),
+            code="USAGE",
+            hint=f"for one model: aidge-build verify {folder} --board stm32f7",
+        )
     if not folder.is_dir():
         raise MissingTool(
             "the folder of models is not there",

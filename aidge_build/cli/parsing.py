@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import re
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -24,8 +25,27 @@ _FOOT = (
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are our errors."""
 
+    given: Sequence[str] = ()
+
     def error(self, message: str):
-        raise AidgeError(message, where=self.prog.removeprefix(PROGRAM).strip(), hint=f"{self.prog} --help", code="USAGE")
+        hint = f"{self._near()}{self.prog} --help"
+        raise AidgeError(message, where=self.prog.removeprefix(PROGRAM).strip(), hint=hint, code="USAGE")
+
+    def _near(self) -> str:
+        """`did you mean --out? ` for the first option given that is none: near by its letters, or by its one letter."""
+        options = sorted(
+            (word for word in self._option_string_actions if word.startswith("--")), key=lambda word: (len(word), word)
+        )
+        for word in (word.partition("=")[0] for word in self.given):
+            if word == "--":
+                break
+            if re.fullmatch(r"--?[A-Za-z][\w-]*", word) and not any(
+                known.startswith(word) for known in self._option_string_actions
+            ):
+                same = [option for option in options if option.startswith(f"-{word}")] if len(word) == 2 else []
+                near = same or difflib.get_close_matches(word, options, n=1)
+                return f"did you mean {near[0]}? " if near else ""
+        return ""
 
     def _print_message(self, message: str, file=None) -> None:
         print_lines(message.rstrip("\n").split("\n"))
@@ -41,7 +61,7 @@ def module_of(name: str) -> ModuleType:
     return importlib.import_module(f"aidge_build.cli.{name}")
 
 
-def verb_parser(name: str) -> argparse.ArgumentParser:
+def verb_parser(name: str) -> Parser:
     """All words that a verb takes; also for those who list them."""
     module = module_of(name)
     parser = Parser(
@@ -70,6 +90,7 @@ def _examples(module: ModuleType) -> str:
 def parse(name: str, words: Sequence[str]) -> argparse.Namespace:
     """Options may stand between the words of a verb; behind `--` all are words."""
     parser = verb_parser(name)
+    parser.given = words
     mixes = any(not action.option_strings and action.nargs in _OPTIONAL for action in parser._actions)
     return parser.parse_intermixed_args(words) if mixes and "--" not in words else parser.parse_args(words)
 

@@ -23,6 +23,19 @@ HOSTILE = "w*/ int injected = 42; /*"
         (["chekc", "app.elf"], "aidge-build: there is no verb 'chekc'. Hint: did you mean 'check'?"),
         (["stakc"], "aidge-build: there is no verb 'stakc'. Hint: verbs: compile, plan, "),
         (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
+        (
+            ["compile", "a.onnx", "-o", "out"],
+            "aidge-build: compile: the following arguments are required: --out. Hint: did you mean --out? aidge-build",
+        ),
+        (
+            ["compile", "a.onnx", "--out=out", "--optimise", "size"],
+            "aidge-build: compile: unrecognized arguments: --optimise size. Hint: did you mean --optimize? aidge-build",
+        ),
+        (
+            ["bench", "README.md"],
+            "aidge-build: README.md: is a file; bench measures a folder of models. "
+            "Hint: for one model: aidge-build verify README.md --board stm32f7",
+        ),
     ],
 )
 def test_a_wrong_word_is_answered_by_the_right_ones(words, line):

@@ -79,6 +79,21 @@ def test_a_misspelled_board_lists_the_valid_ones_and_guesses():
     assert str(caught.value) == f"there is no board 'smt32f7'. Hint: did you mean 'stm32f7'? Boards: {', '.join(NAMES)}"
 
 
+@pytest.mark.parametrize(
+    "name, board",
+    [
+        ("stm32f407", "stm32f4"),
+        ("STM32F407VG", "stm32f4"),
+        ("stm32f746", "stm32f7"),
+        ("samd21g18a", "samd21"),
+        ("pico", "rp2040"),
+    ],
+)
+def test_a_chip_that_the_title_of_a_board_names_is_that_board(name, board):
+    with pytest.raises(AidgeError, match=f"did you mean '{board}'"):
+        load_board(name)
+
+
 def test_a_board_name_is_never_a_path():
     with pytest.raises(AidgeError, match="there is no board"):
         load_board("bases/cortex-m7")

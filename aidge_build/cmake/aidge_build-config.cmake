@@ -190,6 +190,10 @@ function(aidge_check_memory executable)
             ${objects} -- "$<TARGET_FILE:${executable}>"
     COMMAND "${CMAKE_COMMAND}" -E touch "${mark}")
   set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
+  if(CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$")
+    list(GET arg_UNPARSED_ARGUMENTS 0 model)
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL _aidge_note_optimization ${executable} ${model})") # when the flags are known
+  endif()
   # Where nobody names the memories, the check reads them from the linker's map.
   set(map OFF)
   if(CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT "${arguments}" MATCHES "--(board|region|map)=")
@@ -210,6 +214,29 @@ function(aidge_check_memory executable)
     endforeach()
     set_property(TARGET ${executable} PROPERTY RULE_LAUNCH_LINK "${launcher}")
   endif()
+endfunction()
+
+# One line behind the link where the flags of a model leave out what a compiler can do for a microcontroller; see docs/builds.md.
+function(_aidge_note_optimization executable model)
+  get_target_property(options ${model} COMPILE_OPTIONS)
+  if("${options}" MATCHES "\\$<[^;]*-O")
+    return() # a generator expression decides
+  endif()
+  set(configurations "${CMAKE_BUILD_TYPE}")
+  get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+  if(is_multi_config)
+    set(configurations ${CMAKE_CONFIGURATION_TYPES})
+  endif()
+  foreach(configuration IN LISTS configurations ITEMS "")
+    string(TOUPPER "${configuration}" upper)
+    string(REGEX MATCHALL "[ ;]-O[A-Za-z0-9]*" levels " ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${upper}} ;${options}")
+    string(REGEX REPLACE ".*-O" "" level "${levels}")
+    if((configuration OR NOT configurations) AND level MATCHES "^0?$" AND NOT levels MATCHES "-O$")
+      add_custom_command(TARGET ${executable} POST_BUILD VERBATIM COMMAND "${CMAKE_COMMAND}" -E
+        "$<IF:$<CONFIG:${configuration}>,echo,true>" "${executable}: models are compiled with -O0 or without any -O, which costs instructions\
+ and several times the stack: -O2 or -Os is what models are measured with")
+    endif()
+  endforeach()
 endfunction()
 
 # aidge_accuracy(<model target> LABELS <test.npz> [FLOAT <float.onnx>] [BOARD <board>] [MIN_TOP1 <share>] ...): measures the model on

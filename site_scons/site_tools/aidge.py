@@ -132,6 +132,7 @@ LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the c
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
+UNOPTIMIZED = "which costs instructions and several times the stack: -O2 or -Os is what models are measured with"
 MODEL_SUFFIXES = (".onnx", ".tflite")  # of files that are sources by their names; AidgeModel takes any
 EMITTERS = ("PROGEMITTER", "LIBEMITTER", "SHLIBEMITTER", "LDMODULEEMITTER")
 
@@ -945,13 +946,26 @@ def _plans_of(elf):
 def _objects_of(elf):
     """The objects of the generated C files among the sources of a program, also where a library holds them."""
     nodes = _linked([*elf.sources, *_libraries(elf, elf.get_env())])
-    compiled = [node for node in nodes if any(hasattr(source.attributes, "aidge_plan") for source in node.sources)]
-    return sorted({_path(node.rfile()) for node in compiled if node.rexists()})
+    return [node for node in nodes if any(hasattr(source.attributes, "aidge_plan") for source in node.sources) and node.rexists()]
+
+
+def _note_what_is_not_optimized(elf, objects):
+    """One line where the flags leave out what a compiler can do for a microcontroller; see docs/builds.md."""
+    for env in [node.get_build_env() for node in objects if not _for_this_machine(node)][:1]:
+        levels = [word for variable in ("CCFLAGS", "CFLAGS") for word in _words(env, variable) if re.match(r"-O(\w*)$", word)]
+        if LINKER.match(os.path.basename(_compiler(env))) and (levels or ["-O0"])[-1] == "-O0":
+            print(f"{elf}: models are compiled {'with -O0' if levels else 'without any -O'}, {UNOPTIMIZED}")
+
+
+def _for_this_machine(node):
+    return any("--board=host" in source.attributes.__dict__.get("aidge_arguments", ()) for source in node.sources)
 
 
 def _check(target, source, env):
     """Runs `aidge-build check`; its JSON goes to <elf>.check.json; a program that fails is removed."""
-    objects = ["--objects=" + path for path in _objects_of(target[0])]
+    nodes = _objects_of(target[0])
+    _note_what_is_not_optimized(target[0], nodes)
+    objects = ["--objects=" + path for path in sorted({_path(node.rfile()) for node in nodes})]
     checked, plans = target[0].attributes.aidge_check, target[0].attributes.aidge_plans
     given = ["--plan=" + _path(plans[word].rfile()) if word in plans else word for word in checked]  # perhaps of a repository
     words = ["check", "--out=" + str(target[0]) + ".check.json"] + objects + given

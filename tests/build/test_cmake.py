@@ -485,3 +485,19 @@ def test_a_command_whose_path_a_shell_would_read_is_refused(fresh):
     stub = fresh.write("x`touch ran`/stub.py", STUB.read_text())
     message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", command=f"{sys.executable};{stub}")
     assert "aidge_check_memory(app): a shell would read the path of aidge_build" in message
+
+
+@pytest.mark.parametrize(
+    "build_type, options, says", [("", "", True), ("Debug", "-O0", True), ("Debug", "-O1", False), ("Release", "", False)]
+)
+def test_one_line_says_that_a_model_for_a_microcontroller_is_not_optimized(fresh, build_type, options, says):
+    call = "aidge_add_model(kws MODEL models/kws.onnx CPU cortex-m4)"
+    later = f"target_compile_options(kws PRIVATE {options})\n" if options else ""
+    fresh.write(
+        "CMakeLists.txt", CMAKELISTS.replace("aidge_add_model(kws MODEL models/kws.onnx KERNEL_PATH kernels)", call) + later
+    )
+    assert fresh.configure(*CROSS, f"-DCMAKE_BUILD_TYPE={build_type}").exit_code == 0
+    run = fresh.run("cmake", "--build", "build")
+    assert run.exit_code == 0 and ("app: models are compiled with -O0 or without any -O, which costs" in run.output) is says, (
+        run.output
+    )

@@ -254,3 +254,13 @@ def test_a_compiler_that_writes_depfiles_beside_the_objects_leaves_what_the_gene
     assert make(firmware) == ALL and (firmware.folder / "build/aidge/kws.d").exists()
     firmware.write("kernels/used.h", "int used_header_of_today;\n")
     assert make(firmware) == {"AIDGE", "CC kws.c", "LINK", "CHECK"} and make(firmware) == set()
+
+
+@pytest.mark.parametrize(
+    "target, flags, says", [("cpu=cortex-m4", "-O2 -O0", True), ("cpu=cortex-m4", "-O0 -Os", False), ("board=host", "-O0", False)]
+)
+def test_one_line_says_that_models_for_a_microcontroller_are_not_optimized(firmware, target, flags, says):
+    rules = "all: app.elf\napp.elf: main.o $(AIDGE_OBJECTS)\n\t$(CC) -o $@ $^\n\t$(AIDGE_CHECK)\nmain.o: $(AIDGE_HEADERS)\n"
+    firmware.write("Makefile", f"CFLAGS = {flags}\n" + INCLUDE.replace("board=host", target) + rules)
+    done = firmware.run("make")
+    assert done.exit_code == 0 and ("\napp.elf: models are compiled with -O0, which costs instructions" in done.output) is says

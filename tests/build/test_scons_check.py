@@ -188,3 +188,21 @@ def test_an_alias_that_fails_to_run_a_program_ends_in_one_line(project):
     project.write("SConstruct", project.read("SConstruct") + "env.AlwaysBuild(env.Alias('run', app, [['false', '$SOURCE']]))\n")
     run = project.scons("run")
     assert run.exit_code == 2 and "[run] Error 1" in run.output and "Traceback" not in run.output
+
+
+@pytest.mark.parametrize(
+    "model, flags, line",
+    [
+        ("board='stm32f4'", "-O2 -O0", "app.elf: models are compiled with -O0, which costs instructions"),
+        ("cpu='generic'", "-g", "app.elf: models are compiled without any -O, which costs instructions"),
+        ("board='stm32f4'", "-O0 -Og", ""),
+        ("board='host'", "-O0", ""),
+    ],
+)
+def test_one_line_says_that_models_for_a_microcontroller_are_not_optimized(project, model, flags, line):
+    project.sconstruct(
+        f"env['CCFLAGS'] = {flags!r}.split()\n"
+        f"env.AidgeCheck(env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx', {model})]))"
+    )
+    run = project.scons()
+    assert run.exit_code == 0 and line in run.output and ("models are compiled" in run.output) is bool(line), run.output

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     findings = in_order(
         [
-            *check_image(image, claims, plans, uses, homeless if known.are_all else (), agreed, arguments.board_path),
+            *check_image(image, claims, plans, uses, homeless if known.are_all else (), agreed, arguments.board_path, code),
             *(check_board(image, claims, board, arguments.board_path) if board else ()),
             *_check_reach(image, claims, stack, regions),
             *check_contents(image, uses, arguments.max_flash),

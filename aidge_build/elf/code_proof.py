@@ -28,7 +28,8 @@ _MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
 class CodeProof:
     """What was compared: names of `objects`, numbers of functions and constants, and their bytes.
 
-    `not_compared` says, in plain words, what was not and why.
+    `not_compared` says, in plain words, what was not and why. `referred` are the symbols that the compared code refers to,
+    `unproved` the models of which a function was not compared.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -37,6 +38,15 @@ class CodeProof:
     constants: int = 0
     size_bytes: int = 0
     not_compared: tuple[str, ...] = ()
+    referred: frozenset[str] = frozenset()
+    unproved: frozenset[str] | None = None  # all models
+
+    def leaves_out(self, model: str, symbol: str) -> bool:
+        """Whether it is proved that the code of a model does not refer to a symbol."""
+        return self.unproved is not None and model not in self.unproved and symbol not in self.referred
+
+
+NOT_COMPARED = CodeProof()
 
 
 def check_code(
@@ -45,7 +55,7 @@ def check_code(
     """COD01: other bytes. COD02: an address leads elsewhere."""
     reason = _general_reason(image, objects)
     if reason and not objects and not claims:
-        return CodeProof()
+        return NOT_COMPARED
     if reason:
         return CodeProof(not_compared=(reason,))
     linked = Linked(image, names)
@@ -54,6 +64,7 @@ def check_code(
         comparison.run()
     found = {name for comparison in comparisons for name in comparison.functions}
     left_out = [reason for comparison in comparisons for reason in comparison.not_compared]
+    unproved = {claim.model for claim in claims if not {*claim.functions} <= found}
     for claim in () if any(one.refusal for one in objects) else claims:
         missing = [name for name in claim.functions if name not in found]
         if missing:
@@ -65,6 +76,8 @@ def check_code(
         sum(len(comparison.constants) for comparison in comparisons),
         sum(comparison.size_bytes for comparison in comparisons),
         tuple(left_out),
+        frozenset().union(*(comparison.referred for comparison in comparisons)),
+        frozenset(unproved),
     )
 
 
@@ -105,6 +118,8 @@ class _Comparison:
         self._found: list[Finding] = []
         self._names: dict[int, list[ObjectSymbol]] = {}
         self._unknown: set[str] = set()
+        self._absent: set[str] = set()
+        self.referred: set[str] = set()
 
     def run(self) -> None:
         if self.objects.refusal:
@@ -121,6 +136,15 @@ class _Comparison:
             self._found += self._misplaced(part, base)
         if not self.functions and not self.constants:
             self._leave_out("nothing of it is in the program")
+        if self._absent:
+            self._found.append(
+                Finding(
+                    "COD02",
+                    ERROR,
+                    f"{self.objects.name} refers to {', '.join(sorted(self._absent))}, which the program does not have",
+                    "link anew from these objects, and let no tool behind the link drop or rename symbols",
+                )
+            )
         if self._unknown:
             self._leave_out(f"addresses of {', '.join(sorted(self._unknown))}, which the program's symbols do not name")
 
@@ -144,6 +168,7 @@ class _Comparison:
         spans = [*replaced, *((one.relocation.offset, one.field.width) for one in spared)]
         mine, theirs = (without_fields(part, each, spans) for each in (part.content, content))
         self._found += self._differences(part, base, mine, theirs) if mine != theirs else ()
+        self.referred.update(one.symbol.name for one in met)
         for reference in met:
             self._found += self._astray(part, reference) if reference not in spared else ()
         for name in sorted({_unread(one.kind) for one in part.relocations} - {""}):
@@ -200,7 +225,10 @@ class _Comparison:
             return
         targets = self._targets(symbol)
         if not targets and symbol.binding != "weak":
-            self._unknown.add(symbol.name or own.name if own else symbol.name)
+            if own is None:
+                self._absent.add(symbol.name)
+            else:
+                self._unknown.add(symbol.name or own.name)
             return
         for address, thumb in targets or [(0, 0)]:
             expected = kind.number(reference.place, address, thumb, reference.addend)

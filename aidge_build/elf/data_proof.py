@@ -10,14 +10,20 @@ from dataclasses import replace
 from aidge_build.boards import Region
 from aidge_build.elf.agreed import Agreed
 from aidge_build.elf.claim import Claim, ClaimedConstant
+from aidge_build.elf.code_proof import NOT_COMPARED, CodeProof
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.occupants import Span, described, foreign_sections, reserved, stacks_in
 from aidge_build.elf.regions import region_at
 
+_UNUSED = "harmless: the code of the model, which was compared, does not refer to them"
 
-def check_constants(image: Image, claim: Claim, regions: Sequence[Region], agreed: Agreed) -> Iterator[Finding]:
-    """MEM02, MEM03, MEM12 and MEM14 about each array; MEM07 says which were not compared because they are not there."""
+
+def check_constants(
+    image: Image, claim: Claim, regions: Sequence[Region], agreed: Agreed, code: CodeProof = NOT_COMPARED
+) -> Iterator[Finding]:
+    """MEM02, MEM03, MEM12 and MEM14 about each array; MEM07 says which were not compared because they are not there, and whether
+    `code` proves that the model does not use them."""
     absent = []
     arrays_of: dict[Finding, list[Symbol]] = {}  # where a linker script has one place for all, that is one fact
     for constant in claim.constants:
@@ -35,7 +41,7 @@ def check_constants(image: Image, claim: Claim, regions: Sequence[Region], agree
             NOTE,
             f"model {claim.model}: weights planned but absent, merged by the compiler or not used: {', '.join(absent)}; "
             "their bytes are not compared",
-            "harmless: they became part of the code",
+            _UNUSED if all(code.leaves_out(claim.model, name) for name in absent) else "",
         )
 
 

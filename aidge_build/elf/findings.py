@@ -24,7 +24,7 @@ RULES = {
         "generate, compile and link anew from one model",
     ),
     "MEM03": Rule(
-        "weights are in RAM, or are not stored or loaded",
+        "weights are in RAM, or weights or code of a model are not stored or loaded",
         "the linker script must place .rodata in flash; where start-up code copies it on purpose, say --weights-in",
     ),
     "MEM04": Rule(
@@ -37,7 +37,7 @@ RULES = {
     "MEM06": Rule("a memory is almost full", "`aidge-build report` shows what fills it"),
     "MEM07": Rule(
         "layers or weights of the plan are not in the program",
-        "harmless where link-time optimisation merged them into their caller",
+        "whether the code uses them is not known: compile the model without -flto and name its object files with --objects",
     ),
     "MEM08": Rule("the heap is linked", "-Wl,--trace-symbol=malloc names who asks for it"),
     "MEM09": Rule("double arithmetic in software is linked", "is a literal 1.0 meant to be 1.0f? -Wdouble-promotion finds it"),
@@ -67,7 +67,7 @@ RULES = {
         "link anew from these objects; what runs behind the link must leave their code as it is",
     ),
     "COD02": Rule(
-        "an address in the code leads elsewhere than the object files say",
+        "an address in the code leads elsewhere than the object files say, or to a symbol that the program lacks",
         "link anew from these objects; what runs behind the link must leave their code as it is",
     ),
     "DMA01": Rule(

@@ -10,6 +10,8 @@ from pathlib import Path
 from aidge_build.elf.agreed import NOTHING_AGREED, Agreed
 from aidge_build.elf.arena_proof import check_buffers
 from aidge_build.elf.claim import Claim
+from aidge_build.elf.code_memory import check_code_memory
+from aidge_build.elf.code_proof import NOT_COMPARED, CodeProof
 from aidge_build.elf.data_proof import check_constants
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.identity_proof import check_identity
@@ -40,8 +42,10 @@ def check_image(
     homeless: Sequence[Section],
     agreed: Agreed = NOTHING_AGREED,
     folders: Sequence[Path] = (),
+    code: CodeProof = NOT_COMPARED,
 ) -> tuple[Finding, ...]:
-    """Every finding about memory. `folders`: those of boards, where the cores of models are looked for, too."""
+    """Every finding about memory. `folders`: those of boards, where the cores of models are looked for, too; `code`: what was
+    compared with object files."""
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
@@ -60,7 +64,8 @@ def check_image(
         findings += [
             *check_identity(image, claim),
             *check_buffers(image, claim, claims, regions, agreed),
-            *check_constants(image, claim, regions, agreed),
+            *check_constants(image, claim, regions, agreed, code),
+            *check_code_memory(image, claim, regions),
             *_check_layers(image, claim),
         ]
     by_model = {claim.model: claim for claim in claims}

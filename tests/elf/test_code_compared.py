@@ -391,9 +391,32 @@ def test_a_function_that_nobody_refers_to_is_compared_where_its_bytes_are(tmp_pa
     assert "kws_spare" in addresses(elf) and proof_of(elf, objects[0]).functions == 5
 
 
-def test_an_address_of_a_symbol_that_the_program_does_not_name_is_left_out_and_said(tmp_path):
+def test_an_object_that_refers_to_a_symbol_which_the_program_lacks_is_an_error(tmp_path):
     elf, model = model_of(tmp_path)
     run(tmp_path, "objcopy", "--strip-symbol=memcpy", "app.elf")
-    proof = proof_of(elf, model)
-    assert proof.findings == ()
-    assert proof.not_compared == ("kws.o: addresses of memcpy, which the program's symbols do not name",)
+    (finding,) = proof_of(elf, model).findings
+    assert (finding.code, finding.severity) == ("COD02", "error")
+    assert finding.text == "kws.o refers to memcpy, which the program does not have"
+
+
+@pytest.mark.parametrize("hide", [("--strip-symbol=kws_table",), ("--redefine-sym", "kws_table=other_name")])
+def test_an_array_that_was_changed_and_hidden_is_an_error_and_never_called_harmless(tmp_path, hide):
+    """The caller names it, too: it cannot have become part of the code."""
+    objects = compile_parts(tmp_path, kws=MODEL, caller=CALLER)
+    elf = link_parts(tmp_path, objects)
+    patched(elf, addresses(elf)["kws_table"], bytes(4))
+    run(tmp_path, "objcopy", *hide, "app.elf")
+    result = aidge_build("check", elf, "--objects", *objects, "--json")
+    found = [finding for finding in result.json["findings"] if finding["code"] == "COD02"]
+    assert "caller.o refers to kws_table, which the program does not have" in [finding["text"] for finding in found]
+    assert result.exit_code == 1 and "harmless" not in result.stdout
+
+
+def test_absent_weights_are_called_harmless_only_where_the_code_was_compared_and_does_not_name_them(tmp_path):
+    unused = MODEL.replace("+ kws_fc_weights[n & 63]", "")
+    objects = compile_parts(tmp_path, "cortex-m4", "-O1", *SECTIONS, kws=unused, caller=CALLER)
+    elf = link_parts(tmp_path, objects, "-Wl,--gc-sections")
+    for named, is_proved in ((objects, True), ([], False)):
+        result = aidge_build("check", elf, *(["--objects", *named] if named else []), "--json")
+        (finding,) = (one for one in result.json["findings"] if one["code"] == "MEM07" and "weights" in one["text"])
+        assert ("harmless" in finding["hint"]) == is_proved and result.exit_code == 0

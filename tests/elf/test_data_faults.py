@@ -326,6 +326,30 @@ FAULTS = {
         ("arena kws_arena ends 16 B below 0x24000210, where the stack begins, which needs",),
         script=SCRIPT.replace("stack_top = 0x20010000", "stack_top = 0x24000210"),
     ),
+    "code in RAM that no reset brings back": Fault(
+        "MEM03",
+        ("code of model kws (kws_conv", " in .itcm) runs in DTCM and is stored in DTCM", "nobody copies it there after a reset"),
+        script=SCRIPT.replace("    .text", "    .itcm : { *(.text.kws_*) } > DTCM\n    .text"),
+    ),
+    "code in RAM that nothing stores": Fault(
+        "MEM03",
+        ("code of model kws (kws_conv", "in .itcm) is not stored: nobody fills the section"),
+        script=SCRIPT.replace("    .text", "    .itcm (NOLOAD) : { *(.text.kws_*) } > DTCM\n    .text"),
+    ),
+    "kernels alone in RAM that no reset brings back": Fault(
+        "MEM03",
+        ("code of model kws (aidge_dot in .itcm) runs in DTCM and is stored in DTCM",),
+        program('__attribute__((section(".fast"), noinline)) void aidge_dot(void) { } void extra(void) { aidge_dot(); }'),
+        SCRIPT.replace("    .text", "    .itcm : { *(.fast) } > DTCM\n    .text"),
+    ),
+    "code that is stored in flash and copied by nobody": Fault(
+        "MEM03",
+        ("runs in DTCM, and nothing was recognised that copies it from 0x08",),
+        script=SCRIPT.replace("    .data :", "    .itcm : { *(.text.kws_*) } > DTCM AT > FLASH\n    .data :").replace(
+            "*(.text*)", "*(EXCLUDE_FILE(*) .text*) *(.text.main .text.Reset* .text.Fault*)"
+        ),
+        severity="note",
+    ),
     "a big-endian program": Fault(
         "MEM13",
         ("of model kws are little-endian, the program is big-endian",),
@@ -364,6 +388,14 @@ GOOD = {
         SCRIPT.replace(".rodata*) }", ".rodata*) *(.data*) }").replace("*(.data*) } > DTCM", "} > DTCM"),
     ),
     "two arrays": Fault("", (), TWO_ARRAYS),
+    "code in RAM that start-up code copies": Fault(
+        "",
+        (),
+        program("extern char load[]; char *volatile from; void extra(void) { from = load; }"),
+        SCRIPT.replace(
+            "    .text :", "    .itcm : { *(.text.kws_*) } > DTCM AT > FLASH\n    load = LOADADDR(.itcm);\n    .text :"
+        ),
+    ),
     "two arenas side by side": Fault("", (), program(twin())),
     "neighbours of the weights": Fault(
         "",

@@ -56,7 +56,7 @@ def _seen(node: Node, source: Tensor) -> Tensor:
     if source.quantization is not None and not source.quantization.per_tensor:
         quantization = _seen_quantization(node, source, source.quantization)
         source = _real(source) if quantization is None else source.with_(quantization=quantization)
-    data = numpy.ascontiguousarray(node.operator.forward(source.data))
+    data = numpy.asarray(node.operator.forward(source.data), order="C")
     return source.with_(name=f"{source.name}_seen", dims=data.shape, data=data)
 
 

@@ -83,7 +83,7 @@ def _restated(rewrite: Rewrite, node: Node, old: Node, inside: dict[str, str]) -
     stated = (
         rewrite.tensors[node.inputs[2]].data if len(node.inputs) > 2 and node.inputs[2] else numpy.zeros(scale.dims, numpy.uint8)
     )
-    point = rewrite.add_tensor(constant(f"{node.name}_zero_point", flipped(numpy.ascontiguousarray(stated))))
+    point = rewrite.add_tensor(constant(f"{node.name}_zero_point", flipped(numpy.asarray(stated, order="C"))))
     node = node.with_(inputs=(*node.inputs[:2], point))
     return replace(node, operator=replace(node.operator, dtype=DType.int8)) if node.type == "QuantizeLinear" else node
 

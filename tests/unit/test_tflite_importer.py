@@ -238,3 +238,33 @@ def test_int16_layers_whose_sums_int32_does_not_hold_stay_in_real_numbers(bias, 
     y = graph.output((1, 1), "int16", scale=0.01, zero_point=0)
     graph.node("FULLY_CONNECTED", [x, w, b], [y], 8)
     assert ("DequantizeLinear" not in {node.type for node in imported(graph).nodes}) == is_integers
+
+
+@pytest.mark.parametrize("dims", [(), (1,)], ids=["no axis", "one axis"])
+@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL", "DIV", "MAXIMUM"])
+def test_a_constant_of_half_precision_without_axes_is_a_number(kind, dims):
+    graph = Graph()
+    half, number = graph.constant(numpy.float16(2.5).reshape(dims)), graph.tensor(dims)
+    graph.node("DEQUANTIZE", [half], [number])
+    graph.node(kind, [graph.input((1, 2)), number], [graph.output((1, 2))])
+    view = simplify(imported(graph))
+    (found,) = (prepare(view).forward(prepare(view).context(), {view.inputs[0]: numpy.float32([[1, 4]])})[view.outputs[0]],)
+    function = {"ADD": numpy.add, "SUB": numpy.subtract, "MUL": numpy.multiply, "DIV": numpy.divide, "MAXIMUM": numpy.maximum}[
+        kind
+    ]
+    assert found.tolist() == function(numpy.float32([[1, 4]]), numpy.float32(2.5)).tolist()
+
+
+@pytest.mark.parametrize("rounding", ["onnx", "double"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_stored_constant_without_axes_is_an_operand(dtype, is_first, rounding):
+    how = {"dtype": dtype, "scale": 0.25, "zero_point": {"int8": -3, "uint8": 125, "int16": 0}[dtype]}
+    graph = Graph()
+    names = [graph.input((2, 3), **how), graph.constant(numpy.array(9, dtype), scale=0.25, zero_point=how["zero_point"])]
+    graph.node("SUB", names[:: -1 if is_first else 1], [graph.output((2, 3), **how)], 28, (0, "int8", 0), (1, "bool", False))
+    view = simplify(import_tflite(write(graph), "m.tflite", rounding=rounding)[0], rounding)
+    data = numpy.array([[9, 10, 11], [12, 13, 14]], dtype)
+    found = prepare(view).forward(prepare(view).context(), {view.inputs[0]: data})[view.outputs[0]]
+    wanted = (9 - data.astype(int)) * (1 if is_first else -1) + how["zero_point"]
+    assert found.tolist() == wanted.tolist()

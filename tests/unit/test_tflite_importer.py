@@ -248,7 +248,7 @@ def test_a_constant_of_half_precision_without_axes_is_a_number(kind, dims):
     graph.node("DEQUANTIZE", [half], [number])
     graph.node(kind, [graph.input((1, 2)), number], [graph.output((1, 2))])
     view = simplify(imported(graph))
-    (found,) = (prepare(view).forward(prepare(view).context(), {view.inputs[0]: numpy.float32([[1, 4]])})[view.outputs[0]],)
+    found = prepare(view).forward(prepare(view).context(), {view.inputs[0]: numpy.float32([[1, 4]])})[view.outputs[0]]
     function = {"ADD": numpy.add, "SUB": numpy.subtract, "MUL": numpy.multiply, "DIV": numpy.divide, "MAXIMUM": numpy.maximum}[
         kind
     ]
@@ -268,3 +268,42 @@ def test_a_stored_constant_without_axes_is_an_operand(dtype, is_first, rounding)
     found = prepare(view).forward(prepare(view).context(), {view.inputs[0]: data})[view.outputs[0]]
     wanted = (9 - data.astype(int)) * (1 if is_first else -1) + how["zero_point"]
     assert found.tolist() == wanted.tolist()
+
+
+_LAYERS = {
+    "CONV_2D": ((1, 4, 5, 2), (3, 2, 2, 2), (1, 4, 5, 3), 0, (1, (0, "int8", 0), (1, "int32", 1), (2, "int32", 1))),
+    "DEPTHWISE_CONV_2D": ((1, 4, 5, 3), (1, 2, 2, 3), (1, 4, 5, 3), 3, (2, (0, "int8", 0), (1, "int32", 1), (2, "int32", 1))),
+    "FULLY_CONNECTED": ((2, 6), (3, 6), (2, 3), 0, (8, (0, "int8", 0))),
+}
+
+
+def layer_with_bias(kind: str, dtype: str, factor: float, per_channel: bool) -> Graph:
+    """A layer whose bias states `factor` times the scale of its sums."""
+    dims, shape, made, axis, options = _LAYERS[kind]
+    how = {"dtype": dtype, "scale": 0.05 if dtype != "int16" else 4e-4, "zero_point": 0 if dtype == "int16" else 20}
+    scales = numpy.float32([0.01, 0.02, 0.005] if per_channel else [0.01])
+    weights = numpy.random.default_rng(2).integers(0, 100, shape).astype("uint8" if dtype == "uint8" else "int8")
+    graph, wide = Graph(), "int64" if dtype == "int16" else "int32"
+    units = numpy.float32(how["scale"]) * scales * numpy.float32(factor)
+    names = [graph.input(dims, **how), graph.constant(weights, scale=scales, zero_point=0, axis=axis)]
+    names.append(graph.constant(numpy.array([300, -200, 100], wide), scale=units))
+    graph.node(kind, names, [graph.output(made, **{**how, "scale": how["scale"] * 4})], *options)
+    return graph
+
+
+@pytest.mark.parametrize("kind", sorted(_LAYERS))
+@pytest.mark.parametrize(
+    ("dtype", "per_channel"), [("int8", True), ("int8", False), ("int16", True), ("int16", False), ("uint8", False)]
+)
+def test_a_bias_counts_in_units_of_the_sums_and_its_own_scale_is_compared_where_tensorflow_lite_does(kind, dtype, per_channel):
+    """Source: GetQuantizedConvolutionMultipler in TensorFlow Lite's kernel_util.cc, and which kernels call it."""
+    graph = layer_with_bias(kind, dtype, 1000.0, per_channel)
+    if dtype == "uint8" or kind == "FULLY_CONNECTED" and not per_channel:
+        with pytest.raises(AidgeError, match="its bias 't2' has the scale .* data times weights .*: TensorFlow Lite refuses"):
+            imported(graph)
+        return
+    found, right = (
+        next(tensor for name, tensor in imported(one).tensors.items() if name.startswith("t2"))
+        for one in (graph, layer_with_bias(kind, dtype, 1.0, per_channel))
+    )
+    assert found.quantization == right.quantization and numpy.array_equal(found.data, right.data)

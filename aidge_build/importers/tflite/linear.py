@@ -125,18 +125,32 @@ def units_of(data: Quantization, weights: Quantization) -> Quantization:
 
 
 def _integer_bias(source: TfliteNode, bias: Value, weights: Quantization) -> str:
-    """A bias counts in units of the sums; what scale the file states is only checked, as TensorFlow Lite does."""
-    wanted = DType.int64 if source.input(0).dtype is DType.int16 else DType.int32
+    """A bias counts in units of the sums, whatever scale the file states."""
+    data = source.input(0)
+    wanted = DType.int64 if data.dtype is DType.int16 else DType.int32
     require(bias.is_constant and bias.dtype is wanted, f"its bias is {bias}, wants constant {wanted.name}")
-    units = units_of(source.input(0).quantization, weights)
-    if bias.stated:
-        require(
-            len(bias.stated) in (1, len(units.scales)), f"its bias has {len(bias.stated)} scales, its weights {len(units.scales)}"
-        )
-        apart = numpy.abs(numpy.array(bias.stated) - numpy.array(units.scales)) / source.output().quantization.scale
-        require(bool(numpy.all(apart <= BIAS_SLACK)), f"its bias '{bias.name}' has another scale than data times weights")
+    units = units_of(data.quantization, weights)
+    check_bias_scale(source, data, bias, units)
     stored = bias.data if source.on_stored else bias.data.astype(numpy.int32)  # `adds_halfwords`: it fits
     return source.add_constant(bias.name, stored, units)
+
+
+def check_bias_scale(source: TfliteNode, data: Value, bias: Value, units: Quantization) -> None:
+    """Refuse a bias whose scale is far from its units where TensorFlow Lite does: of layers of uint8, and of fully connected ones
+    whose weights have one scale. Source: GetQuantizedConvolutionMultipler in its kernel_util.cc.
+    """
+    is_compared = data.dtype is DType.uint8 or source.operator.type == "FULLY_CONNECTED" and units.per_tensor
+    if not is_compared or not bias.stated:
+        return
+    count = len(bias.stated)
+    require(count in (1, len(units.scales)), f"its bias has {count} scales, its weights {len(units.scales)}")
+    apart = numpy.abs(numpy.array(bias.stated) - numpy.array(units.scales)) / source.output().quantization.scale
+    require(
+        bool(numpy.all(apart <= BIAS_SLACK)),
+        f"its bias '{bias.name}' has the scale {bias.stated[0]:.4g}, data times weights {units.scales[0]:.4g}: TensorFlow Lite "
+        "refuses this file, too",
+        "convert the model again",
+    )
 
 
 def _real_bias(source: TfliteNode, bias: Value, weights: Quantization | None) -> str:

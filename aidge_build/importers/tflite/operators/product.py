@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.importers.tflite.linear import Form, activation, form_of, single_product, units_of
+from aidge_build.importers.tflite.linear import Form, activation, check_bias_scale, form_of, single_product, units_of
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
@@ -66,7 +66,10 @@ def transpose_conv(source: TfliteNode) -> None:
     inputs = [source.read_real(2), (source.constant_real if integers else source.read_real)(1, (3, 0, 1, 2))]
     if source.optional_input(3) is not None:
         whole = data.quantization is not None and weights.quantization is not None
-        inputs.append(source.bias_real(3, units_of(data.quantization, weights.quantization) if whole else None))
+        units = units_of(data.quantization, weights.quantization) if whole else None
+        if units is not None:
+            check_bias_scale(source, data, source.input(3), units)
+        inputs.append(source.bias_real(3, units))
     sizes = zip(operator.pads_begin, spatial, strides, data.dims[1:3])
     splits = all(-(-(pad + size) // stride) >= given for pad, size, stride, given in sizes)
     source.write_real(replace(operator, **activation(source)), inputs, exact=integers and splits)

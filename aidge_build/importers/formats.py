@@ -39,14 +39,7 @@ def import_file(
 ) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model's file, and one-line notices; see `import_onnx` and `import_tflite`."""
     if is_tflite(data):
-        if bind:
-            raise AidgeError(
-                f"--bind {sorted(bind)[0]}: all dimensions of a .tflite model are fixed",
-                where=name,
-                code="BIND",
-                hint="convert the model with the shapes that are wanted",
-            )
-        view, notices = import_tflite(data, name, signature, rounding)
+        view, notices = import_tflite(data, name, signature, rounding, bind)
         try:
             return with_states(view, state or {}, {}), notices
         except AidgeError as error:

@@ -165,12 +165,53 @@ def test_scales_that_mean_nothing_are_refused(change, words):
     assert words in refusal(graph)
 
 
-def test_bounds_and_dims_belong_to_the_other_format(tmp_path):
-    with pytest.raises(AidgeError, match=r"--bind batch: all dimensions of a \.tflite model are fixed"):
-        import_file(fully_connected(), "m.tflite", builtin_operators(), {"batch": 1}, {})
+def test_a_signature_belongs_to_the_other_format():
     data = model("y = Relu(x)", inputs="float[2] x", outputs="float[2] y")
     with pytest.raises(AidgeError, match=r"--signature is for \.tflite models"):
         import_file(data, "m.onnx", builtin_operators(), {}, {}, "serve")
+
+
+def signal(signature: list[int], dims: list[int]) -> bytes:
+    """A pool of 1 x 4 over a signal whose dims the file leaves open where the signature says -1."""
+    graph = Graph()
+    given, shape = graph.input(dims, name="wave", signature=signature), graph.constant(numpy.array([1, 1, -1, 1], numpy.int32))
+    image = graph.tensor((1, 1, 1, 1), signature=[1, 1, -1, 1])
+    graph.node("RESHAPE", [given, shape], [image])
+    window = (0, "int8", 1), (1, "int32", 4), (2, "int32", 1), (3, "int32", 4), (4, "int32", 1)
+    graph.node("MAX_POOL_2D", [image], [graph.output((1, 1, 1, 1), signature=[1, 1, -1, 1])], 5, *window)
+    return write(graph)
+
+
+@pytest.mark.parametrize(
+    ("signature", "bind", "reason", "hint"),
+    [
+        ([1, -1], {}, "graph input 'wave': the file leaves dimension 1 open", "give it a size: --bind wave.1=NUMBER"),
+        ([-1, -1], {}, "graph input 'wave': the file leaves dimension 1 open", "give it a size: --bind wave.1=NUMBER"),
+        ([-1, 1], {}, "the padded input has 1", "the open first axis became 1; another size helps: --bind wave.0=NUMBER"),
+        ([1, -1], {"wave.1": 0}, "--bind wave.1=0: a dimension must be a positive integer", ""),
+        ([1, -1], {"wave.1": (8, 8)}, "--bind wave.1=8,8: a dimension must be a positive integer", ""),
+        ([1, -1], {"N": 8}, "--bind N=8: the model has no open dimension 'N'", "open dimensions are: wave.1"),
+        ([1, 1], {"wave.1": 8}, "no open dimension 'wave.1'", "all dimensions of the model are fixed"),
+    ],
+)
+def test_what_a_file_leaves_open_is_asked_for_by_name(signature, bind, reason, hint):
+    with pytest.raises(AidgeError) as caught:
+        import_file(signal(signature, [1, 1]), "m.tflite", builtin_operators(), bind, {})
+    assert reason in str(caught.value) and hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("signature", "dims", "bind", "length"),
+    [
+        ([1, -1], [1, 1], {"wave.1": 40}, 10),
+        ([-1, 1], [1, 1], {"wave.0": 40}, 10),
+        ([1, -1], [1, 16], {}, 4),
+        ([1, -1], [1, 16], {"wave.1": 32}, 8),
+    ],
+)
+def test_open_dims_have_the_size_that_the_user_or_else_the_file_says(signature, dims, bind, length):
+    view, _ = import_file(signal(signature, dims), "m.tflite", builtin_operators(), bind, {})
+    assert view.tensor(view.outputs[0]).layout.stored_dims == (1, 1, length, 1)
 
 
 def test_the_command_refuses_in_one_line(tmp_path, capsys):

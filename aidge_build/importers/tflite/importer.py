@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy
@@ -12,10 +12,12 @@ import numpy
 from aidge_build.errors import HINTS, AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, State, graph_view
+from aidge_build.importers.dims import Bound
 from aidge_build.importers.folding import strange_numbers
 from aidge_build.importers.tflite.adding import Adding
 from aidge_build.importers.tflite.dilation import Spread, spread_convolutions
 from aidge_build.importers.tflite.draft import Draft, Result
+from aidge_build.importers.tflite.open_dims import LARGER, assumed_batches, with_sizes
 from aidge_build.importers.tflite.order import Order, Orders, Wants, file_order, stored_as_in_file
 from aidge_build.importers.tflite.registry import pieces
 from aidge_build.importers.tflite.values import Value, refused_type, value_of
@@ -29,23 +31,54 @@ _OF_ONNX = ("DIMS", "GRAPH", "MODEL", "OPERATOR")  # codes whose usual hints are
 _HINT = "docs/tflite.md says what is supported, and what an operator that is missing costs"
 
 
-def import_tflite(data: bytes, name: str, signature: str = "", rounding: str = "onnx") -> tuple[GraphView, tuple[str, ...]]:
+def import_tflite(
+    data: bytes, name: str, signature: str = "", rounding: str = "onnx", bind: Mapping[str, Bound] | None = None
+) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model file, and notices: decisions that the user should read, one line each.
 
     `name` names the file in messages, and the graph; `signature` the one whose graph is wanted, "" the only or first one;
-    `rounding` is the numerical contract: operators that it does not define are refused.
+    `rounding` is the numerical contract: operators that it does not define are refused; `bind` gives sizes to dims that the file
+    leaves open (`open_dims.with_sizes`).
     """
     try:
         model = read_tflite(data)
         chosen, notices = _chosen(model, signature)
-        graph = model.subgraphs[chosen.subgraph if chosen else 0]
-        graph, remembered = without_variables(model, graph)
-        view = _Import(model, graph, chosen, name, rounding, remembered).graph()
+        view = _imported(model, chosen, name, rounding, bind or {})
         return view, (*notices, *strange_numbers(view))
     except AidgeError as error:
         if error.hint == HINTS.get(error.code) and error.code in _OF_ONNX:
             error.hint = _HINT
         raise error.within(name)
+
+
+def _imported(
+    model: TfliteModel, chosen: TfliteSignature | None, name: str, rounding: str, bind: Mapping[str, Bound]
+) -> GraphView:
+    """The graph; a refusal that a larger size of an open first axis would not meet says how to give it one."""
+    graph = model.subgraphs[chosen.subgraph if chosen else 0]
+    called = chosen.inputs if chosen else {}
+    names = {index: called.get(index) or graph.tensors[index].name for index in graph.inputs}
+
+    def with_bound(sizes: Mapping[str, Bound]) -> GraphView:
+        plain, remembered = without_variables(model, with_sizes(graph, names, sizes))
+        return _Import(model, plain, chosen, name, rounding, remembered).graph()
+
+    try:
+        return with_bound(bind)
+    except AidgeError as error:
+        assumed = assumed_batches(graph, names, bind)
+        if assumed and _is_read(lambda: with_bound({**bind, **dict.fromkeys(assumed, LARGER)})):
+            asked = " ".join(f"--bind {dim}=NUMBER" for dim in assumed)
+            error.hint = f"the open first axis became 1; another size helps: {asked}"
+        raise
+
+
+def _is_read(importing: Callable[[], GraphView]) -> bool:
+    try:
+        importing()
+    except AidgeError:
+        return False
+    return True
 
 
 def _chosen(model: TfliteModel, key: str) -> tuple[TfliteSignature | None, tuple[str, ...]]:

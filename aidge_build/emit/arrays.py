@@ -31,7 +31,7 @@ class Array:
     least_alignment: int = 4  # word-wise loads of packed bytes
     region: str = ""
 
-    @property
+    @cached_property
     def dtype(self) -> DType:
         """The type of its elements in C."""
         return DType(self.values.dtype.name)

@@ -63,6 +63,7 @@ class _Undecided(Format):
 UNDECIDED = _Undecided()
 
 
+@lru_cache(maxsize=_LAYOUTS_KEPT)
 def row_major(rank: int) -> Format:
     """The order of the logical axes themselves (NCHW for an ONNX image)."""
     return Format(tuple(range(rank)))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -66,19 +67,15 @@ class Tensor:
         """Strides and bytes of the stored elements."""
         return layout(self.dims, self.storage, self.dtype)
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """The number of elements."""
-        return self._in_any_order.elements
+        return math.prod(self.dims)
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """Bytes of all elements."""
-        return self._in_any_order.size_bytes
-
-    @property
-    def _in_any_order(self) -> Layout:
-        return layout(self.dims, row_major(self.rank), self.dtype)
+        return self.elements * self.dtype.size_bytes
 
     def with_(self, **changes) -> Tensor:
         """A copy with these fields changed."""

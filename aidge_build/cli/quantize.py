@@ -55,12 +55,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if out.resolve() == path.resolve():
         raise AidgeError("would replace the float model", where=f"--out {out}", code="USAGE", hint="name another file")
     write_files({out: made.file})
-    near = "".join(f"; {name}: {found}" for name, found in made.outputs.items())
+    near = [f"{path}: output '{name}' and the float model's: {found}" for name, found in made.outputs.items()]
+    notices = [f"{path}: {notice}" for notice in made.notices]
     return Outcome(
-        [
-            *(f"{path}: {notice}" for notice in made.notices),
-            f"{out}: {len(made.file):,} B, the float model has {len(model):,} B{near}",
-        ],
+        [*notices, *near, f"{out}: {len(made.file):,} B, the float model has {len(model):,} B"],
         {
             "file": str(out),
             "bytes": len(made.file),

@@ -21,6 +21,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.format import Format, row_major, same_bytes
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.flip_sign import FlipSign
 from aidge_build.operators.reformat import Reformat
 from aidge_build.recipes.check import check_graph, check_rewrite
 from aidge_build.recipes.separate_outputs import separate_outputs
@@ -97,6 +98,8 @@ def _options(view: GraphView, seen: NodeView, found: Match) -> list[Option]:
     node = seen.node
     options = view_options(seen) if node.operator.views else []
     options += [option for kernel in found.accepted for option in kernel_options(seen, kernel)]
+    if isinstance(node.operator, FlipSign):
+        options.reverse()  # a copy between formats goes behind it, next to a graph output, and it works in place
     if node.operator.views and not options:
         return [_view_after_copy(view, node)]
     return [*options, fold_option(view, node)] if foldable(view, node) else options

@@ -6,24 +6,28 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.boards import load_board
 from aidge_build.graph.dtype import DType
 from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
-from tests.models import graph, same_meaning, types
+from tests.compiled import program_of
+from tests.models import graph, model, same_meaning, types
 
 F = numpy.float32
 KINDS = {"int8": numpy.int8, "uint8": numpy.uint8, "int16": numpy.int16, "uint16": numpy.uint16}
 RANDOM = numpy.random.default_rng(16)
 
 
-def with_ends(kind: str, point: int, scale: float, result: str, result_point: int, result_scale: float):
+def with_ends(
+    kind: str, point: int, scale: float, result: str, result_point: int, result_scale: float, size: str = "6,7", make=graph
+):
     """A convolution on int8 of scale 0.05 and zero point -3, between an input and an output of these types."""
-    return graph(
+    return make(
         """xf = DequantizeLinear(x, sx, zx) q = QuantizeLinear(xf, s, z) d = DequantizeLinear(q, s, z)
         wf = DequantizeLinear(w, sw, zw) a = Conv<pads=[1,1,1,1]>(d, wf) p = QuantizeLinear(a, so, zo)
         o = DequantizeLinear(p, so, zo) y = QuantizeLinear(o, sy, zy)""",
-        inputs=f"{kind}[1,3,6,7] x",
-        outputs=f"{result}[1,4,6,7] y",
+        inputs=f"{kind}[1,3,{size}] x",
+        outputs=f"{result}[1,4,{size}] y",
         opset=21,
         constants={
             "sx": F(scale),
@@ -74,3 +78,13 @@ def test_bytes_that_only_change_their_scale_from_uint8_to_uint8_are_one_table():
     assert types(after) == ["Restated", "Table", "Restated"]
     values = {"x": numpy.arange(256, dtype=numpy.uint8).reshape(1, 1, 16, 16)}
     assert (cpu.run(after, values)["y"] == cpu.run(before, values)["y"]).all()
+
+
+@pytest.mark.parametrize("board", ["rp2040", "mps2-an386", "mps3-an547"])
+def test_the_plan_of_a_uint8_output_needs_no_more_bytes_than_that_of_an_int8_output(board):
+    """Of channels first, as ONNX has them: the copy between formats stands next to the output, and signs change in place."""
+    arenas = []
+    for kind, point in (("int8", 5), ("uint8", 133)):
+        made = with_ends("int8", -3, 0.05, kind, point, 0.1137, "24,24", model)
+        arenas.append(program_of(made, "net.onnx", load_board(board)).arena.peak_bytes)
+    assert arenas[1] <= arenas[0]

@@ -250,6 +250,7 @@ class _Walker:
             state.registers["lr"] = ("number", instruction.next | 1)
             return self._goto(target, state)
         state.registers.clear()
+        state.taken = min(state.taken, state.stack)
         state.forget_variables()
         return iter([] if answer is None else [(instruction.next, state)])
 

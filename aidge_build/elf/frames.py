@@ -62,6 +62,8 @@ class State:
 
     `pushed` are the slots that hold saved registers: no pointer leads there.
     `lowest` is the lowest address that was written so far by a store, as -fstack-clash-protection does below the stack pointer.
+    `taken` is the lowest place in the stack whose address was put into a register: pointers lead there and higher. What
+    a compiler spilled below it, the address of a function under -mlong-calls say, is changed by no other function.
     """
 
     stack: int = 0
@@ -69,10 +71,11 @@ class State:
     registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN, **_KEPT})
     slots: dict[int, Value] = field(default_factory=dict)
     pushed: set[int] = field(default_factory=set)
+    taken: int = _WORD
 
     def copy(self) -> State:
         """A state that changes by itself."""
-        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots), set(self.pushed))
+        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots), set(self.pushed), self.taken)
 
     def value(self, register: str) -> Value | None:
         """What is known about a register."""
@@ -80,13 +83,15 @@ class State:
 
     def meet(self, other: State) -> bool:
         """Forgets what `other` does not confirm; whether anything was forgotten."""
-        if self.registers.items() <= other.registers.items() and self.slots == other.slots and self.pushed == other.pushed:
+        is_confirmed = self.registers.items() <= other.registers.items() and self.slots == other.slots
+        if is_confirmed and self.pushed == other.pushed and self.taken <= other.taken:
             return False
-        before = len(self.registers) + len(self.slots) + len(self.pushed)
+        before = len(self.registers) + len(self.slots) + len(self.pushed), self.taken
+        self.taken = min(self.taken, other.taken)
         self.pushed &= other.pushed
         self.registers = {name: value for name, value in self.registers.items() if other.registers.get(name) == value}
         self.slots = {at: value for at, value in self.slots.items() if other.slots.get(at) == value}
-        return len(self.registers) + len(self.slots) + len(self.pushed) != before
+        return (len(self.registers) + len(self.slots) + len(self.pushed), self.taken) != before
 
     @property
     def lost(self) -> frozenset[str]:
@@ -102,7 +107,11 @@ class State:
 
     def forget_variables(self) -> None:
         """A store through an unknown pointer: compilers let none reach what they saved themselves."""
-        self.slots = {at: value for at, value in self.slots.items() if at in self.pushed or value[0] in ("return", "kept")}
+        self.slots = {
+            at: value
+            for at, value in self.slots.items()
+            if at in self.pushed or value[0] in ("return", "kept") or (value[0] == "number" and at < self.taken)
+        }
 
 
 @dataclass(frozen=True)
@@ -130,7 +139,8 @@ def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
     moves_one = name.removesuffix("s") in ("mov", "movw", "mvn")
     read = {word for operand in (operands[1:] if moves_one or len(operands) > 2 else operands) for word in operand.split()}
     sources = frozenset() if read & {"sp", "pc"} or moves_one and "#" in operands[-1][:1] else frozenset(read & _CORE)
-    return _Shape(written, has_value, not goes and is_load and written <= _CORE, base, sources)
+    is_quiet = not goes and is_load and written <= _CORE and "sp" not in operands[1:]
+    return _Shape(written, has_value, is_quiet, base, sources)
 
 
 def forgets(state: State, name: str, operands: tuple[str, ...]) -> bool:
@@ -217,6 +227,8 @@ def _set(state: State, register: str, value: Value | None) -> None:
         state.registers.pop(register, None)
     else:
         state.registers[register] = value
+        if value[0] == "stack":
+            state.taken = min(state.taken, value[1])
 
 
 def _set_slot(state: State, at: int, value: Value | None) -> None:
@@ -309,6 +321,8 @@ def _assign(
     shape = _shape(name, instruction.operands)
     written = shape.written
     value = _result(state, instruction, name, address, read_constant) if shape.has_value and plain else None
+    if "sp" in plain[1:] and "sp" not in written and value is None:
+        state.taken = min(state.taken, state.stack)  # somewhere in the frame
     for register in written & _CORE:
         _set(state, register, value)
     if "sp" in written:

@@ -45,7 +45,7 @@ strb r1, [sp, #7]; strb r1, [sp, #8]; sub sp, sp, r1, lsl #1; mov r3, r9, lsl #1
 
 
 def start() -> State:
-    return State(-40, -40, dict(REGISTERS), dict(SLOTS))
+    return State(-40, -40, dict(REGISTERS), dict(SLOTS), taken=-40)
 
 
 def states() -> Iterator[str]:
@@ -86,6 +86,17 @@ def test_a_call_leaves_saved_registers_and_return_addresses():
     copy = state.copy()
     copy.registers["r4"], copy.slots[0] = ("number", 1), ("number", 2)
     assert state.registers["r4"] == ("offset", 0x8000200) and 0 not in state.slots and (copy.stack, copy.lowest) == (-40, -40)
+
+
+def test_a_call_leaves_numbers_that_were_spilled_below_every_place_whose_address_was_taken():
+    state = State(-40, slots={-20: ("number", 7), -12: ("number", 9)})
+    state.after_call()
+    assert sorted(state.slots) == [-20, -12]
+    for text, kept in (("add\tr0, sp, #28", [-20]), ("add\tr0, sp, r3", [])):
+        (instruction,) = read_disassembly(f" 8000000:\tf020 0107 \t{text}").values()
+        apply(state, instruction, instruction.mnemonic, lambda address: None)
+        state.after_call()
+        assert sorted(state.slots) == kept
 
 
 def test_a_function_hands_back_eight_registers_as_it_found_them():

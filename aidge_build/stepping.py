@@ -14,7 +14,7 @@ from aidge_build.cascade.lines import Run, with_cascades
 from aidge_build.cascade.pieces import Cut, cut
 from aidge_build.cascade.question import Found
 from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.contract.length import length_of
+from aidge_build.contract.length import Length, entry_of
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.errors import AidgeError
@@ -41,10 +41,24 @@ class Limit:
 
     def length(self, kernel: Kernel, seen: NodeView) -> int:
         """Instructions of a step that calls this kernel once."""
+        entry = self._entry(kernel, seen)
+        return STEP_INSTRUCTIONS + (SOFTWARE_FLOATS if self._computes_floats(entry, seen) else 1) * entry.of(seen)
+
+    def is_measured(self, kernel: Kernel, seen: NodeView) -> bool:
+        """Whether that was measured, and not with an FPU for a core without one. Another estimate may be many times too high: the
+        program that is linked says then how long the step is."""
+        entry = self._entry(kernel, seen)
+        return bool(entry.kernel) and not self._computes_floats(entry, seen)
+
+    def _entry(self, kernel: Kernel, seen: NodeView) -> Length:
         lengths = next((library.lengths for library in self.libraries if library.name == kernel.library), ())
-        floats = any(tensor is not None and tensor.dtype.is_float for tensor in (*seen.inputs, *seen.outputs))
-        times = 1 if self.has_fpu or not floats else SOFTWARE_FLOATS
-        return STEP_INSTRUCTIONS + times * length_of(lengths, kernel.name, seen)
+        return entry_of(lengths, kernel.name, seen)
+
+    def _computes_floats(self, entry: Length, seen: NodeView) -> bool:
+        """Whether a kernel that was measured with an FPU computes floats without one."""
+        if self.has_fpu or not entry.kernel or seen.operator.hands_on:
+            return False
+        return any(tensor is not None and tensor.dtype.is_float for tensor in (*seen.inputs, *seen.outputs))
 
     def of_band(self, kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> int:
         """The same of a band; `sizes` are the rows of the largest and of the smallest one."""
@@ -119,7 +133,8 @@ def in_pieces(
     kernels: BandKernels,
     limit: Limit,
 ) -> Found:
-    """The plan in which layers that are too long are cut by rows; AidgeError STEP names those that cannot be."""
+    """The plan in which layers that are too long are cut by rows; AidgeError STEP names those that cannot be, where measured
+    lengths say so. One whose length nobody measured stays whole."""
     inside = {name for run in best.runs for name in run.cascade.nodes}
     stores = {node.name for node in stores_of(assignment)}
     cuts: dict[str, Cut] = {}
@@ -127,9 +142,10 @@ def in_pieces(
         if node.name in inside or node.name in stores or _length(assignment, limit, node) <= limit.max_step:
             continue
         found = _cut(assignment, kernels, limit, node)
-        if found is None:
+        if found is not None:
+            cuts[node.name] = found
+        elif _is_measured(assignment, limit, node):
             raise _too_long(assignment, kernels, limit, node)
-        cuts[node.name] = found
     _require_short_stores(assignment, limit, best)
     if not cuts:
         return best
@@ -159,6 +175,12 @@ def _length(assignment: Assignment, limit: Limit, node: Node) -> int:
     kernel = assignment.choices[node.name].kernel
     assert kernel is not None
     return limit.length(kernel, assignment.node_view(node))
+
+
+def _is_measured(assignment: Assignment, limit: Limit, node: Node) -> bool:
+    kernel = assignment.choices[node.name].kernel
+    assert kernel is not None
+    return limit.is_measured(kernel, assignment.node_view(node))
 
 
 def _cut(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> Cut | None:
@@ -193,7 +215,7 @@ def _require_short_stores(assignment: Assignment, limit: Limit, best: Found) -> 
     """The next values of states are copied in one step, so that an inference that is left has changed none of them."""
     stores = stores_of(assignment)
     length = sum(_length(assignment, limit, node) for node in stores)
-    if length > limit.max_step:
+    if length > limit.max_step and all(_is_measured(assignment, limit, node) for node in stores):
         raise AidgeError(
             f"copying the next values of states takes about {length:,} instructions, in one step so that a state never changes "
             "in part",

@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_agreed_arguments(parser)
     add_objects_argument(parser)
-    add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "quiet")))
+    add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "max-step-unproved", "quiet")))
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
 
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             *check_device(image, claims, named, regions, arguments.board_path),
             *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
-            *bound_findings(bounds),
+            *bound_findings(bounds, arguments.max_step_unproved),
         ]
     )
     failed = any(finding.severity == ERROR for finding in findings)

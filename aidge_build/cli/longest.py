@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, read_disassembly
-from aidge_build.elf.findings import ERROR, WARNING, Finding
+from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.errors import MissingTool
 from aidge_build.toolchain import disassemble
 
@@ -33,8 +33,8 @@ def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | N
     return tuple(bound_steps(image, instructions, claim) for claim in promised)
 
 
-def bound_findings(bounds: Sequence[StepsBound]) -> Iterator[Finding]:
-    """INS02: a step may be longer than the model promises. INS03: nobody knows."""
+def bound_findings(bounds: Sequence[StepsBound], unproved: str = ERROR) -> Iterator[Finding]:
+    """INS02: a step may be longer than the model promises. INS03: nobody knows; `unproved` says how severe that is."""
     for bound in bounds:
         over = [step for step in bound.steps if step.instructions > bound.max_step]
         if over:
@@ -51,7 +51,7 @@ def bound_findings(bounds: Sequence[StepsBound]) -> Iterator[Finding]:
             )
         if bound.reason:
             known = f" of step {len(bound.steps) + 1:,}" if bound.steps else ""
-            yield Finding("INS03", WARNING, f"no bound{known} of {bound.model} can be proved: {bound.reason}")
+            yield Finding("INS03", unproved, f"no bound{known} of {bound.model} can be proved: {bound.reason}")
 
 
 def bound_lines(bounds: Sequence[StepsBound], names: Mapping[str, str]) -> list[str]:

@@ -37,6 +37,7 @@ from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError, needs_option
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.longest import StepsBound
+from aidge_build.options import CHECK, add_options, options_named
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--least-sqnr then fails where a layer's own signal to noise is smaller",
     )
     parser.add_argument("--picture", type=Path, metavar="F.svg", help="draw the comparison with --float")
+    add_options(parser, options_named(CHECK, "max-step-unproved"))
     parser.add_argument("--keep", metavar="DIR", help="leave sources, ELF, input.bin and output.bin there")
     parser.add_argument("--flag", action="append", default=[], metavar="FLAG", help="one more compiler flag, e.g. --flag=-O3")
 
@@ -150,7 +152,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     data |= measured_json(execution.result)
     names = {layer.symbol: layer.node.name for layer in program.layers}
     text += [*step_lines(execution.result, execution.result.runs, names), *bound_lines(bounds, names)]
-    found = list(bound_findings(bounds))
+    found = list(bound_findings(bounds, arguments.max_step_unproved))
     text += [finding.line(arguments.model) for finding in found]
     passed = passed and not any(finding.severity == ERROR for finding in found)
     if bounds:

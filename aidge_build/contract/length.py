@@ -88,11 +88,16 @@ def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
     return tuple(Length(**entry) for entry in table["length"])
 
 
-def length_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> int:
-    """The instructions of a call at this node, by the entry that says most exactly what it is for."""
+def entry_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> Length:
+    """The entry for a call at this node that says most exactly what it is for; one without `kernel` is for kernels that nobody
+    measured."""
     op, type_name = view.operator.type, view.outputs[0].dtype.name
     fits = [entry for entry in lengths if entry.fits(kernel, op, type_name, _channels(view))]
-    best = max(
+    return max(
         fits, key=lambda entry: (bool(entry.kernel), bool(entry.op), bool(entry.type), bool(entry.fewer_than)), default=UNKNOWN
     )
-    return best.of(view)
+
+
+def length_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> int:
+    """The instructions of a call at this node, by the entry that says most exactly what it is for."""
+    return entry_of(lengths, kernel, view).of(view)

@@ -103,7 +103,8 @@ RULES = {
     ),
     "INS03": Rule(
         "no bound of a step can be proved for all inputs",
-        "data decide how often a loop comes round: count with vectors of both ends (`aidge-build run`, `verify`)",
+        "data decide how often a loop comes round: count with vectors of both ends (`aidge-build verify`), and say "
+        "`--max-step-unproved warning` where these are enough",
     ),
     "NOTE": Rule(
         "the program holds no claim of a model", "does it call a generated model? Its linker script must keep .note.aidge"

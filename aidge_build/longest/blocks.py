@@ -118,24 +118,28 @@ class Blocks:
         self._tables = dict(_tables(code))
         self._starts = set(_starts(code.instructions, self._tables)) | set(code.functions)
         self._blocks: dict[int, Block] = {}
+        self._made_of_text: dict[int, Block] = {}
 
     def block(self, start: int) -> Block:
         """The block that begins at an address."""
         if start not in self._blocks:
-            made = self._made(start)
+            plain = self._plain(start)
             is_known = self.known is not None and start in self.known
-            self._blocks[start] = (
-                Block(start, 0, (), _known(self.known, made), made.successors) if is_known and self.known else made
-            )
+            self._blocks[start] = Block(start, 0, (), _known(self.known, plain), plain.successors) if is_known else plain
         return self._blocks[start]
 
     def instructions(self, start: int) -> Iterator[tuple[Instruction, str]]:
         """Those of a block, with their names without conditions."""
         place = start
-        for _ in range(self.block(start).count):
+        for _ in range(self._plain(start).count):
             instruction = self.code.instructions[place]
             yield instruction, self._name(instruction)[0]
             place = instruction.next
+
+    def _plain(self, start: int) -> Block:
+        if start not in self._made_of_text:
+            self._made_of_text[start] = self._made(start)
+        return self._made_of_text[start]
 
     def _made(self, start: int) -> Block:
         operations: list[Operation] = []
@@ -366,12 +370,12 @@ def _assuming(end: End, condition: str, then: int, compared: tuple[int, int] | N
     return chosen
 
 
-def _known(known: Known, plain: Block) -> End:
+def _known(known: Known | None, plain: Block) -> End:
     """A call of a function that is known, and back; or, where it is not known for these arguments, the block itself."""
 
     def end(state: State) -> Ways:
         back = state.registers.values[LR]
-        if known.call(plain.start, state):
+        if known is not None and known.call(plain.start, state):
             return state.leave(back, plain.start)
         for one in plain.operations:
             one(state.registers, state.memory)

@@ -301,6 +301,12 @@ CHECK = Group(
             metavar="A,B",
         ),
         Option(
+            "max-step-unproved",
+            "what it is that a step of a model has no bound for all inputs (INS03): an error, or a warning",
+            values=("error", "warning"),
+            default="error",
+        ),
+        Option(
             "quiet",
             "warnings and notes with these codes (docs/proof.md) are not printed, e.g. STK02; errors always are",
             "list",

@@ -104,6 +104,7 @@ CHECK_OPTIONS = {
     "shares": ("--shares", "list", ()),
     "weights_in": ("--weights-in", "list", ()),
     "dma_arrays": ("--dma-arrays", "list", ()),
+    "max_step_unproved": ("--max-step-unproved", "word", ("error", "warning")),
     "quiet": ("--quiet", "list", ()),
 }
 ACCURACY_OPTIONS = {

@@ -34,10 +34,11 @@ def test_a_step_that_may_be_longer_than_promised_is_an_error_with_the_longest_an
     assert "--max-step 675 cuts layers finer" in finding.hint
 
 
-def test_a_step_without_a_bound_is_a_warning_and_no_length_is_claimed():
+def test_a_step_without_a_bound_is_an_error_unless_the_user_says_otherwise_and_no_length_is_claimed():
     bound = StepsBound("net", 1000, STEPS, "how often the loop at f comes round depends on data")
     (finding,) = bound_findings([bound])
-    assert (finding.code, finding.severity) == ("INS03", "warning")
+    assert (finding.code, finding.severity) == ("INS03", "error")
+    assert [found.severity for found in bound_findings([bound], "warning")] == ["warning"]
     assert finding.text == "no bound of step 4 of net can be proved: how often the loop at f comes round depends on data"
     assert bound.longest is None and bound_lines([bound], {}) == [] and bound_data([bound])[0]["longest"] is None
     (finding,) = bound_findings([StepsBound("net", 1000, (), "objdump is not on this machine")])

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""What a call of the C library's float functions costs at most on cores without an FPU: above what was counted, and near it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.elf import read_disassembly, read_image
+from aidge_build.emulate import run_program
+from aidge_build.longest.calls import Calls
+from aidge_build.toolchain import disassemble
+from tests.programs import build, needs_cross_compiler
+
+FUNCTIONS = {
+    "divided": "float divided(float a, float b) { return a / b; }",
+    "product": "float product(float a, float b) { return a * b; }",
+    "total": "float total(float a, float b) { return a + b; }",
+    "difference": "float difference(float a, float b) { return a - b; }",
+    "least": "float least(float a, float b) { return a < b ? a : b; }",
+    "rounded": "int rounded(float a, float b) { (void)b; return (int)a; }",
+    "real": "float real(float a, float b) { (void)b; return (float)(int)bits_of(a); }",
+    "wide": "float wide(float a, float b) { return (float)((double)a * b); }",
+}
+MAIN = """
+#include <stdint.h>
+#include <string.h>
+static uint32_t bits_of(float a) { uint32_t word; memcpy(&word, &a, 4); return word; }
+#define CALLED __attribute__((noinline, noclone))
+FUNCTIONS
+static uint32_t seed = 7;
+static float drawn(void)
+{
+    static const uint32_t ends[] = {0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x80000001, 0x3F800000, 0x00000700};
+    uint32_t word;
+    float value;
+    seed = seed * 1664525u + 1013904223u;
+    word = (seed >> 9 & 3) == 0 ? ends[seed >> 20 & 7] : seed ^ seed << 13;
+    memcpy(&value, &word, 4);
+    return value;
+}
+int main(void)
+{
+    float sum = 0;
+    int turn;
+    for (turn = 0; turn < 250; turn++) {
+        float a = drawn(), b = drawn();
+        CALLS
+    }
+    return bits_of(sum) == 12345;
+}
+"""
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("board", ["mps2-an385", "microbit"])
+def test_the_cost_of_a_float_function_is_above_what_was_counted_and_at_most_three_times_that(board: str, tmp_path: Path) -> None:
+    text = MAIN.replace("FUNCTIONS", "\n".join(f"CALLED {line}" for line in FUNCTIONS.values()))
+    text = text.replace("CALLS", " ".join(f"sum += (float){name}(a, b);" for name in FUNCTIONS))
+    elf = build(board, text, tmp_path, flags=("-O2", "-std=gnu99"))
+    image = read_image(elf)
+    calls = Calls(image, read_disassembly(disassemble(elf, architecture=image.architecture)))
+    for name in FUNCTIONS:
+        bound = calls.call(image.symbol(name).address, (None, None), calls.memory(), 20_000).instructions
+        longest = run_program(elf, load_board(board), work_folder=tmp_path, step_symbol=name).steps.longest
+        assert longest <= bound <= 3 * longest, (name, longest, bound)

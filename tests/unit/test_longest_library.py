@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Functions of the C library whose meaning is known: what a call costs follows from their code, and from nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from aidge_build.elf.frames import Refusal
+from aidge_build.longest.values import assumed, flag_bits, holds, opposite
+from tests.listings import followed, longest
+
+CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n"
+# A quotient of six rounds of a bit each, that ends early where the rest is zero, as libgcc divides.
+DIVIDES = """
+__aeabi_fdiv:
+    mov r12, #32
+.round:
+    cmp r3, r1
+    itt cs
+    subcs r3, r3, r1
+    orrcs r0, r0, r12
+    lsls r3, r3, #1
+    it ne
+    lsrsne r12, r12, #1
+    bne .round
+    bx lr
+"""
+# Until bit 7 is set, which is so after 8 rounds at most in what returns.
+NORMALIZES = """
+__aeabi_fdiv:
+.round:
+    lsl r0, r0, #1
+    tst r0, #128
+    beq .round
+    bx lr
+"""
+
+
+def test_a_loop_over_the_bits_of_a_quotient_has_a_bound_though_data_may_end_it_earlier() -> None:
+    # push, bl, mov; in each of six rounds cmp, itt and two more, lsls, it and one more, bne; bx, pop.
+    assert longest(CALLER + DIVIDES, None, None) == 3 + 6 * 8 + 2
+
+
+def test_a_loop_that_shifts_until_a_bit_comes_to_its_place_is_bounded_by_the_bits() -> None:
+    assert longest(CALLER + NORMALIZES, None, None) == 2 + (8 + 2) * 3 + 2
+
+
+def test_the_same_loop_under_another_name_has_no_bound() -> None:
+    with pytest.raises(Refusal, match="comes round depends on data"):
+        longest((CALLER + NORMALIZES).replace("__aeabi_fdiv", "own_division"), None, None)
+
+
+def test_arguments_that_are_known_are_followed_as_they_are() -> None:
+    assert longest(CALLER + NORMALIZES, 1, 1) == 2 + 7 * 3 + 2
+    assert longest(CALLER + NORMALIZES, 64, None) == 2 + 3 + 2
+
+
+@pytest.mark.parametrize("store", ["str r0, [r1]", "movw r2, #0\nmovt r2, #8192\nstr r0, [r2]"])
+def test_a_function_that_writes_beside_its_stack_is_not_that_of_the_library(store: str) -> None:
+    with pytest.raises(Refusal, match="comes round depends on data"):
+        longest(CALLER + NORMALIZES.replace("bx lr", f"{store}\nbx lr"), None, None)
+
+
+def test_a_function_that_changes_what_it_must_keep_is_not_that_of_the_library() -> None:
+    with pytest.raises(Refusal, match="comes round depends on data"):
+        longest(CALLER + NORMALIZES.replace("bx lr", "mov r5, #1\nbx lr"), None, None)
+
+
+def test_a_call_keeps_what_functions_keep_and_nothing_else_is_known_behind_it() -> None:
+    text = "f:\nmov r4, #7\nmov r2, #5\nmov r6, lr\nbl __aeabi_fdiv\nmov lr, r6\nbx lr\n" + DIVIDES
+    values = followed(text, None, None).registers.values
+    assert values[4] == 7 and values[0] is values[1] is values[2] is values[3] is values[12] is None
+
+
+def test_where_errno_lies_is_known_to_be_apart() -> None:
+    text = "f:\npush {r4, lr}\nmov r4, #3\nsub sp, #8\nstr r4, [sp]\nbl __errno\nstr r4, [r0]\n"
+    assert followed(f"{text}ldr r0, [sp]\nadd sp, #8\npop {{r4, pc}}\n__errno:\nldr r0, [r1]\nbx lr\n").registers.values[0] == 3
+
+
+@pytest.mark.parametrize("condition", ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi"])
+def test_a_condition_that_is_assumed_holds(condition: str) -> None:
+    assert holds(condition, assumed(condition, None)) is True
+    assert opposite(opposite(condition)) == condition
+
+
+def test_what_several_flags_decide_together_leaves_them_open() -> None:
+    assert [flag_bits(assumed(condition, None)) for condition in ("ls", "ge", "lt", "gt", "le")] == [(None,) * 4] * 5

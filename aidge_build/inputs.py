@@ -202,7 +202,7 @@ def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:
     """The bytes of a model's file, and those of its external data by location."""
     model = read_regular(path, LARGEST_MODEL_BYTES, look_at=refuse_other_models)
     try:
-        return model, read_external(path, files_beside(model))
+        return model, read_external(path, files_beside(model, path.name))
     except AidgeError as error:
         raise error.within(str(path))
 

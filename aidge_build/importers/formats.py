@@ -11,7 +11,7 @@ from aidge_build.importers.dims import Bound
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.importers.state import with_states
 from aidge_build.importers.tflite.importer import import_tflite
-from aidge_build.onnx_format import external_locations, refuse_other_files
+from aidge_build.onnx_format import TAIL_BYTES, external_locations, refuse_other_files
 from aidge_build.operators.base import Operator
 from aidge_build.tflite_format import is_tflite
 
@@ -22,9 +22,21 @@ def refuse_other_models(head: bytes, tail: bytes) -> None:
         refuse_other_files(head, tail)
 
 
-def files_beside(data: bytes) -> tuple[str, ...]:
-    """The relative paths of the files that hold weights of this model, sorted; a .tflite file has none."""
-    return () if is_tflite(data) else external_locations(data)
+def files_beside(data: bytes, name: str) -> tuple[str, ...]:
+    """The relative paths of the files that hold weights of this model, sorted; a .tflite file has none.
+
+    AidgeError for a file that its name says to be a .tflite, and its content not.
+    """
+    if is_tflite(data):
+        return ()
+    if name.lower().endswith(".tflite"):
+        refuse_other_files(data, data[-TAIL_BYTES:], "TensorFlow Lite")
+        raise AidgeError(
+            f"not a TensorFlow Lite model: its bytes 4 to 7 are {data[4:8].hex(' ')}, not 'TFL3'",
+            code="MODEL_FILE",
+            hint="name the file that the converter wrote, not one that a vendor's tool has packed or encrypted",
+        )
+    return external_locations(data)
 
 
 def import_file(

@@ -6,7 +6,7 @@ from aidge_build.onnx_format.external import read_external
 from aidge_build.onnx_format.functions import body_of, has_body
 from aidge_build.onnx_format.halves import halves_of, in_single_precision
 from aidge_build.onnx_format.join import joined, names_in
-from aidge_build.onnx_format.kinds import refuse_other_files
+from aidge_build.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.onnx_format.mapping import mapping_of
 from aidge_build.onnx_format.model import AttributeReference, Function, ModelNode, OnnxModel, SubGraph, ValueInfo
 from aidge_build.onnx_format.nodes import read_node
@@ -18,6 +18,7 @@ from aidge_build.onnx_format.types import Narrow, dtype_of, number_of
 from aidge_build.onnx_format.writer import ir_version_of, specialised, write_model
 
 __all__ = [
+    "TAIL_BYTES",
     "AttributeReference",
     "AttributeRule",
     "Function",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a file really is when it is not an ONNX model."""
+"""What a file really is when it is not the model that was wanted."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ _FROM_TORCH = (
 TAIL_BYTES = 1 << 16  # in which a zip archive lists its files
 
 
-def refuse_other_files(data: bytes, tail: bytes) -> None:
-    """Name the real type of a file that is known not to be ONNX; do nothing otherwise.
+def refuse_other_files(data: bytes, tail: bytes, wanted: str = "ONNX") -> None:
+    """Name the real type of a file that is known not to be of the `wanted` format; do nothing otherwise.
 
     `data` are at least its first `TAIL_BYTES`, `tail` as many of its last, or all of a smaller one.
     """
-    found = _other_kind(data, tail)
+    found = _other_kind(data, tail, wanted)
     if found is not None:
         what, hint = found
         raise AidgeError(what, hint=hint, code="MODEL_FILE")
 
 
-def _other_kind(data: bytes, tail: bytes) -> tuple[str, str] | None:
-    start = data[:512]
+def _other_kind(data: bytes, tail: bytes, wanted: str) -> tuple[str, str] | None:
+    start, model = data[:512], f"{'an' if wanted[0] in 'AEIO' else 'a'} {wanted} model"
     if not data:
-        return "the file is empty, not an ONNX model", ""
+        return f"the file is empty, not {model}", ""
     if start.startswith(b"version https://git-lfs.github.com/spec/"):
         return (
             "this is a Git LFS pointer, not the model itself",
             "run 'git lfs pull' in that checkout, or download the file itself",
         )
     if start[4:8] == b"TFL3":
-        return "this is a TensorFlow Lite model (.tflite), not ONNX", _FROM_TFLITE
+        return f"this is a TensorFlow Lite model (.tflite), not {wanted}", _FROM_TFLITE
     if start.startswith(b"\x89HDF\r\n\x1a\n"):
-        return "this is an HDF5 file (a Keras .h5 model?), not ONNX", _FROM_KERAS
+        return f"this is an HDF5 file (a Keras .h5 model?), not {wanted}", _FROM_KERAS
     if start.startswith(b"PK\x03\x04"):
-        return _kind_of_zip(data, tail)
+        return _kind_of_zip(data, tail, wanted)
     if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "this is a Python pickle (a PyTorch .pt file?), not ONNX", _FROM_TORCH
+        return f"this is a Python pickle (a PyTorch .pt file?), not {wanted}", _FROM_TORCH
     if start.startswith(b"ORTM") or start[4:8] == b"ORTM":
-        return "this is an onnxruntime .ort file, not ONNX", "compile the .onnx file that it was made from"
+        return f"this is an onnxruntime .ort file, not {wanted}", "compile the .onnx file that it was made from"
     if start.startswith(b"\x1f\x8b"):
-        return "this is a gzip archive, not ONNX", "unpack it first"
+        return f"this is a gzip archive, not {wanted}", "unpack it first"
     if _is_text(start):
-        return "this is a text file, not an ONNX model", ""
+        return f"this is a text file, not {model}", ""
     return None
 
 
-def _kind_of_zip(data: bytes, tail: bytes) -> tuple[str, str]:
+def _kind_of_zip(data: bytes, tail: bytes, wanted: str) -> tuple[str, str]:
     if b"data.pkl" in data[:4096] or b"data.pkl" in tail:
-        return "this is a PyTorch file (.pt), not ONNX", _FROM_TORCH
+        return f"this is a PyTorch file (.pt), not {wanted}", _FROM_TORCH
     if b"model.weights.h5" in tail:
-        return "this is a Keras file (.keras), not ONNX", _FROM_KERAS.replace("model.h5", "model.keras")
-    return "this is a zip archive, not ONNX", "unpack it first"
+        return f"this is a Keras file (.keras), not {wanted}", _FROM_KERAS.replace("model.h5", "model.keras")
+    return f"this is a zip archive, not {wanted}", "unpack it first"
 
 
 def _is_text(start: bytes) -> bool:

@@ -226,3 +226,23 @@ def test_every_operator_that_is_registered_is_one_of_the_schema():
     from aidge_build.tflite_format.names import OPERATORS
 
     assert set(pieces()) <= set(OPERATORS.values()) and len(pieces()) >= 90
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "the file is empty, not a TensorFlow Lite model"),
+        (b"PK\x03\x04\0\0README", "this is a zip archive, not TensorFlow Lite. Hint: unpack it first"),
+        (b"\x1f\x8b\x08\0", "this is a gzip archive, not TensorFlow Lite. Hint: unpack it first"),
+        (b"const char model[] = {0x1c};", "this is a text file, not a TensorFlow Lite model"),
+        (
+            bytes(range(200, 255)),
+            "not a TensorFlow Lite model: its bytes 4 to 7 are cc cd ce cf, not 'TFL3'. Hint: name the file that",
+        ),
+    ],
+)
+def test_a_file_that_only_its_name_calls_tflite_is_refused_as_one(data, reason, tmp_path, capsys):
+    path = tmp_path / "net.tflite"
+    path.write_bytes(data)
+    assert main(["compile", str(path), "--out", str(tmp_path)]) == 2
+    assert f"net.tflite: {reason}" in capsys.readouterr().err

@@ -150,6 +150,17 @@ class Draft:
         """Write a node of one output; its name."""
         return self.emit(op_type, *inputs, **words)[0]
 
+    def outside(self, name: str) -> str:
+        """What a tensor of the graph around the node is called."""
+        return self._frame.outside(name)
+
+    def is_constant_around(self, name: str) -> bool:
+        """Whether the graph around the node has a constant of this name."""
+        try:
+            return self.tensor(self.outside(name)).is_constant
+        except AidgeError:
+            return False
+
     def run(self, graph: SubGraph, arguments: Sequence[str], label: str) -> tuple[str, ...]:
         """Write the nodes of a sub-graph with these tensors as its inputs; the names of its outputs."""
         shared = self._constants.setdefault(id(graph), {})

@@ -165,6 +165,51 @@ def test_a_scan_runs_over_slices_in_both_directions(directions):
     assert types(view).count("Neg") == 4
 
 
+SCAN = """same, y = Scan(x, table) <num_scan_inputs = 1, body = b
+    (float[2,3] s, float[{row}] r) => (float[2,3] s2, float[{dims}] out) {{ s2 = Identity(s) {body} }}>"""
+
+
+def scanned(body: str, dims: str, row: tuple[int, ...] = (3,)):
+    """A Scan over a table of 50 rows, whose steps have nothing to do with each other."""
+    table = numpy.random.default_rng(2).normal(size=(50, *row)).astype("f4")
+    constants = {"table": table, "last": INT64([-1]), "two": numpy.float32(2)}
+    text = SCAN.format(body=body, dims=dims, row=",".join(map(str, row)))
+    return checked(
+        model(text, inputs="float[2,3] x", outputs=f"float[2,3] same, float[50{dims and ','}{dims}] y", constants=constants)
+    )
+
+
+@pytest.mark.parametrize("axis", (-1, 1))
+@pytest.mark.parametrize("kind", ("ReduceSumSquare", "ReduceL2"))
+def test_a_scan_over_a_training_set_is_the_distances_from_its_rows(kind, axis):
+    view = scanned(f"d = Sub(s, r) out = {kind}<keepdims = 0, axes = [{axis}]>(d)", "2")
+    assert [one for one in types(view) if one not in ("Identity", "Transpose")] == ["CDist"]
+
+
+@pytest.mark.parametrize(
+    "body, dims, row",
+    [
+        ("d = Sub(r, s) a = Abs(d) out = ReduceSum<keepdims = 0>(a, last)", "2", (3,)),
+        ("d = Sub(s, r) a = Abs(d) p = Pow(a, two) out = ReduceMean<axes = [1]>(p)", "2,1", (3,)),
+        ("d = Mul(s, r) out = ReduceMax<keepdims = 0>(d)", "", (3,)),
+        ("k = Exp(r) e = Neg(s) d = Add(e, k) out = Tanh(d)", "2,3", ()),
+        ("k = ReduceSum<keepdims = 0>(r, last) d = Div(s, k) out = Sigmoid(d)", "2,3", (4,)),
+        ("d = Sub(s, r) out = ReduceSumSquare<keepdims = 0, axes = [-1]>(d)", "4,2", (4, 1, 3)),
+    ],
+)
+def test_a_scan_whose_steps_do_not_depend_on_each_other_works_on_all_rows_at_once(body, dims, row):
+    assert len(scanned(body, dims, row).nodes) <= 8
+
+
+def test_a_scan_that_carries_a_state_or_whose_result_is_no_row_runs_step_by_step():
+    body = "s2 = Add(s, r) out = ReduceSum<keepdims = 0>(s, last)"
+    text = SCAN.replace("s2 = Identity(s) ", "").format(body=body, dims="2", row="3")
+    constants = {"table": numpy.ones((5, 3), "f4"), "last": INT64([-1])}
+    view = checked(model(text, inputs="float[2,3] x", outputs="float[2,3] same, float[5,2] y", constants=constants))
+    assert types(view).count("Add") == 5
+    assert types(scanned("d = Identity(r) out = Neg(s)", "2,3")).count("Neg") == 50
+
+
 def test_sequences_with_places_that_are_known_leave_no_trace():
     text = """s = SequenceConstruct(x, y) t = SequenceInsert(s, x, one) u = SequenceErase(t, zero) v = SequenceInsert(u, y)
         n = SequenceLength(v) nf = Cast<to = 1>(n) first = SequenceAt(v, minus) added = Add(first, nf)

@@ -9,6 +9,7 @@ import numpy
 
 from aidge_build.errors import AidgeError
 from aidge_build.importers.expansion import Draft, expands
+from aidge_build.importers.expansions.scan_at_once import at_once
 from aidge_build.onnx_format import SubGraph
 from aidge_build.operators.base import require
 
@@ -70,8 +71,12 @@ def scan(draft: Draft) -> Sequence[str]:
     lengths = {draft.tensor(name).dims[axis] for name, axis in zip(names[states:], axes)}
     require(len(lengths) == 1, f"the scanned inputs have the lengths {sorted(lengths)}")
     (trips,) = lengths
-    _refuse_long(trips, body)
     carried = names[:states]
+    if trips and not any((*axes, *backwards, *reversed_outputs, *output_axes)):
+        rows = at_once(draft, body, carried, names[states:])
+        if rows is not None:
+            return (*carried, *rows)
+    _refuse_long(trips, body)
     gathered: list[list[str]] = [[] for _ in range(made)]
     for step in range(trips):
         places = [trips - 1 - step if back else step for back in backwards]

@@ -322,8 +322,9 @@ def test_a_function_that_is_called_by_an_address_in_the_stack_counts_unless_its_
         '"r5", "r6", "r7", "r8", "r9", "r10", "r11", "memory"); s += deep(k); } return s - s;'
     )
     code = (
-        "volatile int n = 3; __attribute__((noinline)) int deep(int *k) { volatile char b[400]; b[n] = 1; k[0] = b[n]; return 1; }"
-        " __attribute__((noinline)) int deeper(int *k) { volatile char b[900]; b[n] = 1; return b[n] - 1; } "
+        "volatile int n = 3; "
+        "__attribute__((noinline)) int deep(int *k) { volatile char b[400]; b[n] = 1; k[0] = b[n]; return 1; } "
+        "__attribute__((noinline)) int deeper(int *k) { volatile char b[900]; b[n] = 1; return b[n] - 1; } "
         "__attribute__((noinline)) void give(int (*volatile *f)(int *)) { *f = deeper; } "
         f"int main(void) {{ {variable if is_changed else spilled} }}"
     )

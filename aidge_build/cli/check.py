@@ -19,6 +19,7 @@ from aidge_build.cli.linked import (
     cache_line_of,
     core_of,
     memories,
+    passed_of,
     stack_of,
 )
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
@@ -98,7 +99,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             *_check_reach(image, claims, stack, regions),
             *check_contents(image, uses, arguments.max_flash),
             *check_dma(image, claims, named, cache_line_of(arguments), regions),
-            *check_device(image, claims, named, regions, arguments.board_path),
+            *check_device(image, claims, named, regions, lambda: passed_of(elf, image, claims, core), arguments.board_path),
             *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
             *bound_findings(bounds, arguments.max_step_unproved),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from aidge_build.boards import Region, load_board
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
 from aidge_build.elf.link_map import describes, memories_of
+from aidge_build.elf.passed import passed_addresses
+from aidge_build.elf.program_code import Code
 from aidge_build.elf.stack_place import stack_begin
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.options import CHECK, add_options, options_named
@@ -122,6 +125,16 @@ def core_of(arguments: argparse.Namespace, image: Image) -> Core | None:
         if image.machine in core.machines:
             return core
     return core_of_machine(image.machine, arguments.board_path)
+
+
+def passed_of(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None) -> frozenset[int]:
+    """The addresses that the firmware passes to its models; none where no tool of this machine reads the code."""
+    if core is None or core.stack != THUMB:
+        return frozenset()
+    try:
+        return passed_addresses(image, Code(image, read_disassembly(disassemble(elf, core))), claims)
+    except MissingTool:
+        return frozenset()
 
 
 def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | None, *, required: bool) -> StackUse | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from aidge_build.boards import Region
@@ -18,12 +18,18 @@ _SHOWN = 3
 
 
 def check_device(
-    image: Image, claims: Sequence[Claim], named: Sequence[str], regions: Sequence[Region], folders: Sequence[Path] = ()
+    image: Image,
+    claims: Sequence[Claim],
+    named: Sequence[str],
+    regions: Sequence[Region],
+    passed: Callable[[], Collection[int]],
+    folders: Sequence[Path] = (),
 ) -> Iterator[Finding]:
     """MEM15: what a model reads or writes lies in a Device range of the architecture, though its code may access words at any
-    address, and nobody says that the MPU makes that memory Normal. A warning about arrays that may be inputs or outputs.
+    address, and nobody says that the MPU makes that memory Normal. A warning about other arrays, which may be inputs or outputs.
 
-    `named` are arrays of the firmware that DMA reads or writes; `folders` are those of boards, which may have cores.
+    `named` are arrays of the firmware that DMA reads or writes; `passed()` gives addresses that the firmware passes to models;
+    `folders` are those of boards, which may have cores.
     """
     for claim in claims:
         unaligned = _access_of(image, claim, folders) if claim.unaligned else None
@@ -36,8 +42,11 @@ def check_device(
         models = {name for other in claims for name in (*other.buffers, *other.weights)} | set(named)
         others = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.linked_name not in models]
         for memory, symbols in _in_device(others, unaligned, regions).items():
+            addresses = passed()
+            given = [one for one in symbols if any(one.address <= each < one.address + one.size_bytes for each in addresses)]
+            severity = ERROR if given else WARNING
             what = f"model {claim.model} may read its inputs and write its outputs in words at any address, and"
-            yield Finding("MEM15", WARNING, f"{what} {_listed(symbols, memory)}", _remedy(memory, unaligned))
+            yield Finding("MEM15", severity, f"{what} {_listed(given or symbols, memory)}", _remedy(memory, unaligned))
 
 
 def _access_of(image: Image, claim: Claim, folders: Sequence[Path]) -> UnalignedAccess | None:

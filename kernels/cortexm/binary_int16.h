@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
 #include "target.h"
+#include "kit/exact.h"
 
 /* The C version of binary_int16.py. scales: of both terms, 2^16 times as large, and of the result. operation: 0 sum, 1 difference, 2 product. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_binary_int16_c(const int16_t *first, const int16_t *second, int16_t *output,
@@ -11,7 +12,7 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_binary_int16_c(const int16_t *first, c
         const float a = aidge_cortexm_kept((float)first[i] / 65536.0f * scales[0]);
         const float b = aidge_cortexm_kept((float)second[i] / 65536.0f * scales[1]);
         const float real = aidge_cortexm_kept(operation == 0 ? a + b : operation == 1 ? a - b : a * b);
-        float level = rintf(real / scales[2]);
+        float level = rintf(aidge_kit_exact_quotient(real, scales[2]));
         level = level < (float)low ? (float)low : level;
         output[i] = (int16_t)(level > (float)high ? (float)high : level);
     }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stddef.h>
 #include "target.h"
+#include "kit/exact.h"
 
 #if !AIDGE_CORTEXM_FPU
 /* The C version of the generated functions: bytes of either type, or int16 where the limits are wider. */
@@ -10,7 +11,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t
 {
     int32_t i;
     for (i = 0; i < count; i++) {
-        float level = rintf(input[i] / scale);
+        float level = rintf(aidge_kit_exact_quotient(input[i], scale));
         int32_t value;
         level = level >= -65536.0f ? level : (level < -65536.0f ? -65536.0f : 0.0f);
         value = (int32_t)(level > 65536.0f ? 65536.0f : level) + zero_point;

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
 #include "target.h"
+#include "kit/exact.h"
 
 #define AIDGE_CORTEXM_SHIFTER 12582912.0f /* makes the low bits of a sum the integer that is added */
 #define AIDGE_CORTEXM_LOWEST_POWER (0x4B400000 - 125) /* such a sum: of two, where e^x is no subnormal float */
 
 /* e^x of x and x / ln 2 + AIDGE_CORTEXM_SHIFTER. */
-AIDGE_CORTEXM_INLINE float aidge_cortexm_power(float x, float shifted)
+AIDGE_CORTEXM_INLINE float aidge_cortexm_power(float x, float sum_of_both)
 {
+    const float shifted = aidge_kit_exact(sum_of_both);
     const float whole = shifted - AIDGE_CORTEXM_SHIFTER;
-    float r = x - whole * 0.693359375f;
+    float r = x - whole * 0.693359375f; /* exact: the factor has few bits */
     float sum;
     uint32_t bits, power;
+#if defined(__ASSOCIATIVE_MATH__) || defined(__clang__) /* which does not say whether sums may be reordered */
+    r = aidge_kit_exact(r);
+#endif
     r += whole * 2.12194440e-4f;
     sum = 8.31247773e-3f * r + 4.18905504e-2f;
     sum = sum * r + 1.66671157e-1f;
@@ -123,15 +128,15 @@ static void aidge_cortexm_log_softmax_float32(const float *input, float *output,
         }
         sum = logf(sum);
         for (left = length; left >= 4; left -= 4) {
-            output[0] = input[0] - largest - sum;
-            output[1] = input[1] - largest - sum;
-            output[2] = input[2] - largest - sum;
-            output[3] = input[3] - largest - sum;
+            output[0] = aidge_kit_exact(input[0] - largest) - sum;
+            output[1] = aidge_kit_exact(input[1] - largest) - sum;
+            output[2] = aidge_kit_exact(input[2] - largest) - sum;
+            output[3] = aidge_kit_exact(input[3] - largest) - sum;
             input += 4;
             output += 4;
         }
         for (; left > 0; left--) {
-            *output++ = *input++ - largest - sum;
+            *output++ = aidge_kit_exact(*input++ - largest) - sum;
         }
     }
 }

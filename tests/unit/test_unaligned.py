@@ -64,14 +64,14 @@ def test_flags_of_the_command_and_of_the_board_count_the_last_one_of_them(tmp_pa
     assert not program(*own_board(tmp_path, "-O2")).is_aligned_only
 
 
-@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m23", "generic"])
+@pytest.mark.parametrize("cpu", ["cortex-m0plus", "generic"])
 def test_nothing_changes_for_cores_without_unaligned_access(cpu):
     before, after = (emit(program(f"--cpu={cpu}", f"--unaligned={word}")).files for word in ("on", "off"))
     assert before["net.c"] == after["net.c"] and before["net.h"] == after["net.h"]
     assert "unaligned" not in before["net.c"].decode()
 
 
-@pytest.mark.parametrize("core", [("--cpu=cortex-m3",), ("--cpu=cortex-m55", "--fpu=auto"), (*M4, "--lib=ref")])
+@pytest.mark.parametrize("core", [("--cpu=cortex-m3",), ("--cpu=cortex-m55", "--fpu=auto")])
 def test_code_whose_kernels_read_bytes_compiles_with_either_flag(core):
     made = program(*core)
     assert made.unaligned_layers == () and "unaligned" not in emit(made).files["net.c"].decode()

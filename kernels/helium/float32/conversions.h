@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "../helium.h"
+#include "kit/exact.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
 static float aidge_helium_real(int32_t bits)
@@ -17,7 +18,7 @@ static void aidge_helium_quantize_c(const float *x, int8_t *y, const int32_t *nu
     const float scale = aidge_helium_real(numbers[3]);
     for (; count > 0; count--) {
         volatile float shifted; /* a wider intermediate would not round here */
-        float level = *x++ / scale;
+        float level = aidge_kit_exact_quotient(*x++, scale);
         int32_t value;
         level = level >= -256.0f ? level : level < -256.0f ? -256.0f : 0.0f;
         shifted = (level > 256.0f ? 256.0f : level) + magic;

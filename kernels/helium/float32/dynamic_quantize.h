@@ -2,6 +2,7 @@
 #include <math.h>
 #include "../helium.h"
 #include "kit/dynamic_range.h"
+#include "kit/exact.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /* Levels, scale and zero point of numbers clamped between two bounds, from their own range including 0:
@@ -13,7 +14,7 @@ static void aidge_helium_dynamic_quantize_c(const float *input, uint8_t *output,
     const float step = aidge_kit_dynamic_range(input, count, lowest, highest, &zero);
     int32_t i;
     for (i = 0; i < count; i++) {
-        const float level = rintf(input[i] / step) + zero;
+        const float level = rintf(aidge_kit_exact_quotient(input[i], step)) + zero;
         output[i] = (uint8_t)(level > 0.0f ? level < 255.0f ? level : 255.0f : 0.0f);
     }
     *scale = step;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "shared/float_model.h"
+#include "kit/exact.h"
 #include "shared/softmax_shape.h"
 
 /* output = x - largest of the row - ln(sum of e^(x - largest)), float32. */
@@ -22,7 +23,7 @@ static void aidge_ref_log_softmax_float32(const float *input, float *output, con
             }
             sum = logf(sum);
             for (i = row; i < size; i += inner) {
-                output[i] = input[i] - largest - sum;
+                output[i] = aidge_kit_exact(input[i] - largest) - sum;
             }
         }
         input += size;

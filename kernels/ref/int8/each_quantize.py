@@ -34,13 +34,13 @@ def _seen(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
 def _quantize(target: DType, source: DType, shift: str) -> Expression:
     low, high = target.range
     steps = (
-        "float q = rintf(a / b);",
+        "float q = rintf(aidge_kit_exact_quotient(a, b));",
         f"const int32_t z = {shift};",
         f"const float low = (float)({f'{low} - z' if low else '-z'});",
         f"const float high = (float)({high} - z);",
         "q = q != q ? 0.0f : q < low ? low : q > high ? high : q;",
     )
-    return Expression("quantize", f"({target.c_type})((int32_t)q + z)", steps)
+    return Expression("quantize", f"({target.c_type})((int32_t)q + z)", steps, (), ("kit/exact.h",))
 
 
 def _dequantize(target: DType, source: DType, shift: str) -> Expression:

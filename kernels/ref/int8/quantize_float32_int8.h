@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "shared/channels.h"
 #include "shared/float_model.h"
+#include "kit/exact.h"
 
 /*
  * output = saturate(rint_half_even(x / scale) + zero point), float32 to int8; NaN becomes the zero point.
@@ -17,7 +18,7 @@ static void aidge_ref_quantize_float32_int8(const float *input, int8_t *output, 
         for (channel = 0; channel < shape->channels; channel++) {
             for (i = 0; i < shape->inner; i++) {
                 volatile float shifted;
-                float level = *input++ / scales[channel];
+                float level = aidge_kit_exact_quotient(*input++, scales[channel]);
                 int32_t value;
                 level = level >= -256.0f ? level : (level < -256.0f ? -256.0f : 0.0f);
                 level = level > 256.0f ? 256.0f : level;

@@ -149,6 +149,24 @@ def test_what_moves_in_front_of_a_view_keeps_the_scale_of_its_result(kind, round
 
 
 @pytest.mark.parametrize("rounding", CONTRACTS)
+@pytest.mark.parametrize("kind", ["RELU", "RELU6", "QUANTIZE"])
+def test_what_moves_in_front_of_a_copying_layer_keeps_the_scale_of_its_result(kind, rounding):
+    """A clamp of an image that was made larger is computed once for each of its pixels."""
+    graph, twice = Graph(), (1, 8, 8, 2)
+    data, absolute, larger = graph.input(DIMS, **INT8), graph.tensor(DIMS, **INT8), graph.tensor(twice, **INT8)
+    graph.node("ABS", [data], [absolute])
+    graph.node("RESIZE_NEAREST_NEIGHBOR", [absolute, graph.constant(numpy.array([8, 8], numpy.int32))], [larger], 74)
+    graph.node(kind, [larger], [graph.output(twice, **OTHER)])
+    view = simplify(import_tflite(write(graph), "case.tflite", rounding=rounding)[0], rounding)
+    assert all(tensor.quantization is not None for tensor in view.tensors.values() if not tensor.is_constant)
+    absolutes = real(stored(numpy.abs(real(levels_of(INT8), INT8)), INT8), INT8)
+    wanted = numpy.clip(absolutes, *{"RELU": (0, 1e9), "RELU6": (0, 6), "QUANTIZE": (-1e9, 1e9)}[kind])
+    found = computed(graph, levels_of(INT8), rounding)
+    levels = stored(wanted.repeat(2, axis=1).repeat(2, axis=2), OTHER)
+    assert numpy.abs(found.astype(int) - levels).max() <= 1
+
+
+@pytest.mark.parametrize("rounding", CONTRACTS)
 @pytest.mark.parametrize("how", [INT8, UINT8], ids=["int8", "uint8"])
 @pytest.mark.parametrize("kind", ["EQUAL", "NOT_EQUAL", "GREATER", "LESS_EQUAL"])
 def test_stored_values_are_compared_with_a_constant_of_their_scale(kind, how, rounding):

@@ -16,13 +16,15 @@ GATES = {"LSTM": 4, "GRU": 3, "GRU before": 3, "RNN": 1}
 
 @dataclass(frozen=True)
 class Loop:
-    """`sequences`: the rows of all steps are gathered, else the last one. `oddity` is what makes the body no cell."""
+    """`sequences`: the rows of all steps are gathered, else the last one. `oddity` is what makes the body no cell. `tensor_list`:
+    the rows are in a TensorList of TensorFlow."""
 
     kind: str = "LSTM"
     sequences: bool = True
     oddity: str = ""
     steps: int = STEPS
     batch: int = 1
+    tensor_list: bool = False
 
     def parameter(self, name: str, *dims: int) -> numpy.ndarray:
         return numpy.random.default_rng(sum(map(ord, name))).uniform(-0.8, 0.8, dims).astype(numpy.float32)
@@ -47,9 +49,20 @@ class Loop:
         kinds = [((), "int32")] * 2 + [((rows, self.batch, UNITS), "float32")] + [((self.batch, UNITS), "float32")] * states
         given = [zero, zero, *(graph.constant(numpy.zeros(dims, numpy.float32)) for dims, _ in kinds[2:]), data]
         kinds.append(((self.steps, self.batch, FEATURES), "float32"))
+        if self.tensor_list:
+            shape = graph.constant([-1, UNITS], numpy.int32)
+            kinds[2], given[2] = ((), "VARIANT"), graph.tensor((), "VARIANT")
+            graph.node("CUSTOM FlexTensorListReserve", [shape, graph.constant(numpy.int32(rows))], [given[2]])
         made = [graph.tensor(dims, dtype) for dims, dtype in kinds]
         graph.node("WHILE", given, made, 93, (0, "int32", 1), (1, "int32", 2))
-        graph.node("RESHAPE", [made[2], graph.constant([-1], numpy.int32)], [graph.output((rows * self.batch * UNITS,))])
+        if self.tensor_list:
+            made = [*made, graph.tensor((rows, self.batch, UNITS))]
+            graph.node("CUSTOM FlexTensorListStack", [made[2], shape], [made[-1]])
+        graph.node(
+            "RESHAPE",
+            [made[-1 if self.tensor_list else 2], graph.constant([-1], numpy.int32)],
+            [graph.output((rows * self.batch * UNITS,))],
+        )
         condition, body = Graph(), Graph()
         for inner in (condition, body):
             for dims, dtype in kinds:
@@ -122,6 +135,11 @@ class _Body:
             h = self.add("MUL", [h, graph.constant(numpy.float32(0.5))], (21, (0, "int8", 0)))
         if loop.oddity == "counts":
             h = self.add("ADD", [h, self.add("CAST", [self.counter], (37,), ())], SUM)
+        if loop.tensor_list:
+            place = self.counter if loop.sequences else graph.constant(numpy.int32(0))
+            listed = self.add("CUSTOM FlexTensorListSetItem", [self.list, place, h], (), (), "VARIANT")
+            self.graph.outputs = [*counters, listed, h, *c, self.data]
+            return
         item = self.add("RESHAPE", [h, graph.constant([1, batch, UNITS], numpy.int32)], dims=(1, batch, UNITS))
         self.graph.outputs = [*counters, self.listed(item, counters[0]) if loop.sequences else item, h, *c, self.data]
 

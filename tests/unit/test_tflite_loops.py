@@ -22,10 +22,11 @@ def layers(loop: Loop) -> list[str]:
     return [node.type for node in view.nodes if isinstance(node.operator, Recurrent)]
 
 
+@pytest.mark.parametrize("tensor_list", (False, True))
 @pytest.mark.parametrize("sequences", (True, False))
 @pytest.mark.parametrize("kind", ("LSTM", "GRU", "GRU before", "RNN"))
-def test_a_loop_over_rows_whose_body_is_a_cell_is_one_recurrent_layer(kind, sequences):
-    assert layers(Loop(kind, sequences)) == [kind.split()[0]]
+def test_a_loop_over_rows_whose_body_is_a_cell_is_one_recurrent_layer(kind, sequences, tensor_list):
+    assert layers(Loop(kind, sequences, tensor_list=tensor_list)) == [kind.split()[0]]
 
 
 @pytest.mark.parametrize("kind", ("LSTM", "GRU"))
@@ -33,11 +34,12 @@ def test_so_are_loops_of_several_sequences_at_once_and_of_many_steps(kind):
     assert layers(Loop(kind, batch=2)) == layers(Loop(kind, steps=600)) == [kind]
 
 
+@pytest.mark.parametrize("tensor_list", (False, True))
 @pytest.mark.parametrize("sequences", (True, False))
 @pytest.mark.parametrize("oddity", ("scaled", "counts"))
 @pytest.mark.parametrize("kind", ("LSTM", "GRU", "RNN"))
-def test_steps_that_are_no_cell_or_that_depend_on_their_number_are_written_out(kind, oddity, sequences):
-    assert layers(Loop(kind, sequences, oddity)) == []
+def test_steps_that_are_no_cell_or_that_depend_on_their_number_are_written_out(kind, oddity, sequences, tensor_list):
+    assert layers(Loop(kind, sequences, oddity, tensor_list=tensor_list)) == []
 
 
 def test_a_loop_that_data_end_is_refused():

@@ -9,7 +9,7 @@ from dataclasses import replace
 from aidge_build.errors import AidgeError, located
 from aidge_build.importers.tflite.dilation import Spread, spread_convolutions
 from aidge_build.importers.tflite.draft import Draft
-from aidge_build.importers.tflite.lists import Rows, follow
+from aidge_build.importers.tflite.lists import LIST, LISTS, Rows, follow, is_list
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Order, Orders, file_order
 from aidge_build.importers.tflite.registry import pieces
@@ -35,6 +35,7 @@ class Adding:
         self._renewed = {} if renewed is None else renewed
         self._whole: Adding = caller._whole if caller else self
         self._depth: int = caller._depth + 1 if caller else 0
+        self.rows: dict[int, Rows] = {}  # lists of which each step of a loop writes one row
         self._called = 0  # operators of graphs that were called, all of them together
 
     def add(
@@ -43,17 +44,18 @@ class Adding:
         tensors: Mapping[int, Value],
         values: dict[int, Value],
         spreads: Mapping[int, Spread],
-        rows: dict[int, Rows] | None = None,
     ) -> None:
-        """Add operators on `values`, which get what these compute; `tensors` are what the file declares. `rows` are lists of
-        which each step of a loop writes one row: where rows only change their places no node is needed."""
+        """Add operators on `values`, which get what these compute; `tensors` are what the file declares. Where rows of lists
+        only change their places no node is needed."""
+        rows = self.rows
         for operator in operators:
             with located(operator.where()):
-                if rows and follow(operator, values, rows):
+                if follow(operator, tensors, values, rows, self.draft):
                     continue
-                for index in {*operator.inputs} & {*(rows or ())}:
+                for index in sorted({*operator.inputs} & {*rows} & {*tensors}):
                     values[index] = rows[index].whole(self.draft, tensors[index])
-                for index in operator.outputs:
+                outputs = [index for index in operator.outputs if index in tensors]
+                for index in outputs:
                     values[index] = replace(tensors[index], data=None)
                 TfliteNode(
                     operator,
@@ -65,7 +67,7 @@ class Adding:
                     self._renewed,
                     self,
                 ).add()
-                for index in operator.outputs:
+                for index in outputs:
                     values[index] = self._checked(values[index])
 
     def run(self, graph: TfliteSubgraph, arguments: Sequence[Value | Rows], label: str) -> list[Value | Rows]:
@@ -82,23 +84,24 @@ class Adding:
         operators, spreads = spread_convolutions(graph.operators, graph.outputs, in_file)
         orders = Orders([len(tensor.dims) for tensor in graph.tensors])
         for operator in operators:
-            touched = {*operator.inputs, *operator.outputs} - {-1}
-            orders.add(pieces()[operator.type].wants, [index for index in touched if in_file(index).data is None])
+            touched = [index for index in {*operator.inputs, *operator.outputs} - {-1} if graph.tensors[index].type != LIST]
+            if operator.type not in LISTS:
+                orders.add(pieces()[operator.type].wants, [index for index in touched if in_file(index).data is None])
         solved = orders.solved()
         tensors = {}
         for index in sorted({index for one in operators for index in (*one.inputs, *one.outputs) if index >= 0}):
-            name = self.draft.free_name(f"{label}/{graph.tensors[index].name}")
-            tensors[index] = replace(in_file(index), name=name, order=solved[index])
+            if graph.tensors[index].type != LIST:
+                name = self.draft.free_name(f"{label}/{graph.tensors[index].name}")
+                tensors[index] = replace(in_file(index), name=name, order=solved[index])
         values = {index: value for index, value in tensors.items() if value.is_constant}
-        rows: dict[int, Rows] = {}
+        inner = Adding(self.model, self.draft, self.rounding, {}, self)
         for index, argument in zip(graph.inputs, arguments, strict=True):
             if isinstance(argument, Rows):
-                rows[index] = argument
+                inner.rows[index] = argument
             else:
                 values[index] = replace(argument, index=index)
-        inner = Adding(self.model, self.draft, self.rounding, {}, self)
-        inner.add(operators, tensors, values, spreads, rows)
-        return [rows[index] if index in rows else values.get(index) or in_file(index) for index in graph.outputs]
+        inner.add(operators, tensors, values, spreads)
+        return [inner.rows.get(index) or values.get(index) or in_file(index) for index in graph.outputs]
 
     def graph(self, number: int) -> TfliteSubgraph:
         """The graph of this number."""
@@ -116,12 +119,12 @@ class Adding:
         known = pieces()
         for operator in graph.operators:
             with located(operator.where()):
-                if operator.type not in known:
+                if operator.type not in known and operator.type not in LISTS:
                     raise AidgeError(f"operator {operator.type} is not supported", code="OPERATOR")
                 for index in {*operator.inputs, *operator.outputs} - {-1}:
                     tensor = graph.tensors[index]
                     reason = refused_type(tensor, tensor.raw is None) or ("it has a variable" if tensor.is_variable else "")
-                    if reason:
+                    if reason and not is_list(tensor, operator):
                         raise AidgeError(f"{reason}, which is not supported inside of a loop", code="OPERATOR")
 
     def _checked(self, value: Value) -> Value:

@@ -17,6 +17,7 @@ from aidge_build.importers.folding import strange_numbers
 from aidge_build.importers.tflite.adding import Adding
 from aidge_build.importers.tflite.dilation import Spread, spread_convolutions
 from aidge_build.importers.tflite.draft import Draft, Result
+from aidge_build.importers.tflite.lists import LIST, LISTS, is_list
 from aidge_build.importers.tflite.open_dims import LARGER, assumed_batches, with_sizes
 from aidge_build.importers.tflite.order import Order, Orders, Wants, file_order, stored_as_in_file
 from aidge_build.importers.tflite.registry import pieces
@@ -135,7 +136,7 @@ class _Import:
         touched = {*self._graph.inputs, *self._graph.outputs, *(index for one in self._operators for index in _touched(one))}
         for index in sorted({index for one in self._operators for index in one.intermediates} - touched):
             self._values[index] = value_of(self._graph.tensors[index], names[index], orders[index])
-        for index in sorted(touched):
+        for index in sorted(index for index in touched if self._graph.tensors[index].type != LIST):
             value = value_of(self._graph.tensors[index], names[index], orders[index])
             self._tensors[index] = value
             if value.is_constant and index not in self._graph.inputs and index not in self._produced:
@@ -196,11 +197,11 @@ class _Import:
         reasons: dict[str, list[str]] = {}
         self._produced = {index for operator in self._graph.operators for index in operator.outputs}
         for operator in self._graph.operators:
-            if operator.type not in known:
+            if operator.type not in known and operator.type not in LISTS:
                 reasons.setdefault(f"operator {operator.type}", []).append(operator.where())
             for index in (*_touched(operator), *operator.intermediates):
                 reason = self._refused_tensor(self._graph.tensors[index])
-                if reason:
+                if reason and not is_list(self._graph.tensors[index], operator):
                     reasons.setdefault(reason, []).append(operator.where())
         if not reasons:
             return
@@ -252,7 +253,8 @@ class _Import:
         orders = Orders([len(tensor.dims) for tensor in self._graph.tensors])
         for operator in self._operators:
             computed = [index for index in _touched(operator) if self._is_computed(index)]
-            orders.add(pieces()[operator.type].wants, computed)
+            if operator.type not in LISTS:
+                orders.add(pieces()[operator.type].wants, computed)
         for one in self._remembered:
             orders.add(Wants.SAME, [one.read, one.written])
         return orders.solved()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.errors import AidgeError
 from aidge_build.importers.tflite.adding import too_long
-from aidge_build.importers.tflite.lists import Rows, candidates
+from aidge_build.importers.tflite.lists import LIST, Rows, candidates
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants, file_order
 from aidge_build.importers.tflite.recurrence import recurrent_layer, steps_of
@@ -28,6 +28,10 @@ def while_loop(source: TfliteNode) -> None:
         return
     lists, state = candidates(body), list[Value | Rows]()
     for place in range(source.input_count):
+        index = source.operator.inputs[place]
+        if index in source.adding.rows:
+            state.append(source.adding.rows[index])
+            continue
         value = source.input(place)
         as_rows = place in lists and value.dims and value.order == file_order(value.rank)
         state.append(Rows.of(value) if as_rows else value)
@@ -42,6 +46,9 @@ def while_loop(source: TfliteNode) -> None:
         state = source.adding.run(body, state, f"{source.name}/step_{step}")
         step += 1
     for place, found in enumerate(state):
+        if isinstance(found, Rows) and body.tensors[body.inputs[place]].type == LIST:
+            source.adding.rows[source.operator.outputs[place]] = found
+            continue
         made = found.whole(source.adding.draft, source.output(place)) if isinstance(found, Rows) else found
         name = source.add_constant(made.name, made.data.transpose(made.order)) if made.is_constant else made.name
         source.write(Identity(), [name], made.order, only=place)

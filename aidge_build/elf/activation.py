@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import operator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
-from aidge_build.elf.disassembly import CONDITIONS, Instruction
-from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, forgets, given_to_stack
+from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
+from aidge_build.elf.frames import RETURN, WORD, Refusal, State, Value, apply, forgets, given_to_stack, signed
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.elf.program_code import BRANCHES, Code, is_if_then
 from aidge_build.elf.start_up import tabled
@@ -24,6 +25,20 @@ _REFUSED = {
 
 # What sets the flags beside instructions that end in "s" (subs, vmrs).
 _COMPARISONS = ("cmp", "cmn", "tst", "teq", "msr")
+
+
+# What a condition says of the two numbers that were compared, without and with sign.
+_UNSIGNED: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "cs": operator.ge,
+    "hs": operator.ge,
+    "cc": operator.lt,
+    "lo": operator.lt,
+    "hi": operator.gt,
+    "ls": operator.le,
+}
+_SIGNED: dict[str, Callable[[int, int], bool]] = {"ge": operator.ge, "lt": operator.lt, "gt": operator.gt, "le": operator.le}
 
 
 # How a called function comes back: with these registers lost that it should have kept; None where it never returns.
@@ -153,7 +168,8 @@ class _Walker:
     def _if_then(self, block: Instruction, state: State) -> Iterator[tuple[int, State]]:
         """Both ways through an IT block; what sets the flags in it decides anew what the rest does."""
         pattern = "t" + block.mnemonic[2:]
-        ways = [(state.copy(), "t"), (state.copy(), "e")]
+        decided = self._decided(block, block.operands[0], state)
+        ways = [(state.copy(), letter) for letter, is_met in (("t", True), ("e", False)) if decided in (None, is_met)]
         address = block.next
         for letter in pattern:
             instruction = self.code.instructions.get(address)
@@ -296,9 +312,30 @@ class _Walker:
     def _two_ways(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
         if name.startswith(("le", "wls")):
             state.registers.pop("lr", None)
-        yield from self._goto(instruction.target, state.copy())
-        if not (name == "le" and len(instruction.operands) == 1):
+        is_taken = self._is_taken(instruction, name, state)
+        if is_taken is not False:
+            yield from self._goto(instruction.target, state.copy())
+        if is_taken is not True and not (name == "le" and len(instruction.operands) == 1):
             yield instruction.next, state
+
+    def _is_taken(self, instruction: Instruction, name: str, state: State) -> bool | None:
+        """Whether a branch is taken, None where constants do not decide that: start-up code asks by a constant, the address of a
+        function that need not exist, whether it does."""
+        if name in ("cbz", "cbnz"):
+            kind, number = state.value(instruction.operands[0]) or ("unknown", 0)
+            return (number == 0) == (name == "cbz") if kind == "number" else None
+        return self._decided(instruction, name[1:], state) if name.startswith("b") else None
+
+    def _decided(self, conditional: Instruction, condition: str, state: State) -> bool | None:
+        """Whether a condition is met, by two constants that were compared right in front; None where that is not known."""
+        comparison = self.code.comparison(conditional)
+        kind, number = (state.value(comparison.operands[0]) if comparison else None) or ("unknown", 0)
+        other = immediate(comparison.operands[1]) if comparison else None
+        if kind != "number" or other is None:
+            return None
+        if condition in _UNSIGNED:
+            return _UNSIGNED[condition](number & WORD, other & WORD)
+        return _SIGNED[condition](signed(number), signed(other)) if condition in _SIGNED else None
 
     def _goto(self, target: int | None, state: State) -> Iterator[tuple[int, State]]:
         if target is not None:

@@ -19,7 +19,7 @@ from aidge_build.elf.disassembly import Instruction, immediate, memory_operand, 
 # at entry, or, for jump tables in memory, ("offset", table) = table + something, and ("entry", table) = a word of the table.
 Value = tuple[str, int]
 RETURN: Value = ("return", 0)
-_WORD = 0xFFFFFFFF
+WORD = 0xFFFFFFFF
 
 _CORE = {f"r{number}" for number in range(13)} | {"lr"}
 # What a function hands back as it found it (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
@@ -38,7 +38,7 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
     "rsb": lambda one, two: two - one,
     "lsl": lambda one, two: one << (two & 0xFF),
     "lsr": lambda one, two: one >> (two & 0xFF),
-    "asr": lambda one, two: _signed(one) >> (two & 0xFF),
+    "asr": lambda one, two: signed(one) >> (two & 0xFF),
     "movt": lambda one, two: two << 16 | one & 0xFFFF,
 }
 
@@ -71,7 +71,7 @@ class State:
     registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN, **_KEPT})
     slots: dict[int, Value] = field(default_factory=dict)
     pushed: set[int] = field(default_factory=set)
-    taken: int = _WORD
+    taken: int = WORD
 
     def copy(self) -> State:
         """A state that changes by itself."""
@@ -259,13 +259,13 @@ def _index(state: State, words: tuple[str, ...]) -> int | None:
     amount = immediate(shift.removeprefix("lsl ")) if shift.startswith("lsl ") else None
     if value is None or value[0] != "number" or amount is None:
         return None
-    return _signed(value[1] << amount)
+    return signed(value[1] << amount)
 
 
 def _plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
     if one and two and two[0] == "number" and one[0] in ("stack", "number"):
-        total = one[1] + sign * _signed(two[1])
-        return one[0], total if one[0] == "stack" else total & _WORD
+        total = one[1] + sign * signed(two[1])
+        return one[0], total if one[0] == "stack" else total & WORD
     if one and two and one[0] == "number" and sign == 1 and two[0] == "stack":
         return _plus(two, one)
     if one and two and one[0] == "offset" and two[0] == "number":
@@ -274,8 +274,9 @@ def _plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
     return ("offset", known[0][1]) if sign == 1 and len(known) == 1 and None in (one, two) else None
 
 
-def _signed(number: int) -> int:
-    number &= _WORD
+def signed(number: int) -> int:
+    """The number that 32 bits mean with a sign."""
+    number &= WORD
     return number - (1 << 32) if number & 0x80000000 else number
 
 
@@ -370,17 +371,17 @@ def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
     if word == "pc":
         return "number", (instruction.address + 4) & ~3
     number = immediate(word)
-    return state.value(word) if number is None else ("number", number & _WORD)
+    return state.value(word) if number is None else ("number", number & WORD)
 
 
 def _number(name: str, values: list[Value | None]) -> Value | None:
     """What an operation makes of numbers; those with one operand may have their destination in front of it."""
     numbers = [value[1] for value in values if value and value[0] == "number"]
     if name in ("mvn", "neg") and values[-1] and values[-1][0] == "number":
-        return "number", (~numbers[-1] if name == "mvn" else -numbers[-1]) & _WORD
+        return "number", (~numbers[-1] if name == "mvn" else -numbers[-1]) & WORD
     if len(numbers) != len(values) or len(values) != 2 or name not in _FOLDED:
         return None
-    return "number", _FOLDED[name](*numbers) & _WORD
+    return "number", _FOLDED[name](*numbers) & WORD
 
 
 def _loaded(state: State, address: Value, read_constant: Callable[[int], int | None]) -> Value | None:

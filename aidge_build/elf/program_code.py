@@ -84,6 +84,11 @@ class Code:
             return (behind - switch.next) // (1 if switch.mnemonic == "tbb" else 2) - 1
         return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
 
+    def comparison(self, conditional: Instruction) -> Instruction | None:
+        """The `cmp` right in front of what its flags decide; None where something else is there, or a branch goes around it."""
+        before = self._before(conditional)
+        return before if before and before.mnemonic == "cmp" and conditional.address not in self.led_to else None
+
     @cached_property
     def led_to(self) -> frozenset[int | None]:
         """Where branches lead."""

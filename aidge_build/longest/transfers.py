@@ -183,9 +183,16 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
         elif is_scatter or not isinstance(place, int):
             memory.forget(objects.near(place, None))
         else:
-            memory.kill(place, size_bytes)
+            memory.kill(place, _inside(objects, place, size_bytes))
 
     return move
+
+
+def _inside(objects: Objects, place: int, size_bytes: int) -> int:
+    """How many bytes from a place on a store may write: of narrow elements, or where a condition lets only some be stored, fewer
+    than the vector has, and none behind the object that holds the place."""
+    span = objects.span(place)
+    return min(size_bytes, span.end - place) if span is not None and place < span.end else size_bytes
 
 
 def _is_scatter(instruction: Instruction) -> bool:

@@ -394,6 +394,12 @@ def test_a_vector_whose_elements_are_narrower_in_memory_is_not_known_and_what_it
     assert gathered.memory.load(DATA + 16, 4) == 7 and gathered.registers.values[16:20] == [None] * 4
 
 
+def test_a_vector_that_is_stored_in_part_changes_nothing_behind_its_object() -> None:
+    # `array` ends at DATA + 256, where another variable may lie: four bytes of its last word are stored (vstrb.32).
+    text = "movw r1, #0\nmovt r1, #8192\nmov r2, #7\nstr r2, [r1, #256]\nadd r1, #252\nvstrb.32 q1, [r1], #4 | 2f04eca1\n"
+    assert followed(f"f:\n{text}ldr r0, [r1]\nbx lr").registers.values[0] == 7
+
+
 def test_a_sum_with_a_pointer_stays_in_its_object_and_a_difference_from_one_does_not():
     text = f"f:{BEGIN}WHAT\nbx lr"
     for what, expected in (

@@ -14,7 +14,7 @@ from aidge_build.cascade.lines import Run, with_cascades
 from aidge_build.cascade.pieces import Cut, cut
 from aidge_build.cascade.question import Found
 from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.contract.length import Length, entry_of
+from aidge_build.contract.length import entry_of
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.errors import AidgeError
@@ -28,37 +28,30 @@ from aidge_build.schedule.stores import stores_of
 MOST_CUTS = 4  # of the graph, each finer than the one before
 TOGETHER = 4  # channels that kernels compute at a time; groups of as many begin at whole words, too
 SOFTWARE_FLOATS = 25  # times as many instructions as an FPU needs, for layers of floats; measured: 20 to 24
+LEAST_SOFTWARE_FLOATS = 4  # of layers that do less with their floats than compute
 STEP_INSTRUCTIONS = 120  # of N_step itself: the choice of the layer, of the band, and what goes on by one
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a step may be, and how long the libraries say that their kernels take."""
+    """How long a step may be, and how long the libraries say that their kernels take: at most, or where `is_least`, as little as
+    they may take where nobody measured a kernel, or measured it on cores with an FPU. What is linked says how long it is."""
 
     max_step: int
     libraries: Sequence[Library]
     has_fpu: bool = True
+    is_least: bool = False
 
     def length(self, kernel: Kernel, seen: NodeView) -> int:
         """Instructions of a step that calls this kernel once."""
-        entry = self._entry(kernel, seen)
-        return STEP_INSTRUCTIONS + (SOFTWARE_FLOATS if self._computes_floats(entry, seen) else 1) * entry.of(seen)
-
-    def is_measured(self, kernel: Kernel, seen: NodeView) -> bool:
-        """Whether that was measured, and not with an FPU for a core without one. Another estimate may be many times too high: the
-        program that is linked says then how long the step is."""
-        entry = self._entry(kernel, seen)
-        return bool(entry.kernel) and not self._computes_floats(entry, seen)
-
-    def _entry(self, kernel: Kernel, seen: NodeView) -> Length:
         lengths = next((library.lengths for library in self.libraries if library.name == kernel.library), ())
-        return entry_of(lengths, kernel.name, seen)
-
-    def _computes_floats(self, entry: Length, seen: NodeView) -> bool:
-        """Whether a kernel that was measured with an FPU computes floats without one."""
-        if self.has_fpu or not entry.kernel or seen.operator.hands_on:
-            return False
-        return any(tensor is not None and tensor.dtype.is_float for tensor in (*seen.inputs, *seen.outputs))
+        entry = entry_of(lengths, kernel.name, seen)
+        if self.is_least and not entry.kernel:
+            return STEP_INSTRUCTIONS  # nobody measured it
+        floats = any(tensor is not None and tensor.dtype.is_float for tensor in (*seen.inputs, *seen.outputs))
+        is_soft = floats and bool(entry.kernel) and not self.has_fpu and not seen.operator.hands_on
+        times = 1 if not is_soft else LEAST_SOFTWARE_FLOATS if self.is_least else SOFTWARE_FLOATS
+        return STEP_INSTRUCTIONS + times * entry.of(seen)
 
     def of_band(self, kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> int:
         """The same of a band; `sizes` are the rows of the largest and of the smallest one."""
@@ -133,8 +126,8 @@ def in_pieces(
     kernels: BandKernels,
     limit: Limit,
 ) -> Found:
-    """The plan in which layers that are too long are cut by rows; AidgeError STEP names those that cannot be, where measured
-    lengths say so. One whose length nobody measured stays whole."""
+    """The plan in which layers that are too long are cut by rows; AidgeError STEP names those that cannot be, where they
+    are too long even at the least that they may take. Others are cut as finely as they can be."""
     inside = {name for run in best.runs for name in run.cascade.nodes}
     stores = {node.name for node in stores_of(assignment)}
     cuts: dict[str, Cut] = {}
@@ -142,10 +135,12 @@ def in_pieces(
         if node.name in inside or node.name in stores or _length(assignment, limit, node) <= limit.max_step:
             continue
         found = _cut(assignment, kernels, limit, node)
+        least = replace(limit, is_least=True)
+        if found is None and _length(assignment, least, node) > limit.max_step and not _cut(assignment, kernels, least, node):
+            raise _too_long(assignment, kernels, limit, node)
+        found = found or _cut(assignment, kernels, replace(limit, max_step=_finest(assignment, kernels, limit, node)), node)
         if found is not None:
             cuts[node.name] = found
-        elif _is_measured(assignment, limit, node):
-            raise _too_long(assignment, kernels, limit, node)
     _require_short_stores(assignment, limit, best)
     if not cuts:
         return best
@@ -177,12 +172,6 @@ def _length(assignment: Assignment, limit: Limit, node: Node) -> int:
     return limit.length(kernel, assignment.node_view(node))
 
 
-def _is_measured(assignment: Assignment, limit: Limit, node: Node) -> bool:
-    kernel = assignment.choices[node.name].kernel
-    assert kernel is not None
-    return limit.is_measured(kernel, assignment.node_view(node))
-
-
 def _cut(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> Cut | None:
     layer = kernels.layer(node)
     states = {name for state in assignment.view.states for name in (state.read, state.written)}
@@ -193,16 +182,8 @@ def _cut(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node)
 
 def _too_long(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> AidgeError:
     """Why, and the smallest step in which the layer can be computed."""
-    whole = _length(assignment, limit, node)
-    layer = kernels.layer(node)
-    least, how = whole, "which cannot be cut"
-    if layer is not None:
-        low, high = limit.max_step, whole
-        while high - low > max(1, low // 50):
-            middle = (low + high) // 2
-            low, high = (low, middle) if _cut(assignment, kernels, replace(limit, max_step=middle), node) else (middle, high)
-        least = high
-        how = "whose smallest piece is one row" if least < whole else how
+    whole, least = _length(assignment, limit, node), _finest(assignment, kernels, limit, node)
+    how = "whose smallest piece is one row" if least < whole else "which cannot be cut"
     return AidgeError(
         f"it takes about {whole:,} instructions, {how}: no step of {limit.max_step:,} computes it",
         where=node.where(),
@@ -211,11 +192,20 @@ def _too_long(assignment: Assignment, kernels: BandKernels, limit: Limit, node: 
     )
 
 
+def _finest(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> int:
+    """The instructions of the smallest step in which a layer can be computed."""
+    low, high = limit.max_step, _length(assignment, limit, node)
+    while kernels.layer(node) is not None and high - low > max(1, low // 50):
+        middle = (low + high) // 2
+        low, high = (low, middle) if _cut(assignment, kernels, replace(limit, max_step=middle), node) else (middle, high)
+    return high
+
+
 def _require_short_stores(assignment: Assignment, limit: Limit, best: Found) -> None:
     """The next values of states are copied in one step, so that an inference that is left has changed none of them."""
     stores = stores_of(assignment)
     length = sum(_length(assignment, limit, node) for node in stores)
-    if length > limit.max_step and all(_is_measured(assignment, limit, node) for node in stores):
+    if sum(_length(assignment, replace(limit, is_least=True), node) for node in stores) > limit.max_step:
         raise AidgeError(
             f"copying the next values of states takes about {length:,} instructions, in one step so that a state never changes "
             "in part",

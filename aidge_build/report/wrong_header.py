@@ -17,7 +17,8 @@ class WrongHeader:
     """`users` are source files that were compiled with a header of `model`, which has this `digest` and path ("": not known).
 
     `code` are the files or members of archives that were linked instead, none without any code of that model; `code_digest`
-    ("": compiled without a header) and the path `code_header` are those of the header that they belong to.
+    ("": compiled without a header) and the path `code_header` are those of the header that they belong to. `found` is a
+    file with the first digest near the link, where no debug information says which one was included.
     """
 
     model: str
@@ -27,6 +28,7 @@ class WrongHeader:
     code: tuple[str, ...] = ()
     code_digest: str = ""
     code_header: str = ""
+    found: str = ""
 
     @property
     def fact(self) -> str:
@@ -40,7 +42,7 @@ class WrongHeader:
         return (
             f"{included}, but the {name}.c that is linked ({_listed(self.code)}) belongs to "
             f"{self.code_header or f'a {name}.h'} (digest {self.code_digest}): "
-            f"the first header is out of date, or that of another model called {name}"
+            f"the first header is out of date, or that of another model called {name}{f' ({self.found})' if self.found else ''}"
         )
 
     @property
@@ -60,7 +62,7 @@ class WrongHeader:
             "model": self.model,
             "users": list(self.users),
             "digest": self.digest,
-            "header": self.header or None,
+            "header": self.header or self.found or None,
             "code": list(self.code),
             "code_digest": self.code_digest or None,
             "code_header": self.code_header or None,

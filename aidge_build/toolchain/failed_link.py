@@ -4,11 +4,12 @@ code needs: links once more, asks for the program all the same, and looks into i
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.elf.claim import Claim
@@ -19,11 +20,13 @@ from aidge_build.elf.link_map import read_memories
 from aidge_build.elf.overflow import read_overflows
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.errors import AidgeError
+from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.report.missing_library import MissingLibrary, missing_libraries
 from aidge_build.report.overflow import TooSmall, explain_overflow, listed
 from aidge_build.report.wrong_header import Evidence, WrongHeader, second_names, wrong_headers
 from aidge_build.toolchain.environment import of_tools
 
+_MOST_ENTRIES = 20_000  # of folders that are searched for a header
 _LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
 
 
@@ -118,7 +121,36 @@ def _too_small(attempt: _Attempt, command: Sequence[str]) -> tuple[TooSmall, ...
 
 def _wrong_headers(attempt: _Attempt, undefined: Sequence[Undefined]) -> tuple[WrongHeader, ...]:
     defined = attempt.image.by_name if attempt.image else {}
-    return wrong_headers(undefined, Evidence(defined, read_cross_references(attempt.link_map), compiled_files(attempt.elf)))
+    evidence = Evidence(defined, read_cross_references(attempt.link_map), compiled_files(attempt.elf))
+    return tuple(_with_paths(wrong) for wrong in wrong_headers(undefined, evidence))
+
+
+def _with_paths(wrong: WrongHeader) -> WrongHeader:
+    """The same with the paths that no debug information told, of headers near the link that have these digests."""
+    if not wrong.code_digest or wrong.header and wrong.code_header:
+        return wrong
+    found = _header_files(wrong.model, {wrong.digest, wrong.code_digest})
+    code_header = wrong.code_header or found.get(wrong.code_digest, "")
+    return replace(wrong, code_header=code_header, found="" if wrong.header else found.get(wrong.digest, ""))
+
+
+def _header_files(model: str, digests: Collection[str]) -> dict[str, str]:
+    """Digest -> path of a header of `model` below this folder, or below the one around it, whose builds are in a folder."""
+    found: dict[str, str] = {}
+    entries = 0
+    for root in (".", ".."):
+        for folder, names, files in os.walk(root):
+            names[:] = sorted(name for name in names if not name.startswith("."))
+            entries += len(names) + len(files)
+            if entries > _MOST_ENTRIES or len(found) == len(digests):
+                return found
+            if f"{model}.h" in files:
+                path = os.path.normpath(os.path.join(folder, f"{model}.h"))
+                text = read_regular(Path(path), LARGEST_TEXT_BYTES).decode("utf-8", "replace")
+                for digest in digests:
+                    if f"HEADER_{digest}" in text:
+                        found.setdefault(digest, path)
+    return found
 
 
 def as_error(failed: FailedLink, where: str) -> AidgeError:

@@ -253,6 +253,24 @@ def mixed(request, tmp_path, monkeypatch) -> list[str]:
     return [*compiler, *(BARE if request.param == "arm" else []), "main.o", *model_objects, "-o", "app"]
 
 
+@pytest.mark.parametrize("build", [".", "build"])
+def test_without_debug_information_headers_near_the_link_are_found_by_their_digests(tmp_path, monkeypatch, build):
+    model(tmp_path / "mine")
+    model(tmp_path / "foreign", 12)
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path / build)
+    place = os.path.relpath(tmp_path)
+    (tmp_path / "main.c").write_text(MAIN["pointers"])
+    sources = [f"{place}/main.c", f"{place}/mine/toy.c", f"{place}/mine/toy_weights.c"]
+    assert run(["gcc", f"-I{place}/foreign", "-c", *sources], tmp_path / build).returncode == 0
+    line = aidge_build("explain-link", "--hook", "--", "gcc", "main.o", "toy.o", "toy_weights.o", "-o", "app").stdout
+    foreign, mine = (os.path.normpath(f"{place}/{name}/toy.h") for name in ("foreign", "mine"))
+    assert (
+        f"or that of another model called toy ({foreign})\n" in line
+        and f"let {mine} be the only toy.h in the include folders" in line
+    )
+
+
 def digests(folder: Path) -> list[str]:
     return [re.search(r"HEADER_(\w+)", (folder / name / "toy.h").read_text())[1] for name in ("foreign", "mine")]
 

@@ -82,7 +82,7 @@ def add(models):
     main.Tool("aidge", toolpath=[aidge_build.scons_toolpath()])
     read, where = [], []
     for model in models:
-        path = main.File(os.path.join(main.subst("$PROJECT_DIR"), model))
+        path = main.fs.File(os.path.join(main.subst("$PROJECT_DIR"), model))  # whatever is in its name
         files = main.AidgeModel(os.path.splitext(os.path.basename(model))[0], path, out=folder, **options)
         objects = [main.Object(file) for file in files]
         main.Append(PIOBUILDFILES=objects)
@@ -90,6 +90,7 @@ def add(models):
         read += ["--objects=%s" % node.get_abspath() for made in objects for node in made]
         where = ["--board=" + options["board"]] if "board" in options else []
         where += ["--board-path=" + path for path in options.get("board_path", [])]
+    read, where = ([word.replace("$", "$$") for word in words] for words in (read, where))
     for scope in (env, main):  # noqa: F821
         scope.AppendUnique(CPPPATH=[folder])
     main.Replace(AIDGE_MAP="" if where or main.get("PIOPLATFORM") == "native" else map_flag)

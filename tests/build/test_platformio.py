@@ -52,6 +52,16 @@ def test_platformio_builds_models_in_its_own_graph_and_checks_the_program(firmwa
     assert done.returncode == 2 and "the arena is not the plan's" in done.stderr
 
 
+def test_platformio_takes_names_and_values_that_a_shell_would_read_as_they_are(firmware):
+    name = "x`touch ran`;touch ran;$(touch ran)&'\"$HOME"
+    firmware.write(f"{name}/kws.onnx", MODEL.replace("weights=1", "weights=7"))
+    firmware.write("mine/used.h", "int used;\n")
+    firmware.write("SConstruct", PLATFORM.replace("'time=49\\nbatch=1'", repr(name)))
+    run(firmware, sys.executable, "-m", "SCons", "-Q", f"models={name}/kws.onnx")
+    plan = json.loads(firmware.read(".pio/build/native/aidge/kws.plan.json"))
+    assert plan["weights"] == "7" and plan["options"]["--bind"] == [name] and not list(firmware.folder.rglob("ran"))
+
+
 def test_platformio_without_a_model_is_left_alone(firmware):
     firmware.write("main.c", "int main(void) { return 0; }\n")
     firmware.write("SConstruct", PLATFORM)

@@ -37,6 +37,7 @@ CALLS = {
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
+        "kit/exact.h": ("f = aidge_kit_exact(f);", "f = aidge_kit_exact_quotient(f, *g);"),
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
     "helium": {
@@ -76,10 +77,11 @@ CALLS = {
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/log_mel.h": LOG_MEL,
         "kit/mean.h": MEAN,
+        "kit/exact.h": ("f = aidge_kit_exact(f);", "f = aidge_kit_exact_quotient(f, *g);"),
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 13, "helium": 30}
+STATEMENTS = {"cortexm": 15, "helium": 32}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),
@@ -133,7 +135,9 @@ def statements(library: str) -> list[tuple[str, list[tuple[str, str]], set[str]]
     text = subprocess.run(command, input=source(library), text=True, capture_output=True, check=True).stdout
     found = []
     for statement in re.findall(r"__asm__(?: volatile)?\s*\(((?:[^;\"]|\"(?:\\.|[^\"])*\")*)\)\s*;", text):
-        code, *operands = re.split(r"\s:\s|\s:$", re.sub(r"\"\s*\"", "", statement.replace('" :', '"\n:').strip() + " "))
+        code, *operands = re.split(
+            r"\s:\s|\s:$", re.sub(r"(?<=[^\"])\"\s*\"", "", statement.replace('" :', '"\n:').strip() + " ")
+        )
         given = [re.findall(r'(?:\[(\w+)\]\s*)?"([^"]*)"\s*\(', part) for part in operands[:2]]
         if any(given):
             clobbers = set(re.findall(r'"(\w+)"', operands[2])) if len(operands) > 2 else set()

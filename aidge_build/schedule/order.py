@@ -61,13 +61,14 @@ def best_order(question: OrderQuestion, states: int = STATES, given: Sequence[in
     best_bytes = walker.peak(best)
     bound = max([question.start_bytes, walker.last_step_bytes(), *map(walker.least_bytes, range(len(question.operations)))])
     visited = len(best) + 1
-    for limit in (min(PROBE_STATES, states), states):
+    for again, limit in enumerate((min(PROBE_STATES, states), states)):
         if bound >= best_bytes or best_bytes <= enough_bytes or walker.is_exhausted:
             break
-        if limit > PROBE_STATES:
+        if again and given is None:
             found = walker.beam(BEAM_WIDTH, best_bytes)
             if found is not None:
                 best_bytes, best = walker.peak(found), found
+        if limit > PROBE_STATES:
             bound = max(bound, _cut_bound(question, walker, best, best_bytes, bound))
         search = walker.search(bound, best_bytes, limit)
         visited += search.states

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.launch and status == 0:
         return Outcome()
     from aidge_build.toolchain.failed_link import diagnose
+    from aidge_build.toolchain.link_words import expanded
 
     failed = diagnose(arguments.command)
     data = {
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "libraries": [library.as_json() for library in failed.libraries],
     }
     if failed.is_explained:
-        return Outcome([*_lines(_output(arguments.command), failed)], data, status)
+        return Outcome([*_lines(_output(expanded(arguments.command)), failed)], data, status)
     if arguments.launch or arguments.hook:
         return Outcome((), data, status)
     reason = _reason(failed.messages)
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _reason(messages: str) -> str:
     """The first complaint; that the linker failed, which gcc says at the end, is none."""
-    words = ("error", "undefined", "cannot find", "multiple")
+    words = ("error", "undefined", "cannot", "multiple")
     complaints = [line.strip() for line in messages.splitlines() if any(word in line for word in words)]
     return next((line for line in complaints if not line.startswith("collect2")), "")
 
@@ -72,8 +73,10 @@ def _launched(command: list[str]) -> int:
 
 
 def _output(command: list[str]) -> str:
-    """What the command writes (-o)."""
-    return next((after for word, after in zip(command, command[1:]) if word == "-o"), "a.out")
+    """What the command writes: the last of `-o app.elf` and `-oapp.elf`."""
+    named = [after for word, after in zip(command, command[1:]) if word == "-o"]
+    joined = [word[2:] for word in command if word.startswith("-o") and len(word) > 2]
+    return next(iter((*named[-1:], *joined[-1:])), "a.out")
 
 
 def _lines(output: str, failed: FailedLink):

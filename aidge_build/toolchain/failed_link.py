@@ -25,8 +25,10 @@ from aidge_build.report.missing_library import MissingLibrary, missing_libraries
 from aidge_build.report.overflow import TooSmall, explain_overflow, listed
 from aidge_build.report.wrong_header import Evidence, WrongHeader, second_names, wrong_headers
 from aidge_build.toolchain.environment import of_tools
+from aidge_build.toolchain.link_words import expanded, moved_on
 
 _MOST_ENTRIES = 20_000  # of folders that are searched for a header
+_MOST_SCRIPTS = 8  # places of a linker script that keep the rest of a memory
 _LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
 
 
@@ -68,8 +70,15 @@ def diagnose(command: Sequence[str]) -> FailedLink:
     `--noinhibit-exec` makes the linker write the program although it is wrong: then every object in it is known, those of
     archives and of link-time optimisation, too, whoever's linker script it is.
     """
+    command = expanded(command)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         attempt = _attempt(command, Path(name), [])
+        messages = attempt.messages
+        for _ in range(_MOST_SCRIPTS if attempt.image is None else 0):
+            changed = moved_on(command, attempt.messages, Path(name))
+            if changed is None:
+                break
+            command, attempt = changed, _attempt(changed, Path(name), [])
         undefined = read_undefined(attempt.messages)
         # An archive gives the model's code only to who asks for a name that it has.
         firsts = sorted({first for first, _ in second_names(undefined).values()})
@@ -77,7 +86,7 @@ def diagnose(command: Sequence[str]) -> FailedLink:
             attempt = _attempt(command, Path(name), [word for first in firsts for word in ("-u", first)])
         headers = _wrong_headers(attempt, undefined) if firsts else ()
         libraries = missing_libraries(undefined, (claim.model for claim in _claims(attempt)))
-        return FailedLink(_too_small(attempt, command), headers, attempt.messages, libraries)
+        return FailedLink(_too_small(attempt, command), headers, messages, libraries)
 
 
 def _attempt(command: Sequence[str], folder: Path, more: Sequence[str]) -> _Attempt:

@@ -1061,16 +1061,26 @@ def _make_with(target, name):
 def _explain_failures():
     """Says more of what failed: why a program with a model did not link, and who cannot find the header of a model."""
     for failure in SCons.Script.GetBuildFailures():
-        try:  # the words are as a shell reads them, if it can
-            words = shlex.split(" ".join(map(str, failure.command))) if SCons.Util.is_List(failure.command) else []
-        except ValueError:
-            continue
+        words = _words_of(failure)
         if words and failure.node.has_builder():
             sys.stdout.flush()
             if "-c" in words:
                 _explain_missing_header(failure.node, words)
             elif isinstance(failure.node, SCons.Node.FS.File) and _plans_of(failure.node):  # and no alias that runs it
                 _explain_failed_link(failure.node, words)
+
+
+def _words_of(failure):
+    """The words of the command that failed, as a shell reads them, without the temporary file of a long command: it is gone."""
+    command = failure.command if SCons.Util.is_List(failure.command) else []
+    if any(str(word).startswith("@") for word in command) and hasattr(failure.action, "cmd_list"):
+        env = failure.node.get_build_env().Override({"MAXLINELENGTH": sys.maxsize})
+        lines = env.subst_list(failure.action.cmd_list, SCons.Subst.SUBST_CMD, executor=failure.executor)
+        command = lines[0] if len(lines) == 1 else command
+    try:
+        return shlex.split(" ".join(map(str, command)))
+    except ValueError:  # a quote that no other one ends
+        return []
 
 
 def _explain_failed_link(node, words):

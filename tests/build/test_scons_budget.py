@@ -126,12 +126,18 @@ def test_a_plan_falsified_by_one_byte_fails_the_program_that_is_asked_for_by_nam
 
 
 @needs_cross_compiler
-def test_a_link_that_fails_for_want_of_memory_is_explained(tmp_path):
-    """The linker script is the user's own; there is no AidgeCheck: a model among the sources is enough."""
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_a_link_that_fails_for_want_of_memory_is_explained(tmp_path, in_a_file):
+    """The linker script is the user's own; there is no AidgeCheck: a model among the sources is enough. SCons puts a long command
+    into a file, which is gone when the build has failed."""
     (tmp_path / "main.c").write_text(MAIN)
     script = SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={}).partition(
         "env.AidgeCheck"
     )[0]
+    if in_a_file:
+        tempfile = "env['MAXLINELENGTH'] = 50\nenv['LINKCOM'] = '${TEMPFILE(\"' + env['LINKCOM'] + '\")}'\n"
+        first, last = script.split("app = ", 1)
+        script = f"{first}{tempfile}app = {last}"
     (tmp_path / "SConstruct").write_text(script.replace("'board.ld'], LIBS", "'small.ld'], LIBS"))
     small = aidge_build("link-script", "--board", "stm32f4", "--out", tmp_path / "small.ld")
     assert small.exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -107,6 +108,36 @@ def test_the_text_names_memory_bytes_objects_and_what_helps(link):
         lines[1].strip().startswith("largest:     picture 2,000 B, ._user_heap_stack 512 B, ")
         and "what helps:  EXTRA has" in lines[3]
     )
+
+
+REST = "  .free (DSECT) : {{ begin = .; . = ORIGIN({0}) + LENGTH({0}); }} > {0} }}"
+REST_OF_TWO_LINES = "  .free (DSECT) : {{ begin = .;\n. =\n ORIGIN({0}) + LENGTH({0}); }} > {0} }}"
+
+
+@pytest.mark.parametrize("rest", [REST, REST_OF_TWO_LINES])
+@pytest.mark.parametrize("how", ["-T", "-Wl,-T,", "@", "@ in @"])
+def test_a_script_that_keeps_the_rest_of_a_memory_is_explained_though_the_linker_only_says_that_it_would_go_back(
+    link, tmp_path, how, rest
+):
+    script = SCRIPT.replace("_user_heap_stack (NOLOAD)", "_user_heap_stack").rstrip().removesuffix("}")
+    (tmp_path / "app.ld").write_text(script + rest.format("ROM"))
+    words = [*link[: link.index("-T")], *link[link.index("-T") + 2 :]]
+    words.insert(1, f"{how if how[0] == '-' else '-T'}{tmp_path / 'app.ld'}")
+    if how[0] == "@":
+        (tmp_path / "words").write_text(" ".join(map(shlex.quote, words[1:])))
+        (tmp_path / "more").write_text(f"@{tmp_path / 'words'}")
+        words = [words[0], f"@{tmp_path / ('more' if ' ' in how else 'words')}"]
+    messages = subprocess.run(words, capture_output=True, text=True).stderr
+    assert "cannot move location counter backwards" in messages and "overflowed" not in messages
+    lines = aidge_build("explain-link", "--", *words).stdout
+    assert f"{tmp_path / 'app.elf'}: error LINK_OVERFLOW: memory ROM is too small by " in lines and "table 9,000 B" in lines
+
+
+def test_a_place_of_a_script_that_is_passed_is_no_want_of_memory(link, tmp_path):
+    script = SCRIPT.replace("2K", "4K").replace("0x20000800", "0x20001000").replace("8K", "16K")
+    (tmp_path / "app.ld").write_text(script.replace("*(.rodata*) }", "*(.rodata*) . = 16; }"))
+    said = aidge_build("explain-link", "--", *link).stdout
+    assert said.startswith("the link does not fail for want of memory, but: ") and "location counter backwards" in said
 
 
 def test_a_launched_link_ends_as_the_linker_does(link, tmp_path, capfd):

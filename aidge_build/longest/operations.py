@@ -11,7 +11,7 @@ from aidge_build.elf.disassembly import Instruction, memory_operand
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
-from aidge_build.longest.transfers import block, load, several_words, store, transfer, vector
+from aidge_build.longest.transfers import block, load, several_words, store, transfer, vector, vector_sum
 from aidge_build.longest.values import Objects, holds, joined_flags
 from aidge_build.longest.words import comparison, plain
 
@@ -24,7 +24,7 @@ def operation(instruction: Instruction, name: str, objects: Objects, raw: int) -
     """What the instruction `name` (without its condition) does; `raw` are its halfwords, the first one lowest."""
     if name in _REFUSED:
         return _refusal(instruction, name)
-    for make in (_counting, plain, comparison, load, store, block, several_words, vector, transfer):
+    for make in (_counting, plain, comparison, load, store, block, several_words, vector, vector_sum, transfer):
         found = make(instruction, name, objects, raw)
         if found is not None:
             return found

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aidge_build.elf.disassembly import Instruction, memory_operand, register_bytes, register_list
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.operands import (
@@ -164,13 +166,13 @@ def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> O
     size_bytes = sum(map(register_bytes, targets))
     where = address(instruction, objects, size_bytes)
     parts = [part for target in targets for part in vector_parts(target)]
-    stores, is_scatter = name.startswith("vst"), _is_scatter(instruction)
+    stores, is_scatter, addresses = name.startswith("vst"), _is_scatter(instruction), _places_of_vector(instruction)
     is_plain = name in ("vldr", "vstr") and targets[0][0] in "sd"
     is_whole = len(targets) == 1 and name[-1] in "bhw" and raw >> 16 & _WHOLE == _WHOLE and not is_scatter
 
     def move(registers: Registers, memory: Memory) -> None:
         values = registers.values
-        place = where.place(values)
+        place = _object_of(values, addresses, objects) if addresses else where.place(values)
         if where.base is not None and where.after is not None:
             values[where.base] = where.after(values)
         if is_plain:
@@ -193,6 +195,43 @@ def _inside(objects: Objects, place: int, size_bytes: int) -> int:
     than the vector has, and none behind the object that holds the place."""
     span = objects.span(place)
     return min(size_bytes, span.end - place) if span is not None and place < span.end else size_bytes
+
+
+_ADDRESS_SUMS = ("vdup", "vdupt", "vadd", "vaddt", "vsub", "vsubt")
+
+
+def vector_sum(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """A vector of addresses in one object, as the sum of a pointer and a vector of numbers; None for other instructions."""
+    targets = vector_parts(instruction.operands[0]) if instruction.operands else ()
+    if name not in _ADDRESS_SUMS or len(targets) != _VECTOR_BYTES // 4:
+        return None
+    sources = [[*vector_parts(word)] or [NUMBERS.get(word, -1)] for word in instruction.operands[1:]]
+    if any(-1 in places for places in sources):
+        return None
+
+    def add(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        found: Value = None
+        for places in sources:
+            found = found or _object_of(values, places, objects)
+        for at in targets:
+            values[at] = objects.joined(found, values[at]) if name.endswith("t") else found
+
+    return add
+
+
+def _object_of(values: list[Value], places: Sequence[int], objects: Objects) -> Value:
+    """Some address in the one object that all of these registers lead to; None where they do not."""
+    first, *rest = (objects.near(values[place], None) for place in places)
+    for other in rest:
+        first = objects.near(objects.joined(first, other), None) if first and other else None
+    return first
+
+
+def _places_of_vector(instruction: Instruction) -> Sequence[int]:
+    """The registers of a vector of addresses."""
+    operand = next(operand for operand in instruction.operands if operand.startswith("["))
+    return vector_parts(memory_operand(operand)[0])
 
 
 def _is_scatter(instruction: Instruction) -> bool:

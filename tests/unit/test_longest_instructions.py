@@ -394,6 +394,13 @@ def test_a_vector_whose_elements_are_narrower_in_memory_is_not_known_and_what_it
     assert gathered.memory.load(DATA + 16, 4) == 7 and gathered.registers.values[16:20] == [None] * 4
 
 
+@pytest.mark.parametrize("base", ["vdup.32 q7, r1", "vmul.i32 q7, q0, r2\nvadd.i32 q7, q7, r1"])
+def test_what_a_vector_of_addresses_in_an_object_writes_leaves_other_memory_alone(base: str) -> None:
+    text = f"movw r1, #0\nmovt r1, #8192\nmov r2, #7\nsub sp, #8\nstr r2, [sp]\nstr r2, [r1, #4]\n{base}\nvstrw.32 q0, [q7]\n"
+    registers = followed(f"f:\n{text}ldr r0, [sp]\nldr r3, [r1, #4]\nadd sp, #8\nbx lr").registers
+    assert registers.values[0] == 7 and registers.values[3] is None
+
+
 def test_a_vector_that_is_stored_in_part_changes_nothing_behind_its_object() -> None:
     # `array` ends at DATA + 256, where another variable may lie: four bytes of its last word are stored (vstrb.32).
     text = "movw r1, #0\nmovt r1, #8192\nmov r2, #7\nstr r2, [r1, #256]\nadd r1, #252\nvstrb.32 q1, [r1], #4 | 2f04eca1\n"

@@ -145,7 +145,7 @@ class Search:
 
     def _meet(self, waiting: dict[tuple, State], other: State) -> None:
         """Puts a way to those that wait, or makes one of it and of the one that waits there."""
-        if self.blocks.parts and self._is_over(other):
+        if self._is_over(other):
             return
         key = _key(other)
         state = waiting.setdefault((key, self._apart(other, key)), other)
@@ -173,15 +173,15 @@ class Search:
         return tuple(-1 if index in many else number for index, number in enumerate(found))
 
     def _is_over(self, state: State) -> bool:
-        """Whether a way came round a loop of shifts more often than anything that returns."""
+        """Whether a way came round a loop of shifts more often than it can."""
         if state.at == NOWHERE:
             return False
         entry, head = state.frames[-1].entry, state.at
         order = self._order(entry)
         if (entry, head) not in self._rounds:
-            body = order.loops.get(head, ())
-            instructions = [one for start in body for one in self.blocks.instructions(start)]
-            self._rounds[entry, head] = most_rounds(instructions) if body else None
+            body = {start: [*self.blocks.instructions(start)] for start in order.loops.get(head, ())}
+            leading = {start: self._successors(start) for start in body}
+            self._rounds[entry, head] = most_rounds(head, body, leading) if body else None
         most = self._rounds[entry, head]
         return most is not None and order.rounds(state.position, head) > most
 

@@ -131,8 +131,40 @@ def test_a_function_that_both_ways_call_returns_to_each():
 
 
 def test_a_loop_that_data_end_is_refused_with_its_place():
-    text = "f:\nldr r1, [r0]\nuntil_zero:\nlsrs r1, r1, #1\nbne until_zero\nbx lr"
+    text = "f:\nldr r1, [r0]\nuntil_zero:\nsubs r1, r1, #3\nbne until_zero\nbx lr"
     with pytest.raises(Refusal, match="how often the loop at until_zero comes round depends on data"):
+        longest(text, ARRAY)
+
+
+@pytest.mark.parametrize(
+    "body, rounds, length",
+    [
+        ("lsrs r1, r1, #1\nbne .again", 33, 2),  # one way out leaves nothing of the number
+        ("subs r2, r2, r3\nlsls r1, r1, #2\nbne .again", 33, 3),
+        ("lsl r1, r1, #1\ncmp r1, r3\nbls .again", 33, 3),  # nothing changes any more behind 32 shifts: it would never end
+        ("lsl r1, r1, #1\ntst r1, #8\nbeq .again", 5, 3),  # bit 3 is clear for good behind 4
+        ("movs r1, r1, lsl #1\nadcs r2, r2\ntst r2, #1\nbeq .again", 34, 4),
+        ("add r1, r1, r1\ncmp r1, #0\nbpl .again", 33, 3),
+    ],
+)
+def test_a_loop_of_shifts_comes_round_once_for_each_bit(body, rounds, length):
+    text = f"f:\nldr r1, [r0]\nldr r2, [r0, #4]\nldr r3, [r0, #8]\n.again:\n{body}\nbx lr"
+    assert longest(text, ARRAY) == 3 + rounds * length + 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "cmp r3, r2\nit hi\nlsrhi r1, r1, #1\nadd r3, r3, #1\ncmp r1, #0\nbne .again",
+        "lsls r1, r1, r3\nbne .again",
+        "lsrs r1, r2, #1\nbne .again",
+        "lsr r1, r1, #1\norr r1, r1, r3\ncmp r1, #0\nbne .again",
+        "cmp r3, r2\nbhi .over\nlsl r1, r1, #1\n.over:\nadd r3, r3, #1\ncmp r1, #0\nbmi .again",  # not in each round
+    ],
+)
+def test_a_loop_that_does_more_than_shift_has_no_such_bound(body):
+    text = f"f:\nldr r1, [r0]\nldr r2, [r0, #4]\nldr r3, [r0, #8]\n.again:\n{body}\nbx lr"
+    with pytest.raises(Refusal, match="depends on data|more than"):
         longest(text, ARRAY)
 
 

@@ -32,7 +32,15 @@ class OneLess:
     of: Few
 
 
-Value = int | Near | Few | OneLess | None  # None: it depends on data, or nobody followed it
+@dataclass(frozen=True)
+class Partly:
+    """A number of which the bits in `mask` are known."""
+
+    mask: int
+    bits: int
+
+
+Value = int | Near | Few | OneLess | Partly | None  # None: it depends on data, or nobody followed it
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,18 @@ def bits_of(value: Value) -> int | None:
     if isinstance(value, int):
         return value.bit_count()
     return value.most if isinstance(value, Few) else None
+
+
+def partly(mask: int, bits: int) -> Value:
+    """A number with these bits."""
+    return bits & WORD if mask & WORD == WORD else Partly(mask & WORD, bits & mask & WORD) if mask & WORD else None
+
+
+def doubled(value: Value, carry: bool | None) -> tuple[Value, bool | None]:
+    """Twice a number plus a carry, and the bit that goes out."""
+    known = Partly(WORD, value) if isinstance(value, int) else value if isinstance(value, Partly) else Partly(0, 0)
+    out = bool(known.bits & SIGN) if known.mask & SIGN else None
+    return partly(known.mask << 1 | (carry is not None), known.bits << 1 | bool(carry)), out
 
 
 def few(most: int) -> Value:
@@ -95,12 +115,17 @@ class Objects:
         """What holds for both."""
         if one == two:
             return one
+        if Partly in (type(one), type(two)):
+            first, second = (Partly(WORD, value) if isinstance(value, int) else value for value in (one, two))
+            if not isinstance(first, Partly) or not isinstance(second, Partly):
+                return None
+            return partly(first.mask & second.mask & ~(first.bits ^ second.bits), first.bits)
         bits = bits_of(one), bits_of(two)
         if Few in (type(one), type(two)):
             return None if None in bits else few(max(number for number in bits if number is not None))
         places = [value.place if isinstance(value, Near) else value for value in (one, two)]
-        first, second = (self.span(place) if isinstance(place, int) else None for place in places)
-        return Near(first.first) if first is not None and first == second else None
+        here, there = (self.span(place) if isinstance(place, int) else None for place in places)
+        return Near(here.first) if here is not None and here == there else None
 
 
 # The flags: None, or how they came about (name, numbers). What is not asked for is not computed.

@@ -20,7 +20,7 @@ from aidge_build.longest.arithmetic import (
 )
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.operands import NUMBERS, Operation, Reader, Registers, reader, register
-from aidge_build.longest.values import SIGN, WORD, Few, Objects, OneLess, Value, combined, flag_bits, holds
+from aidge_build.longest.values import SIGN, WORD, Few, Objects, OneLess, Value, combined, doubled, flag_bits, holds
 
 Computation = Callable[[Registers], Value]
 _COMPARISONS = {"cmp": "difference", "cmn": "sum"}
@@ -310,9 +310,15 @@ def _carrying(instruction: Instruction, name: str, at: int, sets_flags: bool) ->
     if first is None or second is None:
         return None
 
+    doubles = name == "adc" and len({*instruction.operands[-2:]}) == 1
+
     def assign(registers: Registers, memory: Memory) -> None:
         one, two = first(registers.values), second(registers.values)
         carry = flag_bits(registers.flags)[_CARRY]
+        if doubles and (carry is None or type(one) is not int):
+            registers.values[at], out = doubled(one, carry)
+            registers.flags = ("bits", None, None, out, None) if sets_flags else registers.flags
+            return
         if type(one) is not int or type(two) is not int or carry is None:
             registers.values[at] = None
             registers.flags = None if sets_flags else registers.flags

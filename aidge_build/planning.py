@@ -174,7 +174,7 @@ def _whole_tensors(
         shared = make_schedule(assignment, demands, "shared", io_outside=outside)
         if shared.in_place or shared.overlaps:
             found.append((shared, plan(shared.buffers, overlaps=shared.overlaps)))
-    if not any(peak.peak_bytes <= schedule.order.lower_bound_bytes for schedule, peak in found):  # which nothing is below
+    if not any(peak.peak_bytes <= schedule.order.peak_bytes for schedule, peak in found):  # nothing was lost by sharing
         plain = make_schedule(assignment, demands, "plain", io_outside=outside)
         found.append((plain, plan(plain.buffers)))
     schedule, peak = min(found, key=lambda entry: entry[1].peak_bytes)

@@ -77,7 +77,7 @@ def read_blob(data: bytes, where: str) -> BlobHead:
     if zlib.crc32(body, zlib.crc32(data[:CRC_BYTE])) != _at(data, 17) or hashlib.sha256(body).digest() != data[32:64]:
         raise _refused("is damaged: its check sums are not those of its bytes", where)
     begins = [_at(body, index) for index in range(_at(data, 16))]
-    if begins != sorted(begins) or not all(HEAD_BYTES + 4 * len(begins) <= begin <= size for begin in begins):
+    if begins != sorted(begins) or not all(HEAD_BYTES + 4 * len(begins) <= begin < size for begin in begins):
         raise _refused("is damaged: an array begins outside of it", where)
     return BlobHead(size, _at(data, 3), data[16:22].hex(), data[24:30].hex())
 

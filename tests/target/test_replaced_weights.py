@@ -128,7 +128,15 @@ def test_a_block_whose_check_sums_are_right_and_whose_arrays_lie_elsewhere_is_re
     count, size = struct.unpack_from("<I", good, 64)[0], struct.unpack_from("<I", good, 8)[0]
     first, second, last = HEAD_BYTES, HEAD_BYTES + 4, HEAD_BYTES + 4 * (count - 1)
     inside = struct.unpack_from("<I", good, second)[0]
-    places = ((last, size + 4), (last, 0xFFFFFFFC), (first, 0), (first, HEAD_BYTES), (second, inside + 1), (first, inside + 4))
+    places = (
+        (last, size),
+        (last, size + 4),
+        (last, 0xFFFFFFFC),
+        (first, 0),
+        (first, HEAD_BYTES),
+        (second, inside + 1),
+        (first, inside + 4),
+    )
     for place, begin in places:
         data = bytearray(good)
         struct.pack_into("<I", data, place, begin)

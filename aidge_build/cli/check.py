@@ -29,14 +29,14 @@ from aidge_build.elf.agreed import agreed_upon
 from aidge_build.elf.arena_proof import check_reach
 from aidge_build.elf.claim import claim_from
 from aidge_build.elf.code_proof import CodeProof, check_code
-from aidge_build.elf.contents import check_contents
+from aidge_build.elf.contents import check_contents, rest_of
 from aidge_build.elf.device_proof import check_device
 from aidge_build.elf.dma_proof import check_dma
-from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
+from aidge_build.elf.findings import ERROR, RULES, Finding, in_order, lines_of
 from aidge_build.elf.machine_proof import check_board
 from aidge_build.elf.objects import read_names, read_object
 from aidge_build.elf.planned_claims import with_planned
-from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
+from aidge_build.elf.proof import Plan, check_image, is_linked, keeps_plan, measure
 from aidge_build.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
@@ -82,15 +82,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     image = read_image(elf)
     plans = [_read_plan(path, image.has_64_bits) for path in arguments.plan]
     claims = with_planned(image, read_claims(image), {plan.file: plan.claim for plan in plans if plan.claim})
-    code = check_code(image, read_names(elf) if objects else {}, [read_object(path) for path in objects], claims)
+    linked = tuple(claim for claim in claims if is_linked(image, claim))
+    compared = [read_object(path) for path in objects] if linked or not claims else []
+    code = check_code(image, read_names(elf) if compared else {}, compared, linked)
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     known = memories(arguments, image)
     regions = known.regions
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
     uses, homeless = region_use(image, regions)
     core = core_of(arguments, image)
-    stack = stack_of(elf, image, claims, core, required=arguments.max_stack is not None)
-    bounds = step_bounds(elf, image, claims, core)
+    stack = stack_of(elf, image, linked, core, required=arguments.max_stack is not None)
+    bounds = step_bounds(elf, image, linked, core)
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     findings = in_order(
         [
@@ -98,8 +100,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
             *(check_board(image, claims, board, arguments.board_path) if board else ()),
             *_check_reach(image, claims, stack, regions),
             *check_contents(image, uses, arguments.max_flash),
-            *check_dma(image, claims, named, cache_line_of(arguments), regions),
-            *check_device(image, claims, named, regions, lambda: passed_of(elf, image, claims, core), arguments.board_path),
+            *check_dma(image, linked, named, cache_line_of(arguments), regions),
+            *check_device(image, linked, named, regions, lambda: passed_of(elf, image, claims, core), arguments.board_path),
             *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
             *bound_findings(bounds, arguments.max_step_unproved),
@@ -113,9 +115,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
-    lines = _lines(elf, claims, kept, uses, code, stack, bound_lines(bounds, {}), shown)
-    if not known.source and not (core and core.is_native):
+    lines = _lines(image, claims, kept, uses, code, stack, bound_lines(bounds, {}), shown)
+    if not known.regions and not (core and core.is_native):
         how = f"link with -Wl,-Map={elf.stem}.map, beside the program, or name --board or --region"
+        if known.silent_map:
+            how = f"{known.silent_map} names none, as its linker script has no MEMORY: name --board or --region"
         lines.append(f"{elf}: memories not known: {as_typed(how)}")
     return Outcome(lines, data, EXIT_CHECK_FAILED if failed else 0)
 
@@ -244,7 +248,7 @@ def _deepest(bounds: Sequence[StackBound]) -> StackBound:
 
 
 def _lines(
-    elf: Path,
+    image: Image,
     claims: tuple[Claim, ...],
     kept: list[str],
     uses: tuple[RegionUse, ...],
@@ -253,7 +257,7 @@ def _lines(
     steps: list[str],
     findings: tuple[Finding, ...],
 ) -> list[str]:
-    lines = []
+    lines, elf = [], image.path
     for claim in claims:
         if not claim.arenas:
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
@@ -264,10 +268,15 @@ def _lines(
     for use in uses:
         if use.used_bytes:
             share = 100 * use.used_bytes / use.region.length_bytes
-            lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
+            rest = rest_of(image, use)
+            filled = f"   with {rest.name}, {rest.size_bytes:,} B that were left" if rest else ""
+            lines.append(
+                f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %{filled}"
+            )
     lines += [f"       {line}" for line in _code_text(code)]
     lines += [f"       {line}" for line in (*(_stack_text(stack) if stack else ()), *steps)]
-    return lines + [replace(finding, special_hint=as_typed(finding.hint)).line(elf) for finding in findings]
+    typed = [replace(finding, special_hint=as_typed(finding.hint)) for finding in findings]
+    return lines + (lines_of(typed, elf) if claims else [finding.line(elf) for finding in typed])
 
 
 def _stack_text(stack: StackUse) -> list[str]:

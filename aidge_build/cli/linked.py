@@ -53,12 +53,14 @@ def add_objects_argument(parser: argparse.ArgumentParser) -> None:
 class Memories:
     """The memories that a program is compared with, and who says so; no regions where nobody does.
 
-    A map tells the memories that the linker script names: what lies elsewhere was put there by the script, too.
+    A map tells the memories that the linker script names: what lies elsewhere was put there by the script, too. `silent_map` is
+    a map of the program that names none.
     """
 
     regions: tuple[Region, ...]
     source: str = ""
     are_all: bool = True
+    silent_map: str = ""
 
 
 def memories(arguments: argparse.Namespace, image: Image) -> Memories:
@@ -71,22 +73,30 @@ def memories(arguments: argparse.Namespace, image: Image) -> Memories:
         return _of_map(Path(arguments.map), image)
     elf = Path(image.path)
     own_names = (f"{elf.name}.map", f"{elf.stem}.map")
+    silent = ""
     for path in sorted(elf.parent.glob("*.map"), key=lambda path: (path.name not in own_names, path.name)):
         try:
             return _of_map(path, image)
+        except _NoMemories:
+            silent = path.name
         except AidgeError:
             continue  # of another program, or from before this link
-    return Memories(())
+    return Memories((), silent_map=silent)
+
+
+class _NoMemories(AidgeError):
+    """The map of a program whose linker script names no memories, as the one that is built into the linker."""
 
 
 def _of_map(path: Path, image: Image) -> Memories:
     text = read_regular(path, LARGEST_TEXT_BYTES, "MAP").decode(errors="replace")
-    regions = memories_of(text, image) if describes(text, image) else ()
+    is_of_program = describes(text, image)
+    regions = memories_of(text, image) if is_of_program else ()
     if not regions:
-        raise AidgeError(
-            "it is not the map of this program, or its linker script names no memories",
+        raise (_NoMemories if is_of_program else AidgeError)(
+            "its linker script names no memories" if is_of_program else "it is not the map of this program",
             where=str(path),
-            hint=f"link with -Wl,-Map={path.name}; it must come from GNU ld",
+            hint="name --board or --region" if is_of_program else f"link with -Wl,-Map={path.name}; it must come from GNU ld",
             code="MAP",
         )
     return Memories(regions, path.name, are_all=False)

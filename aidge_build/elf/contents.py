@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
-from aidge_build.elf.image import Image, Symbol
+from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.occupants import Span
 from aidge_build.elf.regions import RegionUse
 
 # Smaller ones are parameters and tables, where the linker could not save much.
 _DUPLICATE_BYTES = 256
+_SHOWN = 8
 HEADROOM_PERCENT = 95.0
 _HEAP = ("_malloc_r", "malloc", "_sbrk", "_sbrk_r", "_free_r", "free", "_Znwj", "_Znaj")
 SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w*|d2\w+|[fil]2d|ui2d|ul2d)")
@@ -73,11 +74,9 @@ def _duplicates(image: Image) -> Iterator[Finding]:
 
 
 def _headroom(image: Image, uses: Sequence[RegionUse]) -> Iterator[Finding]:
-    """A memory is not full by a section without contents and names that takes what is left, for a heap."""
-    named = {symbol.section for symbol in image.symbols if symbol.size_bytes}
-    rests = {section.end for section in image.sections if not section.content and section.name not in named}
+    """A memory is not full by what takes the rest of it."""
     for use in uses:
-        if use.region.end in rests:
+        if rest_of(image, use) is not None:
             continue
         share = 100 * use.used_bytes / use.region.length_bytes
         if HEADROOM_PERCENT < share <= 100:
@@ -87,6 +86,13 @@ def _headroom(image: Image, uses: Sequence[RegionUse]) -> Iterator[Finding]:
                 f"memory {use.region.name} is {share:.1f} % full (limit {HEADROOM_PERCENT:g} %): "
                 f"{use.region.length_bytes - use.used_bytes:,} B are free",
             )
+
+
+def rest_of(image: Image, use: RegionUse) -> Section | None:
+    """The section without contents and names that takes what is left of a memory, for a heap."""
+    named = {symbol.section for symbol in image.symbols if symbol.size_bytes}
+    rests = (section for section in image.sections if not section.content and section.name not in named)
+    return next((section for section in rests if section.size_bytes and section.end == use.region.end), None)
 
 
 def _headers(image: Image) -> Iterator[Finding]:
@@ -105,7 +111,8 @@ def _headers(image: Image) -> Iterator[Finding]:
 def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterator[Finding]:
     found = sorted({symbol.linked_name for symbol in image.symbols if symbol.kind == "function" and wanted(symbol.linked_name)})
     if found:
-        yield Finding(code, severity, f"{text}. Linked: {', '.join(found)}")
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        yield Finding(code, severity, f"{text}. Linked: {', '.join(found[:_SHOWN])}{more}", of_firmware=True)
 
 
 def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
@@ -114,12 +114,14 @@ RULES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One fact about the program; `code` is one of RULES and stable, `severity` is "error", "warning" or "note"."""
+    """One fact about the program; `code` is one of RULES and stable, `severity` is "error", "warning" or "note". `of_firmware`:
+    the fact is about no model."""
 
     code: str
     severity: str
     text: str
     special_hint: str = ""
+    of_firmware: bool = field(default=False, repr=False)
 
     @property
     def hint(self) -> str:
@@ -129,6 +131,21 @@ class Finding:
     def line(self, where: object) -> str:
         """All of it in one line."""
         return f"{where}: {self.severity} {self.code}: {self.text.rstrip('.')}. Hint: {self.hint}"
+
+
+def lines_of(findings: Sequence[Finding], where: object) -> list[str]:
+    """A line for each finding; warnings and notes about no model share the last line, with the first sentence of each."""
+    shared = [finding for finding in findings if finding.of_firmware and finding.severity != ERROR]
+    if len(shared) < 2:
+        return [finding.line(where) for finding in findings]
+    facts = "; ".join(f"{finding.code} {finding.text.partition('. ')[0]}" for finding in shared)
+    severity = WARNING if any(finding.severity == WARNING for finding in shared) else NOTE
+    codes = ",".join(sorted({finding.code for finding in shared}))
+    hint = f"--json has all of them with their hints, --quiet {codes} leaves them out"
+    return [
+        *(finding.line(where) for finding in findings if finding not in shared),
+        f"{where}: {severity} {codes}: of the firmware, not of its models: {facts}. Hint: {hint}",
+    ]
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -49,6 +49,10 @@ def check_image(
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
+        if image.symbols and not is_linked(image, claim):
+            what = f"model {claim.model} is not in the program: none of its functions, and nothing that they read or write"
+            findings.append(Finding("MEM02", ERROR, what, f"does the firmware call {claim.model}_run?"))
+            continue
         findings += check_machine(image, claim, folders)
         findings += _check_source(claim)
         if not image.symbols:
@@ -75,6 +79,12 @@ def check_image(
     if not claims:
         findings.append(Finding("NOTE", NOTE, "no aidge note: planner comparison skipped, region check only"))
     return tuple(findings)
+
+
+def is_linked(image: Image, claim: Claim) -> bool:
+    """Whether anything of a model but its claim is in the program; only a claim with names says that nothing is."""
+    names = (*claim.functions, *claim.layers, *claim.buffers, *claim.weights)
+    return not claim.functions or any(image.symbol(name) for name in names)
 
 
 def measure(image: Image, claim: Claim) -> int | None:

@@ -46,8 +46,11 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
     if not use.is_read:
         yield Finding("STK02", NOTE, f"no stack bound for this machine: {explain(program)}", _hint(program))
         return
+    # Where the models keep theirs.
+    of_firmware = bool(use.runs) and all(bound.bytes is not None for bound in use.runs.values())
     if program.bytes is None:
-        yield Finding("STK02", WARNING if budget_bytes is None else ERROR, f"no stack bound: {explain(program)}", _hint(program))
+        severity = WARNING if budget_bytes is None else ERROR
+        yield Finding("STK02", severity, f"no stack bound: {explain(program)}", _hint(program), of_firmware)
     elif budget_bytes is not None and program.bytes > budget_bytes:
         yield Finding(
             "STK01",
@@ -61,13 +64,15 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
         if bound.bytes is None:
             yield Finding("STK02", WARNING, f"no stack bound of {name}: {explain(bound)}", _run_hint(bound))
     if interrupt.bytes is None:
-        yield Finding("STK02", NOTE, f"what an interrupt adds to the stack is not known: {explain(interrupt)}", _hint(interrupt))
+        unknown = f"what an interrupt adds to the stack is not known: {explain(interrupt)}"
+        yield Finding("STK02", NOTE, unknown, _hint(interrupt), of_firmware)
     if use.unseen:
         yield Finding(
             "STK02",
             NOTE,
             f"handlers of interrupts that no vector table of the ELF names are not seen: {'; '.join(use.unseen)}",
             "add what the largest of them holds to the figure of an interrupt",
+            of_firmware,
         )
 
 

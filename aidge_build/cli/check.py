@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import NoneType
 
 from aidge_build.boards import Region, load_board
 from aidge_build.cli.groups import PROVE
+from aidge_build.cli.kept_check import keep, kept, key_of
 from aidge_build.cli.linked import (
     add_agreed_arguments,
     add_memory_arguments,
@@ -23,7 +23,7 @@ from aidge_build.cli.linked import (
     stack_of,
 )
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
-from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.agreed import agreed_upon
 from aidge_build.elf.arena_proof import check_reach
@@ -42,9 +42,7 @@ from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, CHECK, add_options, options_named
 from aidge_build.options.wording import as_typed
-from aidge_build.output import write_sources
 from aidge_build.reading import read_json
-from aidge_build.sources import Sources
 
 # What the check reads of a plan.
 _PLAN = {
@@ -79,6 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     elf, objects = _program_and_objects(arguments)
+    key = key_of(arguments, elf, objects) if arguments.out else ""
+    return kept(arguments.out, key, elf) or keep(arguments.out, key, elf, _checked(arguments, elf, objects))
+
+
+def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> Outcome:
     image = read_image(elf)
     plans = [_read_plan(path, image.has_64_bits) for path in arguments.plan]
     claims = with_planned(image, read_claims(image), {plan.file: plan.claim for plan in plans if plan.claim})
@@ -110,9 +113,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
     failed = any(finding.severity == ERROR for finding in findings)
     data = _as_json(image, claims, uses, stack, findings) | {"memories_of": known.source, "code": _code_as_json(code)}
     data |= {"steps": bound_data(bounds)}
-    if arguments.out:
-        content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
-        write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
     lines = _lines(image, claims, kept, uses, code, stack, bound_lines(bounds, {}), shown)

@@ -32,7 +32,7 @@ _ROOM_FOR_TIMES = 60  # columns of a terminal
 _VERDICTS = (
     (r"^(FAILED|WORSE)\b", "1;31"),
     (r": (error [A-Z]+\d+):", "1;31"),
-    (r": (warning [A-Z]+\d+):", "33"),
+    (r": (warning [A-Z]+\d+(?:,[A-Z]+\d+)*):", "33"),
     (r": (note [A-Z]+\d+):", "36"),
     (r"^(kept):", "32"),
     (r"(= plan)$", "32"),

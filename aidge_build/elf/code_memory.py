@@ -60,11 +60,10 @@ def _check(image: Image, label: str, section: Section, regions: Sequence[Region]
 
 def _is_copied(image: Image, section: Section) -> bool:
     """Whether the program holds the address where the section is stored, as the start of a copy needs it: alone, or with what is
-    stored and runs in front of it by the same distance."""
-    shift = (section.load_address or 0) - section.address
-    starts = {
-        part.load_address
-        for part in image.sections
-        if part.load_address is not None and part.load_address - part.address == shift and part.address <= section.address
-    }
+    stored and runs in front of it by the same distance. What brings the begin of the program to its place brings this, too."""
+    begin = image.first_section
+    if begin is not None and begin.shift == section.shift:
+        return True
+    before = (part for part in image.sections if part.shift == section.shift and part.address <= section.address)
+    starts = {part.load_address for part in before if part.load_address is not None}
     return any(part.content.find(start.to_bytes(4, "little")) >= 0 for start in starts for part in image.sections)

@@ -150,8 +150,8 @@ def _check_place(
             "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies; "
             "a memory that a boot loader fills and nobody writes is one of kind flash",
         )
-    begin = _begin(image)
-    if region and stored is region and region.kind == "flash" and begin and _shift(section) not in (0, _shift(begin)):
+    begin = image.first_section
+    if region and stored is region and region.kind == "flash" and begin and section.shift not in (0, begin.shift):
         yield Finding(
             "MEM03",
             ERROR,
@@ -168,20 +168,8 @@ def _check_place(
         )
 
 
-def _begin(image: Image) -> Section | None:
-    """The section where the program begins. A whole image may be stored elsewhere than it runs, for a boot loader to put it
-    there."""
-    return next((section for section in image.sections if section.address <= image.entry < section.end), None)
-
-
-def _shift(section: Section) -> int:
-    """By how much further on than it runs a section is stored."""
-    return 0 if section.load_address is None else section.load_address - section.address
-
-
 def _load_address(section: Section, symbol: Symbol) -> int:
-    start = section.address if section.load_address is None else section.load_address
-    return start + symbol.address - section.address
+    return symbol.address + section.shift
 
 
 def _check_occupants(image: Image, label: str, section: Section, symbol: Symbol) -> Iterator[Finding]:
@@ -190,6 +178,6 @@ def _check_occupants(image: Image, label: str, section: Section, symbol: Symbol)
         span = Span(begin, begin + symbol.size_bytes)
         others = [described(image, other, place) for other, place in foreign_sections(image, span, section)]
         others += reserved(image, span)
-        others += stacks_in(image, span) if _shift(section) else []  # copied to RAM
+        others += stacks_in(image, span) if section.shift else []  # copied to RAM
         if others:
             yield Finding("MEM12", ERROR, f"{label} share their bytes at {span} with {', '.join(others)}")

@@ -48,6 +48,11 @@ class Section:
         """The first address behind it."""
         return self.address + self.size_bytes
 
+    @property
+    def shift(self) -> int:
+        """By how much further on than it runs it is stored."""
+        return 0 if self.load_address is None else self.load_address - self.address
+
 
 @dataclass(frozen=True)
 class Symbol:
@@ -102,6 +107,12 @@ class Image:
     def section(self, name: str) -> Section | None:
         """The allocated section `name`."""
         return next((section for section in self.sections if section.name == name), None)
+
+    @property
+    def first_section(self) -> Section | None:
+        """The section where the program begins. A whole image may be stored elsewhere than it runs, for a boot loader to put it
+        there."""
+        return next((section for section in self.sections if section.address <= self.entry < section.end), None)
 
     def section_of(self, symbol: Symbol) -> Section | None:
         """The allocated section that a symbol belongs to; of several with one name that in which it lies."""

@@ -44,7 +44,7 @@ def key_of(arguments: argparse.Namespace, elf: Path, objects: Sequence[Path]) ->
 
 def _parts(arguments: argparse.Namespace, elf: Path, objects: Sequence[Path]) -> Iterator[bytes]:
     words = sorted((name, _without_folders(value)) for name, value in vars(arguments).items() if name not in _NOT_ASKED)
-    yield f"{VERSION} {words}".encode()
+    yield f"{VERSION} {words} {Path(arguments.map).name if arguments.map else None}".encode()
     tool = [path for pattern in _CODE for path in sorted(_PACKAGE.glob(pattern))]
     boards = [
         path for folder in (board_folder(), *map(Path, arguments.board_path or ())) for path in sorted(folder.rglob("*.toml"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy
 import pytest
 
 from aidge_build.boards import load_board
@@ -12,7 +13,9 @@ from aidge_build.elf import read_disassembly, read_image
 from aidge_build.emulate import run_program
 from aidge_build.longest.calls import Calls
 from aidge_build.toolchain import disassemble
+from tests.command import aidge_build
 from tests.programs import build, needs_cross_compiler
+from tests.random_models import RandomNetwork
 
 FUNCTIONS = {
     "divided": "float divided(float a, float b) { return a / b; }",
@@ -66,3 +69,15 @@ def test_the_cost_of_a_float_function_is_above_what_was_counted_and_at_most_thre
         bound = calls.call(image.symbol(name).address, (None, None), calls.memory(), 20_000).instructions
         longest = run_program(elf, load_board(board), work_folder=tmp_path, step_symbol=name).steps.longest
         assert longest <= bound <= 3 * longest, (name, longest, bound)
+
+
+@needs_cross_compiler
+def test_an_inference_with_floats_at_both_ends_has_a_bound_without_an_fpu(tmp_path: Path) -> None:
+    made = RandomNetwork(9007, nodes=3)
+    (tmp_path / "net.onnx").write_bytes(made.model().SerializeToString())
+    numpy.savez(tmp_path / "x.npz", x=made.inputs(4))
+    words = ("--board", "microbit", "--max-step", "100000", "--io-data", tmp_path / "x.npz", "--quantize", tmp_path / "x.npz")
+    verified = aidge_build("verify", tmp_path / "net.onnx", *words, "--io-type", "float32", "--json")
+    assert verified.exit_code == 0, verified.stderr
+    (bound,) = verified.json["step_bounds"]
+    assert not bound["refused"] and verified.json["steps"]["longest"] <= bound["longest"] <= 100_000

@@ -118,8 +118,8 @@ class _Walker:
                     continue
                 if address in self.code.forks:
                     instruction = self.code.instructions[address]
-                    pending += self._goto(instruction.target, state.copy())
-                    address = instruction.next
+                    *others, (address, state) = self._two_ways(instruction, instruction.mnemonic, state)
+                    pending += others
                     continue
                 pending += yield from self._onward(address, state)
                 break

@@ -31,7 +31,7 @@ def test_bytes_are_called_necessary_only_where_they_are(handful):
     assert proved_bytes <= least_peak(list(problem.buffers)) <= found.peak_bytes <= start.peak_bytes
 
 
-@pytest.mark.parametrize("seed, count, gap_bytes", [(240, 240, 0), (243, 160, 0), (244, 240, 0), (245, 160, 0), (288, 160, 5)])
+@pytest.mark.parametrize("seed, count, gap_bytes", [(249, 240, 0), (261, 160, 0), (275, 240, 0), (285, 160, 0), (288, 160, 5)])
 def test_a_network_that_no_greedy_order_packs_is_packed_and_its_peak_proved(seed, count, gap_bytes):
     problem = Problem.of(buffers_of(seed, count, ordered=False))
     start, (bound_bytes, _) = best_greedy(problem), problem.lower_bound

@@ -12,7 +12,7 @@ from typing import Any
 from aidge_build.compat.attributes import ambiguous_attributes, node_attributes, same
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.inherited import clamp_of, with_bias
-from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import ANY, DFormat, IOSpec, NodeView
@@ -57,6 +57,7 @@ class ExportNodeCpp(ExportNode):
     ):
         if self.memory_name:
             mem_info = [mem_info_of(tensor, 0) for tensor in aidge_node.outputs]
+        self._given = aidge_node.node.inputs
         super().__init__(with_bias(aidge_node), mem_info, conversion_map)
 
     @classmethod
@@ -149,8 +150,14 @@ class ExportNodeCpp(ExportNode):
             if wanted != kind:
                 conversions.append(f"    {const}{wanted} *{name} = ({const}{wanted} *){name}_stored;")
             declared.append(f"{const}{kind} *{name}" + ("_stored" if wanted != kind else ""))
-            arguments.append(self._constant(tensor, index) if tensor.is_constant else Input(index) if is_input else Output(index))
+            arguments.append(self._argument(tensor, index, is_input))
         return declared, conversions, arguments
+
+    def _argument(self, tensor: Tensor, index: int, is_input: bool) -> Argument:
+        """What fills a parameter; inputs count as in the graph, where no bias of zeros was added."""
+        if tensor.is_constant:
+            return self._constant(tensor, index)
+        return Input(self._given.index(self.view.node.inputs[index])) if is_input else Output(index)
 
     def _c_type(self, tensor: Tensor) -> str:
         return self.conversion_map.get(tensor.dtype, tensor.dtype.c_type)

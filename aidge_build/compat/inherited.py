@@ -197,7 +197,7 @@ def _said_by(view: NodeView, node_class: KernelClass) -> Iterator[tuple[Conditio
     """What the node, or a member of a meta-operator, says: the condition, the names of its attributes in templates, the words."""
     graph = getattr(view.operator, "graph", None)
     titles = {} if graph is None else member_titles(view.operator)
-    for member in [view] if graph is None else [NodeView.of(graph, node) for node in graph.nodes]:
+    for member in _members(view):
         for condition in CONDITIONS:
             reason = condition.said(member)
             if reason and not (condition.said is _clamp and _is_clamped_behind(view, member, node_class)):
@@ -223,13 +223,28 @@ def clamp_of(view: NodeView) -> list[tuple[str, float | int]]:
 
 
 def with_bias(view: NodeView) -> NodeView:
-    """A convolution or FC without bias gets one of zeros: the inherited operators always have that input."""
-    has_none = len(view.inputs) <= _BIAS or view.inputs[_BIAS] is None
-    if not (isinstance(view.operator, Convolution) or view.node.type == "FC") or not has_none:
-        return view
+    """A convolution or FC without bias, alone or in a meta-operator, gets one of zeros behind its weights: the inherited
+    operators always have that input."""
+    for member in _members(view):
+        bias = member.inputs[_BIAS] if len(member.inputs) > _BIAS else None
+        if bias is None and (isinstance(member.operator, Convolution) or member.node.type == "FC"):
+            zeros = _zeros(member)
+            place = view.node.inputs.index(member.node.inputs[_BIAS - 1]) + 1
+            rest = place + (view.inputs[place : place + 1] == (None,))
+            node = view.node.with_(inputs=(*view.node.inputs[:place], zeros.name, *view.node.inputs[rest:]))
+            told = view.in_mem_info and (*view.in_mem_info[:place], None, *view.in_mem_info[rest:])
+            view = replace(view, node=node, inputs=(*view.inputs[:place], zeros, *view.inputs[rest:]), in_mem_info=told)
+    return view
+
+
+def _zeros(view: NodeView) -> Tensor:
     output = view.outputs[0]
     channels = output.dims[1] if isinstance(view.operator, Convolution) else output.dims[-1]
     dtype = output.dtype if view.inputs[0].quantization is None else DType.int32
-    zeros = constant(f"{view.node.name}_no_bias", numpy.zeros(channels, dtype.numpy))
-    node = view.node.with_(inputs=(*view.node.inputs[:_BIAS], zeros.name))
-    return replace(view, node=node, inputs=(*view.inputs[:_BIAS], zeros))
+    return constant(f"{view.node.name}_no_bias", numpy.zeros(channels, dtype.numpy))
+
+
+def _members(view: NodeView) -> list[NodeView]:
+    """The node, or the members of a meta-operator."""
+    graph = getattr(view.operator, "graph", None)
+    return [view] if graph is None else [NodeView.of(graph, node) for node in graph.nodes]

@@ -54,8 +54,9 @@ def _replaced(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | Non
 def _reshaped(rewrite: Rewrite, node: Node, tensor: Tensor, dims: tuple[int, ...]) -> tuple[str, list[Node]]:
     if tensor.dims == dims:
         return tensor.name, []
-    name = rewrite.add_tensor(tensor.with_(name=f"{tensor.name}_block", dims=dims, data=None, format=None))
-    return name, [Node(f"{node.name}_block", Reshape(dims), (tensor.name,), (name,), node.origin)]
+    data = None if tensor.data is None else tensor.data.reshape(dims)
+    name = rewrite.add_tensor(tensor.with_(name=f"{tensor.name}_block", dims=dims, data=data, format=None))
+    return name, [] if tensor.is_constant else [Node(f"{node.name}_block", Reshape(dims), (tensor.name,), (name,), node.origin)]
 
 
 def _cut(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:

@@ -15,7 +15,7 @@ from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, Elu, HardSigmoid, HardSwish, LeakyReLU, PReLU, ReLU, Sigmoid, Tanh
 from aidge_build.operators.batchnorm import BatchNormalization
-from aidge_build.operators.binary import Add, Div, Less, Mul, Sub
+from aidge_build.operators.binary import Add, Div, Less, Max, Mean, Min, Mul, Sub, Sum
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.unary import Abs, Ceil, Erf, Exp, Floor, Log, Neg, Reciprocal, Round, Sqrt
 
@@ -49,6 +49,19 @@ DIMS = [
     ((2, 3, 4, 2), (3, 1, 1)),
     ((1,), (1,)),
 ]
+
+
+def test_operators_of_any_number_of_operands_read_each_of_them():
+    """Names of operands are none of the loop's own: i, index, m and others."""
+    random, cases = numpy.random.default_rng(12), []
+    for kind in (Max, Min, Sum, Mean):
+        for dtype in (DType.float32, DType.int8, DType.int32)[: 1 if kind is Mean else 3]:
+            for count in (8, 9, 13, 16, 26):
+                for last in ((2, 3), (3,)):
+                    tensors = [Tensor(f"x{index}", (2, 3) if index else last, dtype) for index in range(count)]
+                    values = [(random.normal(size=tensor.dims) * 40).astype(dtype.numpy) for tensor in tensors]
+                    cases.append(case(kind(), tensors, values))
+    assert far(cases, run(cases), 1e-6) == []
 
 
 def test_steps_of_functions_from_float_to_int8_are_exact():

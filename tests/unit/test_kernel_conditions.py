@@ -180,6 +180,22 @@ def test_a_member_of_a_meta_operator_is_known_by_its_own_names_alone(template, a
     assert (len(fuse_meta(view, [library_of(Toy)], Target()).nodes) == 1) is accepted
 
 
+def test_a_convolution_without_bias_in_a_meta_operator_gets_zeros_behind_its_weights(tmp_path):
+    constants = {"w": numpy.ones((4, 4, 1, 1), numpy.float32)}
+    text = "a = Conv(x, w) b = Relu(a) y = Add(b, z)"
+    view = graph(text, inputs="float[1,4,8,8] x, float[1,4,8,8] z", outputs="float[1,4,8,8] y", constants=constants)
+
+    class Toy(ExportLib):
+        _name = "toy"
+
+    Toy.register_metaop("ConvAdd", FLOAT, "Conv2D->ReLU->Add")(own_class(tmp_path, "kernel({{ in_name | join(', ') }});"))
+    fused = fuse_meta(view, [library_of(Toy)], Target())
+    call = library_of(Toy).kernels_for("ConvAdd")[0].call(NodeView.of(fused, fused.nodes[0]), None)
+    kinds = [(type(one).__name__, getattr(one, "index", None)) for one in call.arguments]
+    assert kinds == [("Input", 0), ("Input", 1), ("Constant", None), ("Constant", None), ("Output", 0)]
+    assert not call.arguments[3].values.any() and len(call.arguments[3].values) == 4
+
+
 def test_a_marked_template_class_of_a_folder_is_held_to_the_same():
     text = (
         "from aidge_build import ExportNodeCpp, ImplSpec, IOSpec, dtype, kernel\n"

@@ -35,6 +35,25 @@ def scattered(indices: numpy.ndarray, updates: str, reduction: str = "none"):
     )
 
 
+def test_constant_updates_of_other_dims_than_the_block_stay_a_constant():
+    before = graph(
+        "y = ScatterND(x, i, u)",
+        inputs="float[3,4,5] x",
+        outputs="float[3,4,5] y",
+        constants={"i": indices_of((1,), (1,)), "u": RANDOM.normal(size=(1, 4, 5)).astype(numpy.float32)},
+        opset=18,
+    )
+    flat = graph(
+        "y = ScatterND(x, i, u)",
+        inputs="float[1,4,5] x",
+        outputs="float[1,4,5] y",
+        constants={"i": indices_of((0, 2), (1, 1), (1,)), "u": RANDOM.normal(size=(1, 1, 1, 5)).astype(numpy.float32)},
+        opset=18,
+    )
+    for one in (before, flat):
+        assert types(replace_blocks(one)) == ["Replace"] and same_meaning(one, replace_blocks(one))
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_a_block_named_element_by_element_is_replaced(data):

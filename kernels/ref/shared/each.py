@@ -16,12 +16,17 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.broadcast import merged_loops, operand
 
 OUTER_AXES = 5
-LETTERS = "abcdefghijklmnopqrstuvw"
+_LETTERS = "abcdefgh"  # the loop has names of its own, such as i
+
+
+def operand_names(count: int) -> tuple[str, ...]:
+    """The names of so many operands in an expression: a to h, then a8, a9, ..."""
+    return tuple(_LETTERS[place] if place < len(_LETTERS) else f"a{place}" for place in range(count))
 
 
 @dataclass(frozen=True)
 class Expression:
-    """What one element is: `value` over the operands a, b, c, ..., the parameters p[0], p[1], ... of their type, and the
+    """What one element is: `value` over the operands (`operand_names`), the parameters p[0], p[1], ... of their type, and the
     `integers` k[0], k[1], ... of 32 bits; `steps` go before it.
 
     `name` tells it from every other expression over the same types. `sources` are files of this library.
@@ -96,7 +101,7 @@ def _axis(place: int) -> str:
 
 def _parameters(expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> list[str]:
     """The parameters that every form of the function has."""
-    found = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, LETTERS)]
+    found = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, operand_names(len(tensors)))]
     found.append(f"{output.dtype.c_type} *output")
     found += [f"const {_parameter_type(tensors[0]).c_type} *p"] if expression.parameters else []
     return found + (["const int32_t *k"] if expression.integers else [])
@@ -104,7 +109,7 @@ def _parameters(expression: Expression, tensors: Sequence[Tensor], output: Tenso
 
 def _run_text(function: str, expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> str:
     """One run of elements: nothing but the loop."""
-    letters = LETTERS[: len(tensors)]
+    letters = operand_names(len(tensors))
     parameters = [*_parameters(expression, tensors, output), "int32_t length", *(f"int32_t step_{letter}" for letter in letters)]
     lines = [
         f"static void {function}({', '.join(parameters)})",
@@ -121,7 +126,7 @@ def _run_text(function: str, expression: Expression, tensors: Sequence[Tensor], 
 
 
 def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> str:
-    letters = LETTERS[: len(tensors)]
+    letters = operand_names(len(tensors))
     parameters = _parameters(expression, tensors, output)
     parameters.append(f"const {kind}_shape *shape")
     lines = [

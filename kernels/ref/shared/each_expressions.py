@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 
-from .each import LETTERS, Expression
+from .each import Expression, operand_names
 
 INTEGERS = (DType.int8, DType.int16, DType.int32, DType.int64, DType.uint8, DType.uint16, DType.uint32, DType.uint64)
 NUMBERS = (DType.float32, *INTEGERS)
@@ -145,15 +145,15 @@ def _clip_between(operator, types, view) -> Expression | None:
     given = [index for index, tensor in enumerate(view.inputs) if tensor is not None and index]
     c = types[0].c_type
     steps = [f"{c} v = a;"]
-    for letter, index in zip(LETTERS[1:], given):
+    for letter, index in zip(operand_names(3)[1:], given):
         steps.append(f"v = v {'<' if index == 1 else '>'} {letter} ? {letter} : v;")
     return Expression("clip_" + "_".join({1: "low", 2: "high"}[index] for index in given), "v", tuple(steps))
 
 
 def _variadic(kind: str):
     def find(operator, types, view) -> Expression | None:
-        dtype, letters = types[0], LETTERS[: len(types)]
-        if dtype not in NUMBERS or len(types) > len(LETTERS):
+        dtype, letters = types[0], operand_names(len(types))
+        if dtype not in NUMBERS:
             return None
         if kind in ("Max", "Min"):
             sign = ">" if kind == "Max" else "<"

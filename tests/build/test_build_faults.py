@@ -6,6 +6,7 @@ AIDGE_STRESS=1 kills at 50 moments instead of two, and takes the Make generator,
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -116,6 +117,13 @@ def test_a_killed_build_is_completed_by_the_next_one(firmware):
         assert finished(*firmware) == expected[content]
 
 
+def said(path: Path) -> bytes | dict:
+    """What a file says; of a check without the digests of the program, whose debug information names the folder."""
+    if not path.name.endswith(".check.json"):
+        return path.read_bytes()
+    return {key: value for key, value in json.loads(path.read_text()).items() if key != "kept"}
+
+
 def test_ctrl_c_ends_with_130_and_the_next_build_is_that_of_a_new_checkout(command, tmp_path):
     words = [sys.executable, "-m", "SCons", "-Q", "board=host"]
     folder, expected = tmp_path / "interrupted", tmp_path / "expected"
@@ -137,7 +145,7 @@ def test_ctrl_c_ends_with_130_and_the_next_build_is_that_of_a_new_checkout(comma
     for place in (folder, expected):
         assert run([*words, f"build={place}"], ROOT).returncode == 0
     files = [
-        {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.suffix in (".c", ".h", ".json")}
+        {path.relative_to(place): said(path) for path in place.rglob("*") if path.suffix in (".c", ".h", ".json")}
         for place in (folder, expected)
     ]
     assert files[0] == files[1]

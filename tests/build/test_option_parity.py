@@ -24,6 +24,7 @@ SAMPLES = {
     "folders": ["one", "two"],
     "checkouts": {"glue": "one"},
     "number": "7",
+    "decimal": "7.5",
 }
 
 

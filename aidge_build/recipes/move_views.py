@@ -14,8 +14,10 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.kinds import Moved
 from aidge_build.operators.restated import Restated
 from aidge_build.operators.view import Transpose
+from aidge_build.recipes.moved_constants import moved_constants
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.quantize_islands import selects
 from aidge_build.recipes.recipe import recipe
@@ -23,10 +25,10 @@ from aidge_build.recipes.recipe import recipe
 
 @recipe(exact=True)
 def move_views(view: GraphView) -> GraphView:
-    """1. A view of a constant is a constant. 2. DequantizeLinear goes behind views and operators that select elements:
-    what is behind them is then seen between DequantizeLinear and QuantizeLinear. 3. QuantizeLinear, ReLU and Clip go in front of
-    views, and of what selects more elements than it reads: each of those is then computed once.
-    Scales along an axis stay where they are, but for those of constants.
+    """1. A view of a constant is a constant, and so are elements of quantized constants that an operator moves.
+    2. DequantizeLinear goes behind views and operators that select elements: what is behind them is then seen between
+    DequantizeLinear and QuantizeLinear. 3. QuantizeLinear, ReLU and Clip go in front of views, and of what selects more elements
+    than it reads: each of those is then computed once. Scales along an axis stay where they are, but for those of constants.
     """
     view = _behind(_folded(view))
     while (moved := _in_front(view)) is not view:
@@ -38,6 +40,15 @@ def _folded(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     made: dict[str, Tensor] = {}
     for node in view.nodes:
+        if isinstance(node.operator, Moved) and not any(map(view.is_output, node.outputs)):
+            inputs = [made.get(name, view.tensor(name)) if name else None for name in node.inputs]
+            moved = dict(zip(node.outputs, moved_constants(node, inputs)))
+            for name, tensor in moved.items():
+                rewrite.redirect(name, rewrite.add_tensor(tensor))
+            if moved:
+                made |= moved
+                rewrite.remove_node(node)
+            continue
         source = made.get(node.inputs[0], view.tensor(node.inputs[0])) if node.operator.views else None
         if source is None or not source.is_constant or isinstance(node.operator, Restated):
             continue

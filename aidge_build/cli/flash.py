@@ -125,6 +125,8 @@ def _require_check(arguments: argparse.Namespace) -> None:
         shares=arguments.shares,
         dma_arrays=arguments.dma_arrays,
         weights_in=arguments.weights_in,
+        map=None,
+        max_step_unproved=None,
         max_stack=None,
         max_flash=None,
         quiet=None,

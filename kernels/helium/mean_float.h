@@ -13,10 +13,10 @@ typedef struct {
     int32_t segments;          /* of neighbouring columns of one kind: {pixels, kind} */
 } aidge_helium_float_means;
 
-/* Of a kind of rows and one of columns, as the generated function for runs reads them. */
+#if AIDGE_HELIUM_ASSEMBLY
+/* Words of a kind of rows and one of columns, as the generated function for runs reads them. */
 #define AIDGE_HELIUM_FLOAT_MEAN_KIND 8
 
-#if AIDGE_HELIUM_ASSEMBLY
 /* line = a row of values times their scale. numbers: {zero point, scale}. */
 AIDGE_HELIUM_NAKED void aidge_helium_float_row(float *line AIDGE_HELIUM_UNUSED, const int8_t *row AIDGE_HELIUM_UNUSED,
                                                const int32_t *numbers AIDGE_HELIUM_UNUSED, int32_t count AIDGE_HELIUM_UNUSED)

@@ -296,8 +296,8 @@ def test_the_explanation_as_data_and_by_exit_code(tmp_path, monkeypatch):
     assert result.exit_code == 1 and result.json["memories"] == []
     (header,) = result.json["headers"]
     foreign, mine = digests(tmp_path)
-    unknown = {"header": None, "code_header": None}  # no debug information
-    assert header == {"model": "toy", "users": ["main.c"], "digest": foreign, "code": ["toy.o"], "code_digest": mine, **unknown}
+    found = {"header": "foreign/toy.h", "code_header": "mine/toy.h"}  # by their digests: there is no debug information
+    assert header == {"model": "toy", "users": ["main.c"], "digest": foreign, "code": ["toy.o"], "code_digest": mine, **found}
 
 
 def test_a_model_that_is_not_linked_and_a_stand_in_without_the_header_are_said_to_be(tmp_path, monkeypatch):

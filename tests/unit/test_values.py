@@ -17,6 +17,7 @@ GROWING = {
     "aidge_build.elf.stack._Begun",  # a walk that waits for an answer
     "aidge_build.elf.start_up._Held",  # what is known on a way
     "aidge_build.longest.blocks.State",  # a way through the code
+    "aidge_build.longest.memory.Room",  # how far the stack of a followed function has grown
     "aidge_build.cascade.moves.RowMoves",  # a list of moves while it is made
     "aidge_build.cascade.pieces.PieceMoves",
     "aidge_build.tune.table._Sum",  # a sum

@@ -26,7 +26,6 @@ NO_DESTINATION = (
     "vdiv",
     "vcmp",
     "nop",
-    "bkpt",
     "dsb",
     "isb",
     "dmb",
@@ -120,10 +119,14 @@ TWO_DESTINATIONS = (
 )
 # Sums of a vector's lanes go to core registers, the other additions of vectors do not.
 SUMS = ("vaddv", "vaddlv")
+# A debugger answers a semihosting call in r0; what else a function that is called may change is not relied upon either.
+BREAKPOINT = frozenset(("r0", "r1", "r2", "r3", "r12"))
 
 
 def written_registers(name: str, operands: Sequence[str]) -> set[str]:
     """The registers that an instruction may write, but for base registers that are written back."""
+    if name == "bkpt":
+        return set(BREAKPOINT)
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name.startswith(("strex", "stlex")):
         return set(plain[:1])

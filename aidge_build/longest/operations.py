@@ -6,7 +6,7 @@ What is not understood makes unknown whatever it may write. Nothing here counts:
 
 from __future__ import annotations
 
-from aidge_build.elf.destinations import NO_DESTINATION, ONE_DESTINATION, SUMS, TWO_DESTINATIONS
+from aidge_build.elf.destinations import written_registers
 from aidge_build.elf.disassembly import Instruction, memory_operand
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.memory import Memory
@@ -125,12 +125,4 @@ def destinations(instruction: Instruction, name: str) -> set[str]:
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name.startswith("v") and plain and plain[0][0] in "sdqfp" and plain[0] != "sp" and name not in _COUNTING_VECTORS:
         return set()
-    if name.startswith(("strex", "stlex")):
-        return set(plain)
-    if name.startswith(NO_DESTINATION) and not name.startswith(SUMS):
-        return set()
-    if name.startswith(TWO_DESTINATIONS):
-        return set(plain[:2])
-    if name.startswith(ONE_DESTINATION):
-        return set(plain[:1])
-    return set(plain)
+    return written_registers(name, operands)

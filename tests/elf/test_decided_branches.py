@@ -92,3 +92,15 @@ def test_two_constants_decide_a_condition_as_the_core_does(tmp_path, condition, 
     code = PROGRAM % f'__attribute__((naked)) int main(void) {{ __asm__("{lines}"); }}'
     bound = bound_of(link(tmp_path, code, SCRIPT))
     assert bound.bytes is not None and bound.bytes < 800
+
+
+@pytest.mark.parametrize(
+    "between, what", [("bkpt 0xab", "r0"), ("bkpt 0xab", "r3"), ("bl called", "r2"), ("mrs r0, primask", "r0")]
+)
+def test_a_register_that_something_else_may_change_decides_nothing(tmp_path, between, what):
+    """A debugger answers a semihosting call in r0: the way behind it, which holds 400 bytes, may run for any number."""
+    far = "sub sp, #400\\n add sp, #400"
+    lines = f"push {{lr}}\\n movs {what}, #5\\n {between}\\n cmp {what}, #5\\n beq 1f\\n {far}\\n 1: pop {{pc}}"
+    code = PROGRAM % f'void called(void) {{ x = 1; }} __attribute__((naked)) int main(void) {{ __asm__("{lines}"); }}'
+    bound = bound_of(link(tmp_path, code, SCRIPT, "-u", "called"))
+    assert bound.bytes is not None and bound.bytes >= 400, bound

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
 from aidge_build.contract.library import Library
-from aidge_build.cores import FPU, Core
+from aidge_build.cores import FPU, Core, Feature
 from aidge_build.importers.dims import Bound
 from aidge_build.operators.base import Operator
 from aidge_build.program import Condition, Options
@@ -55,14 +55,24 @@ class CompileRequest:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What must hold where the code is compiled: kernels for an FPU would compute with library functions where the flags use
-        none, and take many times the instructions."""
-        known = self.core.known_features.get(FPU) if self.core and FPU in self.features else None
-        if self.core is None or known is None or not known.macro or not self.core.defines:
+        """What must hold where the code is compiled, for each feature that kernels may use: under flags without it their portable
+        C, or library functions in place of the FPU, would compute the same in many times the instructions."""
+        if self.core is None or not self.core.defines:
             return ()
-        remedy = "with --fpu=none" if self.board else "without --fpu"
-        text = (
-            f"{self.name} was generated for {self.cpu} with {known.title}, which these compiler flags do not use: compile with "
-            f"{known.on} (or softfp), or generate {self.name} {remedy}"
+        known = {name: self.core.known_features[name] for name in self.features if self.core.known_features[name].macro}
+        implied = frozenset().union(*(feature.implies for feature in known.values()))
+        return tuple(
+            Condition(
+                f"!defined({self.core.defines}) || ({feature.macro})",
+                f"{self.name} was generated for {self.cpu} with {feature.title}, which these compiler flags do not use: "
+                + self._remedy(name, feature),
+            )
+            for name, feature in known.items()
+            if name not in implied
         )
-        return (Condition(f"!defined({self.core.defines}) || {known.macro}", text),)
+
+    def _remedy(self, name: str, feature: Feature) -> str:
+        flags = f" with {feature.on} (or softfp)" if feature.on else ""
+        if name == FPU:
+            return f"compile{flags}, or generate {self.name} {'with --fpu=none' if self.board else 'without --fpu'}"
+        return f"compile for {self.cpu}{flags}, or generate {self.name} for the core that they name (--cpu)"

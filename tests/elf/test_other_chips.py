@@ -52,6 +52,26 @@ def test_code_for_an_fpu_is_refused_by_flags_that_use_none_and_the_error_says_wh
 
 
 @pytest.mark.parametrize(
+    "cpu, fitting, lacking",
+    [
+        ("cortex-m55", ("cortex-m55",), ("cortex-m55+nomve", "cortex-m55+nomve.fp", "cortex-m33")),
+        ("cortex-m4", ("cortex-m4", "cortex-m7", "cortex-m33"), ("cortex-m3", "cortex-m33+nodsp")),
+        ("cortex-m3", ("cortex-m3", "cortex-m4"), ("cortex-m0plus", "cortex-m23")),
+    ],
+)
+def test_code_for_instructions_that_the_flags_leave_out_is_refused_and_not_slow(tmp_path, cpu, fitting, lacking):
+    (tmp_path / "net.onnx").write_bytes(small_model())
+    made = aidge_build("compile", tmp_path / "net.onnx", "--name", "net", "--out", tmp_path, "--cpu", cpu)
+    assert made.exit_code == 0, made.stderr
+    for other in (*fitting, *lacking):
+        abi = "softfp" if other.startswith("cortex-m55") else "soft"
+        words = ["arm-none-eabi-gcc", f"-mcpu={other}", "-mthumb", f"-mfloat-abi={abi}", "-fsyntax-only", "net.c"]
+        compiled = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert (compiled.returncode != 0) == (other in lacking), (other, compiled.stderr)
+        assert other in fitting or f"compile for {cpu}" in compiled.stderr, compiled.stderr
+
+
+@pytest.mark.parametrize(
     "board, flags, top, expected",
     [
         ("stm32f4", SOFT, "0x20004000", {"MEM13"}),

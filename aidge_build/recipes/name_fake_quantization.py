@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy
@@ -21,9 +22,9 @@ _TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
 
 @recipe(exact=False)
 def name_fake_quantization(view: GraphView) -> GraphView:
-    """Mul or Div by the scale, Round, Add of the zero point, Clip to the lowest and highest level, Sub of the zero point, Mul by
-    the scale: what torch.onnx.export(dynamo=True) makes of a fake quantization. A zero point of 0 may be left out. The smallest
-    type that holds the levels is taken; where it holds more, a Clip of the real numbers remains behind.
+    """Mul or Div by the scale, Round, Add of the zero point, Clip (or Max and Min) to the lowest and highest level, Sub of the
+    zero point, Mul by the scale: what torch.onnx.export(dynamo=True) makes of a fake quantization. A zero point of 0 may be left
+    out. The smallest type that holds the levels is taken; where it holds more, a Clip of the real numbers remains behind.
 
     Exact behind Div, and where the scale is a power of two; else a product with the reciprocal of the scale and the quotient
     may differ in the last bit of float32, which decides only beside the middle between two levels.
@@ -67,14 +68,11 @@ def _found(view: GraphView, last: Node) -> _Fake | None:
     if scale is None or not scale > 0:
         return None
     point, name = _step(view, name, "Sub")
-    clip = view.producer(name)
-    if clip is None or clip.type != "Clip":
-        return None
-    added, name = _step(view, clip.inputs[0], "Add")
+    levels, name = _clamp(view, name)
+    added, name = _step(view, name, "Add")
     rounded = view.producer(name)
     if rounded is None or rounded.type != "Round" or point != added or point != round(point):
         return None
-    levels = clip.operator.minimum, clip.operator.maximum
     first = view.producer(rounded.inputs[0])
     dtype = next((one for one in _TYPES if one.range[0] <= levels[0] < levels[1] <= one.range[1]), None)
     if first is None or dtype is None or any(level != round(level) for level in levels):
@@ -91,6 +89,21 @@ def _is_by(node: Node, factor: numpy.float32, scale: numpy.float32) -> bool:
     return node.type == "Mul" and abs(float(factor) * float(scale) - 1) <= NEAR
 
 
+def _clamp(view: GraphView, name: str) -> tuple[tuple[float, float], str]:
+    """The lowest and highest number that a Clip lets through, or a Max and a Min in any order, and of what."""
+    node = view.producer(name)
+    if node is not None and node.type == "Clip":
+        return (node.operator.minimum, node.operator.maximum), node.inputs[0]
+    bounds = {"Max": -math.inf, "Min": math.inf}
+    while node is not None and node.type in bounds and math.isinf(bounds[node.type]):
+        number, source = _number(view, node)
+        if number is None:
+            break
+        bounds[node.type], name = float(number), source
+        node = view.producer(name)
+    return (bounds["Max"], bounds["Min"]), name
+
+
 def _step(view: GraphView, name: str, kind: str) -> tuple[float, str]:
     """What a node of this type adds or takes off, and from what; 0 where there is no such node."""
     node = view.producer(name)
@@ -105,7 +118,7 @@ def _number(view: GraphView, node: Node) -> tuple[numpy.float32 | None, str]:
     first, second = (view.tensor(name) for name in node.inputs) if len(node.inputs) == 2 else (None, None)
     if first is None or second is None:
         return None, ""
-    if first.is_constant and node.type in ("Add", "Mul"):
+    if first.is_constant and node.type in ("Add", "Mul", "Max", "Min"):
         first, second = second, first
     is_number = second.is_constant and second.elements == 1 and second.dtype is DType.float32 and second.quantization is None
     if first.is_constant or not is_number or first.rank < second.rank or getattr(node.operator, "clamps", False):

@@ -56,6 +56,24 @@ def test_a_network_of_fake_quantization_computes_on_bytes(scale, by, point):
     assert (run(after) == run(before)).all()
 
 
+@pytest.mark.parametrize(
+    "clamp", ["m = Max(y3, lx) y4 = Min(m, hx)", "m = Min(hx, y3) y4 = Max(m, lx)", "m = Min(y3, hx) y4 = Max(lx, m)"]
+)
+def test_a_clamp_may_be_a_max_and_a_min(clamp):
+    text = fake("x", "y", "x").replace("y4 = Clip(y3, lx, hx)", clamp)
+    before = graph(text, inputs="float[1,4,8,8] x", outputs="float[1,4,8,8] y", constants=numbers("x", 0.05, -3, -128, 127))
+    after = simplify(before)
+    assert types(after) == ["QuantizeLinear", "DequantizeLinear"] and (run(after) == run(before)).all()
+
+
+@pytest.mark.parametrize("half", ["y4 = Max(y3, lx)", "y4 = Min(y3, hx)", "m = Max(y3, lx) y4 = Max(m, hx)"])
+def test_half_a_clamp_is_none(half):
+    text = fake("x", "y", "x").replace("y4 = Clip(y3, lx, hx)", half)
+    constants = numbers("x", 0.05, -3, -128, 127)
+    before = graph(text, inputs="float[1,4,8,8] x", outputs="float[1,4,8,8] y", constants=constants)
+    assert "QuantizeLinear" not in types(simplify(before))
+
+
 @pytest.mark.parametrize("levels, dtype", [((0, 255), DType.uint8), ((-127, 127), DType.int8), ((0, 15), DType.int8)])
 def test_the_smallest_type_holds_the_levels_and_fewer_ones_are_a_clamp(levels, dtype):
     before = graph(

@@ -32,7 +32,7 @@ KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 BOARDS = KERNELS.parent / "boards"
 FEATURES = frozenset({"dsp", "fpu", "mve"})
 GUARD_BYTES = 64
-RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40"))
+RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40" if "AIDGE_STRESS" in os.environ else "20"))
 needs_emulator = pytest.mark.skipif(
     not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
     reason="needs qemu-system-arm and arm-none-eabi-gcc",

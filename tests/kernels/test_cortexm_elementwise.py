@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 from binary_cases import binaries, binary
 from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run
+from harness import under
 from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, pool, random_pool
 from random_tensors import Randomness
@@ -102,7 +103,7 @@ def candidates():
 def test_pools_equal_the_meaning_on_the_emulated_core(flags):
     cases = pools()
     assert len({entry.call.function for entry in cases}) >= 5 and len(cases) > 30
-    assert run(cases, *flags, board=BOARD) == []
+    assert run(under(flags, cases), *flags, board=BOARD) == []
 
 
 @needs_compiler
@@ -111,7 +112,7 @@ def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
     cases = sums_and_products()
     kernels = {entry.kernel.name for entry in cases}
     assert len(cases) > 100 and kernels == {"add_int8", "mul_channels_int8", "mul_int8", "mul_factor_int8"}
-    assert run(cases, *flags, board=BOARD) == []
+    assert run(under(flags, cases), *flags, board=BOARD) == []
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():

@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 from cortexm_harness import BOARD, PORTABLE, Case, case, run
+from harness import under
 from random_tensors import Randomness
 
 from aidge_build.cores import WIDE_POINTERS
@@ -130,4 +131,4 @@ def test_float_layers_keep_pointers_of_64_bits_within_the_scratch_that_they_aske
 
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-O3", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])
 def test_float_layers_are_within_tolerance_on_the_emulated_core(flags):
-    assert run(list(candidates()), *flags, board=BOARD) == []
+    assert run(under(flags, list(candidates())), *flags, board=BOARD) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, built_for, run
+from harness import under
 from random_tensors import Randomness
 from test_cortexm_linear import RANDOM_CASES, int8_case, needs_compiler, random_edge
 
@@ -91,7 +92,7 @@ def test_no_layer_of_few_taps_is_left_to_another_library():
 @needs_compiler
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O3", "-flto")], ids=["assembly", "portable", "optimized"])
 def test_layers_equal_the_meaning_on_the_emulated_core(flags):
-    assert run(candidates(), *flags, board=BOARD) == []
+    assert run(under(flags, candidates()), *flags, board=BOARD) == []
 
 
 STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")

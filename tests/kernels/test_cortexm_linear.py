@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run, without_fpu
+from harness import under
 from random_tensors import Randomness, halfword_weights
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -22,7 +23,7 @@ from aidge_build.operators.matmul import FC
 from aidge_build.operators.window import Window
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
-RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "60"))
+RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "60" if "AIDGE_STRESS" in os.environ else "30"))
 STRESS = "AIDGE_STRESS" in os.environ
 WIDE_CASES = 30 if STRESS else 6  # layers of many channels
 
@@ -465,7 +466,7 @@ def sample():
 def test_layers_equal_the_meaning_on_the_emulated_core(flags):
     cases = sample()
     assert len(cases) > 130
-    assert run(cases, *flags, board=BOARD) == []
+    assert run(under(flags, cases), *flags, board=BOARD) == []
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():

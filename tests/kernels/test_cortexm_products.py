@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, accepted, built_for, case, run, without_fpu
+from harness import under
 from product_cases import product, products
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
@@ -30,13 +31,13 @@ def sample():
 @pytest.mark.parametrize("flags", [("-O2",), ("-Os", "-flto"), PORTABLE], ids=["O2", "Os", "portable"])
 def test_products_equal_the_meaning_on_the_emulated_core(flags):
     assert len(sample()) > 30
-    assert run(sample(), *flags, board=BOARD) == []
+    assert run(under(flags, sample(), ("-O2",)), *flags, board=BOARD) == []
 
 
 @needs_compiler
 @pytest.mark.parametrize("flags", [("-O2",), ("-Os",)], ids=["O2", "Os"])
 def test_products_equal_the_meaning_without_an_fpu(flags):
-    assert run(without_fpu([*sample()]), *flags, board=BOARD_WITHOUT_FPU) == []
+    assert run(under(flags, without_fpu([*sample()]), ("-O2",)), *flags, board=BOARD_WITHOUT_FPU) == []
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():

@@ -13,6 +13,7 @@ from unittest.mock import patch
 import numpy
 import pytest
 from grouped_cases import grouped_cases
+from harness import under
 from helium_harness import RANDOM_CASES, case, convolution, finer, needs_emulator, random_window, run, with_offsets
 from random_tensors import Randomness
 
@@ -315,7 +316,7 @@ def test_groups_are_computed_by_a_kernel_of_their_own():
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
 def test_convolutions_equal_numpy_on_the_emulated_core(flags):
-    assert run(candidates(), "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert run(under(flags, candidates()), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @needs_emulator

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import numpy
 import pytest
+from harness import under
 from helium_harness import FEATURES, RANDOM_CASES, case, convolution, finer, library, needs_emulator, run, with_offsets
 from random_tensors import Randomness
 
@@ -274,7 +275,7 @@ def accepted(cases):
 def test_depthwise_convolutions_equal_numpy_on_the_emulated_core(flags):
     cases = accepted(candidates())
     assert len(cases) > len(EDGES) // 2
-    assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert run(under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @needs_emulator

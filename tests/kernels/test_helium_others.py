@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy
 import pytest
 from binary_cases import binaries, binary
+from harness import under
 from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run, with_offsets
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
@@ -146,7 +147,7 @@ def accepted(cases):
 def test_the_kernels_equal_numpy_on_the_emulated_core(flags):
     cases = accepted(candidates())
     assert len(cases) > len(candidates()) // 2
-    assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert run(under(flags, cases), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def test_every_sum_and_product_with_one_repeating_tensor_is_taken():

@@ -4,6 +4,7 @@ emulated Cortex-M3, the C beside it on the core and on this machine."""
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from dataclasses import replace
@@ -104,6 +105,7 @@ def sums():
     return of_this_library(binaries(case, 160))
 
 
+@functools.cache
 def candidates():
     return [*linear_cases(), *sums()]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from dataclasses import replace
@@ -14,6 +15,7 @@ from curved_cases import EDGES, curved_layers, wide_layers
 COUNT = 120 if "AIDGE_STRESS" in os.environ else 24
 
 
+@functools.cache
 def candidates():
     return accepted([*curved_layers(case, COUNT), *wide_layers(case)])
 

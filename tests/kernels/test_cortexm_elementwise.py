@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from dataclasses import replace
 from itertools import product
@@ -29,10 +30,12 @@ FLAGS = pytest.mark.parametrize(
 )
 
 
+@functools.cache
 def sums_and_products():
     return accepted(binaries(case, 160))
 
 
+@functools.cache
 def pools():
     far_rows = pool(case, 3, AvgPooling, 1, 64, (4, 70), (3, 2), 1, 1, (0, 1))
     return accepted(
@@ -93,6 +96,7 @@ def narrow_pools():
     return found
 
 
+@functools.cache
 def candidates():
     in_float = binary(case, 70, Mul, (1, 17, 1, 1), (1, 17, 1, 1), -1.0, 1.5)  # no integer form is proved
     return [in_float, *sums_and_products(), *pools()]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import shutil
 
@@ -99,6 +100,7 @@ def normalizations():
             yield case(operator, [data, *numbers], [random.float32(*dims)], format=data.format)
 
 
+@functools.cache
 def candidates():
     return accepted([*pairs(), *rows(), *curves(), *hard(), *normalizations()])
 

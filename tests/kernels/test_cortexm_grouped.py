@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, built_for, run
 from harness import under
@@ -69,6 +71,7 @@ def random_depthwise(seed):
     return random.integer(1, 2), channels, spatial, channels, (max(2, width),) * len(spatial), stride, dilation, pads, channels
 
 
+@functools.cache
 def candidates():
     """Cases of every objective."""
     many = [(1, 32, (4, 5), 64, (3, 3), 1, 1, (1, 1), 32), (1, 24, (4, 3), 36, (1, 1), 1, 1, (0, 0), 6)] * 3

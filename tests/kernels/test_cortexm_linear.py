@@ -4,6 +4,7 @@ cores, the C beside it on the core and on this machine."""
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import shutil
@@ -311,6 +312,7 @@ def limited_cases():
     return [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate(cases)]
 
 
+@functools.cache
 def candidates():
     """Cases that a kernel of the library may refuse; every objective has its share."""
     edges = [built_for(int8_case(0, *edge), "balanced") for edge in EDGES]

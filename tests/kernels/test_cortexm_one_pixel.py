@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import pytest
@@ -57,6 +58,7 @@ def extreme_pixels():
             yield with_inputs(entry, replace(entry.view.operator, window=window), entry.view.inputs)
 
 
+@functools.cache
 def candidates():
     """Edges in two ranges of their outputs, random layers, extreme ones, weights of 16 bits, and the contract `double`."""
     edges = [*EDGES, *EDGES, *map(random_edge, range(9100, 9112))]

@@ -4,6 +4,7 @@ beside it on this machine."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import sys
@@ -202,6 +203,7 @@ def test_pairs_of_pixels_that_end_with_the_input_need_no_mask():
     assert ["_tail_" in text for text in texts] == [False, True]
 
 
+@functools.cache
 def candidates():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
     edges += [without_clamp(edge) for edge in (*BY_COLUMNS, *IN_A_RING, *SEVERAL_ROWS)]

@@ -4,6 +4,7 @@ the plain C beside it on this machine."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from unittest.mock import patch
@@ -240,6 +241,7 @@ def test_windows_with_weights_beyond_bytes_are_added_up_in_planes():
     assert ["_planes_" in function for function in functions] == [True, False, False]
 
 
+@functools.cache
 def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
     return [

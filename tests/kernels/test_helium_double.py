@@ -49,7 +49,7 @@ def rounded_up():
 @functools.cache
 def candidates():
     """Layers of every kernel that keeps this contract, too."""
-    steps = {test_helium_others: 12, test_helium_convolution: 10, test_helium_depthwise: 7}
+    steps = {test_helium_others: 8, test_helium_convolution: 5, test_helium_depthwise: 4}
     layers = [entry for module, step in steps.items() for entry in module.candidates()[:: 1 if STRESS else step]]
     every = [under_double(entry) for entry in layers if all(tensor.quantization for tensor in entry.view.outputs)]
     every += far_cases() + list(averages_of_windows(case)) + rounded_up()

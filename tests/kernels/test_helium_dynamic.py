@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from dynamic_cases import convolution, dynamic_layers, fully_connected, measured_cases
 from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, random_window, run
@@ -87,6 +89,7 @@ def random_layer(seed):
     return convolution(case, seed, edge, seed % 2 == 1)
 
 
+@functools.cache
 def candidates():
     own = [convolution(case, seed, edge, seed % 3 == 1) for seed, edge in enumerate(EDGES)]
     own += [convolution(case, 2 * seed, edge, seed % 2 == 1) for seed, edge in enumerate(DEPTHWISE)]

@@ -4,6 +4,7 @@ Cortex-M55, and the plain C beside it on this machine."""
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy
@@ -256,6 +257,7 @@ def conversions():
         yield case(DequantizeLinear(0), [data, *parameters], [random.int8(*data.dims)])
 
 
+@functools.cache
 def candidates():
     cases = [*elements(), *pools(), *windows(), *conversions(), *transposed(), *resizes()]
     cases += [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]

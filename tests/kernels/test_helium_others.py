@@ -4,6 +4,7 @@ assembly on the emulated Cortex-M55, and the plain C beside it on this machine."
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import replace
@@ -73,6 +74,7 @@ def function(seed, *dims):
     return case(operator, [data], [random.int8(*dims)], quantization=random.quantization(0.02))
 
 
+@functools.cache
 def candidates():
     shapes = [
         (1, 1, 1),

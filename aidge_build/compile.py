@@ -77,7 +77,6 @@ class Compilation:
                 given_way = (*given_way, *gave)
             show(2, "assignment", f"{assignment.view}\n{assignment}")
             self._notices = (*notices, *given_way, *_said_of(assignment, request))
-            self._demands = cache(partial(demands_of, assignment))
         except AidgeError as error:
             raise error.within(request.file_name)
 
@@ -86,10 +85,10 @@ class Compilation:
         try:
             assignment, schedule, placed = self._planning.on(request.board)
             show(3, "schedule", schedule)
-            check_memory(schedule, placed, assignment, self._demands)
+            check_memory(schedule, placed, assignment, self._planning.demands)
             program = make_program(request, assignment, schedule, placed, (*self._notices, *placed.notices), self._macs)
             if request.options.copy_constants != "off" and request.board is not None:
-                program = _with_copies(program, request, assignment, schedule, placed, self._demands)
+                program = _with_copies(program, request, assignment, schedule, placed, self._planning.demands)
             require_flash(program)
             return program
         except AidgeError as error:

@@ -53,7 +53,7 @@ class Planning:
         options: Options,
         bands: Callable[[Assignment], BandKernels],
     ):
-        self._given, self._demands, self._options, self._bands = assignment, demands, options, bands
+        self._given, self.demands, self._options, self._bands = assignment, demands, options, bands
         self._plans: Plans | None = None
         self._arenas: dict[int, tuple[Found, Arena]] = {}  # by the identity of what was found
 
@@ -98,7 +98,7 @@ class Planning:
 
     @cached_property
     def _whole(self) -> tuple[Assignment, Found, Found]:
-        return _whole_tensors(self._given, self._demands, self._options)
+        return _whole_tensors(self._given, self.demands, self._options)
 
     @cached_property
     def _short_joined(self) -> Found:
@@ -126,7 +126,7 @@ class Planning:
             return found
         reuse: Reuse = "plain" if self._options.memory_model == "plain" else "shared"
         outside = self._options.io == "caller"
-        return in_pieces(self._whole[0], self._demands, reuse, outside, found, self._kernels, self._limit)
+        return in_pieces(self._whole[0], self.demands, reuse, outside, found, self._kernels, self._limit)
 
     def _rows(self, effort: Effort) -> Plans:
         """The plans of layers row by row. What a search learned serves the next board, but for bands that were refused: without
@@ -135,7 +135,7 @@ class Planning:
             assignment, whole, _ = self._whole
             kernels = self._bands(assignment) if self._plans else self._kernels
             keeps = partial(self._limit.keeps, kernels) if self._limit else None
-            self._plans = banded(assignment, self._demands, self._options, whole, kernels, effort, keeps)
+            self._plans = banded(assignment, self.demands, self._options, whole, kernels, effort, keeps)
         return self._plans
 
 

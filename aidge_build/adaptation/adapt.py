@@ -9,7 +9,7 @@ from functools import cache
 from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.adaptation.check_views import checked_views
 from aidge_build.adaptation.choose import choose, explained, given_format
-from aidge_build.adaptation.fewest_bytes import bytes_copied, stored_axes
+from aidge_build.adaptation.fewest_bytes import stored_axes
 from aidge_build.adaptation.fold_copies import fold_into_weights, fold_option, foldable
 from aidge_build.adaptation.formats import Option, kernel_options, view_options
 from aidge_build.adaptation.fuse_meta import fuse_meta
@@ -40,7 +40,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     view = check_rewrite(view, store_states(view), "storing states", exact=True)
     view = check_rewrite(view, _with_own_outputs(view), "copying outputs", exact=True)
     view = check_rewrite(view, fuse_meta(view, libraries, target), "fusing what a library computes together", exact=True)
-    seen_in = cache(lambda graph, node: NodeView.of(graph, node).before_orders())
+    seen_in = cache(lambda graph, node: NodeView.of(graph, node, **target.asked).before_orders())
     matches_in = cache(lambda graph, node: match(seen_in(graph, node), libraries, target))
     wrapped, widened = widen(view, libraries, target, matches_in)
     view = check_rewrite(view, wrapped, "converting types around kernels")
@@ -48,7 +48,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
         matches = {node.name: matches_in(view, node) for node in view.nodes}
         options = {node.name: _options(view, seen_in(view, node), matches[node.name]) for node in view.nodes}
         _refuse_unsupported(view, matches, options, libraries, target)
-        chosen, proved = choose(view, options)
+        chosen, copied_bytes, proved = choose(view, options)
         folded = fold_into_weights(view, chosen)
         if folded is None:
             break
@@ -65,8 +65,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, libraries, target, (node,))
             choices[node.name] = Choice(copy.accepted[0], "copy between two formats", copy.rejected)
-    copied, asked = bytes_copied(view, chosen), (target.objective, target.features, target.any_weights)
-    return checked_views(Assignment(adapted, choices, copied, proved, *asked))
+    return checked_views(Assignment(adapted, choices, copied_bytes, proved, **target.asked))
 
 
 def _with_own_outputs(view: GraphView) -> GraphView:
@@ -204,7 +203,9 @@ def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
                 copies[name, stored_axes(tensor.dims, tensor.storage)] = name
             else:
                 rewrite.update_tensor(name, format=tensor.format if view.is_output(name) and tensor.format else form)
-        rewrite.replace_node(node, *before.get(node.name, ()), node.with_(inputs=tuple(names), outputs=tuple(outputs)), *after)
+        if after or names != list(node.inputs):
+            changed = node.with_(inputs=tuple(names), outputs=tuple(outputs))
+            rewrite.replace_node(node, *before.get(node.name, ()), changed, *after)
     for name in view.inputs:
         rewrite.update_tensor(name, format=view.tensor(name).storage)
     return rewrite.finish()

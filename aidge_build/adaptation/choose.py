@@ -19,22 +19,23 @@ from aidge_build.graph.view import GraphView, Node
 SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
 
 
-def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[dict[str, Option], bool]:
-    """An option per node, and whether no choice among the options copies fewer bytes.
+def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[dict[str, Option], int, bool]:
+    """An option per node, the bytes that they copy, and whether no choice among the options copies fewer.
 
     Most graphs need no copy, and a search node by node finds that; else the graph is solved as a whole, within a limit on the
     size of the tables. Beyond it the search's result stands, unproved.
     """
     found = _one_by_one(view, options)
     if not bytes_copied(view, found):
-        return found, True
+        return found, 0, True
     found = _swept(view, options, found)
-    if not bytes_copied(view, found):
-        return found, True
-    best = fewest_bytes(view, options)
+    found_bytes = bytes_copied(view, found)
+    best = fewest_bytes(view, options) if found_bytes else found
     if best is None:
-        return found, False
-    return (best if bytes_copied(view, best) < bytes_copied(view, found) else found), not any(map(_is_cut, options.values()))
+        return found, found_bytes, False
+    best_bytes = bytes_copied(view, best)
+    proved = not found_bytes or not any(map(_is_cut, options.values()))
+    return (best, best_bytes, proved) if best_bytes < found_bytes else (found, found_bytes, proved)
 
 
 def _is_cut(options: Sequence[Option]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from aidge_build.adaptation.match import Target, match
 from aidge_build.adaptation.meta_operator import MetaOperator, meta_node
@@ -46,8 +45,7 @@ def _fused(
         if not all(_may_cover(kernel, node) for node in found.nodes):
             continue
         node = meta_node(view, kernel.type, found)
-        asked = {name: getattr(target, name) for name in ("objective", "features", "any_weights")}
-        seen = replace(NodeView.of(view, node).before_orders(), **asked)
+        seen = NodeView.of(view, node, **target.asked).before_orders()
         rejected = kernel.rejection(seen, target.features, target.rounding)
         if rejected or _better_apart(view, found, preferred, libraries, target):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aidge_build.adaptation.cost import CostTable
 from aidge_build.contract.library import Kernel, Library
@@ -31,6 +32,11 @@ class Target:
     kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked
 
     @property
+    def asked(self) -> dict[str, Any]:
+        """What kernels see of the build, by the fields of `NodeView`."""
+        return {"objective": self.objective, "features": self.features, "any_weights": self.any_weights}
+
+    @property
     def contract(self) -> str:
         """The numerical contract of the graph; `any` leaves it to kernels of libraries that have their own."""
         return "onnx" if self.rounding == "any" else self.rounding
@@ -52,7 +58,9 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs. A
     table with comparisons decides by them alone: one kernel takes the place of the first where it was never slower.
     """
-    view = replace(view, objective=target.objective, features=target.features, any_weights=target.any_weights)
+    asked = target.asked
+    if any(getattr(view, name) != value for name, value in asked.items()):
+        view = replace(view, **asked)
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []
     for library in libraries:

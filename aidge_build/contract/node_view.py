@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.cores import WIDE_POINTERS
-from aidge_build.graph.format import UNDECIDED
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Band
@@ -38,9 +37,9 @@ class NodeView:
     any_weights: bool = False
 
     @classmethod
-    def of(cls, view: GraphView, node: Node) -> NodeView:
-        """The node as it stands in this graph."""
-        return cls(node, view.input_tensors(node), view.output_tensors(node), view)
+    def of(cls, view: GraphView, node: Node, **fields) -> NodeView:
+        """The node as it stands in this graph; `fields` are other ones than its own and its tensors."""
+        return cls(node, view.input_tensors(node), view.output_tensors(node), view, **fields)
 
     @property
     def operator(self):
@@ -50,12 +49,8 @@ class NodeView:
     def before_orders(self) -> NodeView:
         """The node while kernels are matched: the storage orders of what is computed are chosen after that, and a predicate that
         reads one is refused."""
-
-        def undecided(tensor: Tensor) -> Tensor:
-            return tensor if tensor.is_constant else tensor.with_(format=UNDECIDED)
-
-        inputs = tuple(None if tensor is None else undecided(tensor) for tensor in self.inputs)
-        return replace(self, inputs=inputs, outputs=tuple(map(undecided, self.outputs)))
+        inputs = tuple([None if tensor is None else tensor.undecided for tensor in self.inputs])
+        return replace(self, inputs=inputs, outputs=tuple([tensor.undecided for tensor in self.outputs]))
 
     @property
     def pointer_bytes(self) -> int:

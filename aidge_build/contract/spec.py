@@ -209,15 +209,12 @@ class ImplSpec:
 
     def misfit(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
         """The reason why the node is not accepted whatever the predicates say; "" when they decide."""
-        lacking = sorted(self.features - set(features))
+        lacking = self.features.difference(features)
         if lacking:
-            return f"the CPU has no {', '.join(lacking)}"
+            return f"the CPU has no {', '.join(sorted(lacking))}"
         if not self._keeps(rounding) and view.operator.rounds(view.inputs, view.outputs):
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
-        return self.rejection_of(
-            [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs],
-            [IOSpec.of(tensor) for tensor in view.outputs],
-        ) or self._attribute_rejection(view.operator)
+        return self.rejection_of(*_required_by(view)) or self._attribute_rejection(view.operator)
 
     def _keeps(self, rounding: str) -> bool:
         if rounding != "any":
@@ -257,6 +254,14 @@ class ImplSpec:
         conditions += [f"rounding {self.rounding}"] if self.rounding != "onnx" else []
         sides = " -> ".join(", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"{sides} if {', '.join(conditions)}" if conditions else sides
+
+
+def _required_by(view: NodeView) -> tuple[list[IOSpec | None], list[IOSpec]]:
+    """What the node requires of its inputs and outputs; kept beside the view, as each kernel for it is asked."""
+    if "_required" not in view.__dict__:
+        inputs = [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs]
+        view.__dict__["_required"] = inputs, [IOSpec.of(tensor) for tensor in view.outputs]
+    return view.__dict__["_required"]
 
 
 def _sides(given: IOSpec | Iterable[IOSpec]) -> tuple[IOSpec, ...]:

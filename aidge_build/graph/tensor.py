@@ -77,6 +77,11 @@ class Tensor:
         """Bytes of all elements."""
         return self.elements * self.dtype.size_bytes
 
+    @cached_property
+    def undecided(self) -> Tensor:
+        """The tensor before its storage order is chosen; a constant itself. Kept: who writes it and who reads it ask."""
+        return self if self.is_constant else self.with_(format=UNDECIDED)
+
     def with_(self, **changes) -> Tensor:
         """A copy with these fields changed."""
         return replace(self, **changes)

@@ -105,21 +105,22 @@ class Namer:
         """A new name after `text`; with `endings`, one to which each of them can be appended."""
         stem = self._stem(text)
         name, count = self._start + stem, self._counts.get(stem, 1)
-        while any((name + ending).lower() in self._taken for ending in endings):
+        while not self._taken.isdisjoint([(name + ending).lower() for ending in endings]):
             count += 1
             suffix = f"_{count}"
             name = self._start + shortened_identifier(stem, self._room - len(suffix)) + suffix
         self._counts[stem] = count
-        self._taken.update((name + ending).lower() for ending in endings)
+        self._taken.update([(name + ending).lower() for ending in endings])
         return name
 
     def _stem(self, text: str) -> str:
-        words = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
+        words = _NO_WORD.sub("_", text.lower()).strip("_") or "unnamed"
         if not self._start and (words in RESERVED or words[0].isdigit()):
             words = f"tensor_{words}"
         return shortened_identifier(words, self._room)
 
 
+_NO_WORD = re.compile(r"[^a-z0-9]+")
 _BY_ROWS = ("begin", "push_input", "pull_output", "end", "cancel", "rows", "progress", "take", "give")  # by rows
 _HOOKS = ("before_input", "after_output")
 _WEIGHTS = ("bind", "newer", "bound", "weights", "weights_bytes", "constant", "crc", "suits")  # of those that can be replaced

@@ -12,6 +12,7 @@ from aidge_build.emit.layers import layers_of
 from aidge_build.emit.manifest import manifest_of, manifest_text
 from aidge_build.emit.needs import needs_of
 from aidge_build.emit.origins import libraries_of
+from aidge_build.emit.places import Places
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.replaced import in_flash
 from aidge_build.emit.soundness import require_sound
@@ -24,7 +25,8 @@ from aidge_build.sources import Sources
 def interface_of(program: Program) -> str:
     """The digest of the header, by which a linked program says which interface it has."""
     ports = ports_of(program)
-    kernels = used_kernels(program, layers_of(program, ports, arrays_of(program)))
+    arrays = arrays_of(program)
+    kernels = used_kernels(program, layers_of(program, Places(program, ports, arrays), arrays))
     return header_of(program, ports, needs_of(program, kernels.texts)).digest
 
 
@@ -33,7 +35,8 @@ def emit(program: Program) -> Sources:
     require_sound(program)
     ports = ports_of(program)
     arrays = arrays_of(program)
-    layers = layers_of(program, ports, arrays)
+    places = Places(program, ports, arrays)
+    layers = layers_of(program, places, arrays)
     kernels = used_kernels(program, layers)
     header = header_of(program, ports, needs_of(program, kernels.texts))
     functions = [function.symbol for function in functions_of(program, ports)]
@@ -48,7 +51,7 @@ def emit(program: Program) -> Sources:
         program.code_file: code.text.encode("utf-8"),
         **weights_files(program, flash, claim),
     }
-    manifest = manifest_of(program, ports, arrays, layers, files, claim["weights_bytes"])
+    manifest = manifest_of(program, ports, places, arrays, layers, files, claim["weights_bytes"])
     manifest |= {"claim": claim, "libraries": libraries_of(program, kernels.files)}
     files[f"{program.name}.plan.json"] = manifest_text(manifest)
     return Sources(files, manifest, flash[0].data if replaces else b"")

@@ -13,7 +13,7 @@ import numpy
 from aidge_build.constant_regions import places_of_constants
 from aidge_build.contract.call import Constant, Input
 from aidge_build.errors import AidgeError
-from aidge_build.graph.dtype import DType
+from aidge_build.graph.dtype import DType, element_type
 from aidge_build.naming import Namer, public_symbols
 from aidge_build.program import Layer, Program
 
@@ -34,12 +34,17 @@ class Array:
     @cached_property
     def dtype(self) -> DType:
         """The type of its elements in C."""
-        return DType(self.values.dtype.name)
+        return element_type(self.values.dtype)
 
     @property
     def length(self) -> int:
         """Elements of the C array; C has no arrays of length 0."""
         return max(1, self.values.size)
+
+    @property
+    def declarator(self) -> str:
+        """The array in C, without what it is initialised with."""
+        return f"const {self.dtype.c_type} {self.symbol}[{self.length}]"
 
     @cached_property
     def data(self) -> bytes:
@@ -86,10 +91,8 @@ class Arrays:
 
     def digest(self, layer: int) -> str:
         """The sha256 of the bytes that a layer reads."""
-        digest = hashlib.sha256()
-        for _, array in sorted(self.of_layer[layer].items()):
-            digest.update(array.data)
-        return digest.hexdigest()
+        read = self.of_layer[layer]
+        return hashlib.sha256(b"".join([read[position].data for position in sorted(read)])).hexdigest()
 
 
 def arrays_of(program: Program) -> Arrays:
@@ -148,27 +151,28 @@ def _stored(tensor, layer: Layer) -> numpy.ndarray:
 
 
 def _flat(values: numpy.ndarray, layer: Layer) -> numpy.ndarray:
-    flat = numpy.ascontiguousarray(values).reshape(-1)
-    if flat.dtype.name not in DType.__members__ or DType[flat.dtype.name].is_wildcard:
+    try:
+        element_type(values.dtype)
+    except ValueError:
         raise AidgeError(
-            f"a constant has the type {flat.dtype.name}, which C cannot hold",
+            f"a constant has the type {values.dtype.name}, which C cannot hold",
             where=layer.node.where(),
             code="EMIT",
             hint=f"kernel {layer.kernel.name} of library {layer.kernel.library} must pack numbers",
-        )
-    return flat
+        ) from None
+    return numpy.ascontiguousarray(values).reshape(-1)
 
 
 def _as_in_c(values: numpy.ndarray) -> numpy.ndarray:
     """C has one NAN, whatever bits a model's NaN has, and one true."""
-    if values.dtype.name in ("float32", "float64"):
+    if values.dtype.kind == "f" and values.dtype.itemsize > 2:
         return numpy.where(numpy.isnan(values), values.dtype.type(numpy.nan), values)
     return values.view(numpy.uint8) != 0 if values.dtype == numpy.bool_ else values
 
 
 def _numbers(values: numpy.ndarray) -> tuple[list[str], int]:
     """One C literal per value, and the width of the widest possible one (so that lines break at the same places)."""
-    kind = DType(values.dtype.name)
+    kind = element_type(values.dtype)
     if kind is DType.float16:
         return [f"0x{bits:04x}" for bits in values.view(numpy.uint16).tolist()], 6
     if kind is DType.bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 
 from aidge_build.emit.arrays import Arrays
@@ -52,7 +53,7 @@ def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels
     )
     kernels = kernel_text(program.library_files, wanted)
     functions = tuple(dict.fromkeys(text for layer in program.layers for call in layer.calls for text in call.texts))
-    called = {word for layer in layers for word in layer.words()}
+    called = set(re.findall(r"[A-Za-z_]\w*", " ".join([text for layer in layers for text in layer.written])))
     left = without_unused([*(file.text for file in kernels.files), *functions], called)
     left, shared = share_kernels(left) if program.options.kernels == "shared" else (left, ())
     kept = tuple(replace(file, text=text) for file, text in zip(kernels.files, left, strict=False) if text)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -64,19 +63,19 @@ class LayerText:
     texts: tuple[str, ...] = ()
     before: tuple[str, ...] = field(default=(), repr=False)  # statements
 
-    def words(self) -> set[str]:
-        """Identifiers of the kernels' C that the layer names."""
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The C in which the layer names what it uses of the kernels'."""
         of_structs = (value for struct in self.structs for fields in struct.elements for _, value in fields)
-        return set(re.findall(r"[A-Za-z_]\w*", " ".join([self.function, *self.arguments, *of_structs])))
+        return (self.function, *self.arguments, *of_structs)
 
     def digest(self) -> str:
         """Changes when the code of the layer does."""
         return hashlib.sha256(repr(self).encode() + "".join(self.before).encode()).hexdigest()
 
 
-def layers_of(program: Program, ports: tuple[Port, ...], arrays: Arrays) -> tuple[LayerText, ...]:
+def layers_of(program: Program, places: Places, arrays: Arrays) -> tuple[LayerText, ...]:
     """The layers in order."""
-    places = Places(program, ports, arrays)
     found, outputs = [], 0
     for position, layer in enumerate(program.layers):
         before = statements_of(program, places, arrays, position)
@@ -110,14 +109,11 @@ class _LayerPrinter:
         arguments = tuple(self._argument(position, argument) for position, argument in enumerate(layer.call.arguments))
         used_ports = self._used_ports()
         by_rows = self._by_rows()
-        endings = [
-            part.ending
-            for part in self.program.parts
-            if any(f"&{LAYER_ARENA}{part.ending}[" in text for text in (*arguments, *self.before))
-        ]
+        written = "\n".join((*arguments, *self.before))
+        endings = [part.ending for part in self.program.parts if f"&{LAYER_ARENA}{part.ending}[" in written]
         own = [(f"{LAYER_ARENA}{ending}", f"{RUN_ARENA}{ending}") for ending in endings]
-        own += [(LAYER_STATE, RUN_STATE)] if any(f"&{LAYER_STATE}[" in argument for argument in arguments) else []
-        own += [(LAYER_WEIGHTS, RUN_WEIGHTS)] if any(f"_constant({LAYER_WEIGHTS}, " in argument for argument in arguments) else []
+        own += [(LAYER_STATE, RUN_STATE)] if f"&{LAYER_STATE}[" in written else []
+        own += [(LAYER_WEIGHTS, RUN_WEIGHTS)] if f"_constant({LAYER_WEIGHTS}, " in written else []
         parameters = (*(bytes_parameter(name) for name, _ in own), *(port.declaration for port in used_ports), *by_rows)
         passed = (*(name for _, name in own), *(port.parameter for port in used_ports))
         return LayerText(
@@ -134,7 +130,6 @@ class _LayerPrinter:
         )
 
     def _argument(self, position: int, argument: Argument) -> str:
-        bands = tuple(call.arguments[position] for call in self.layer.calls)
         match argument:
             case Input(index=index) if index in self.rows_of:
                 return rows_name(index)
@@ -153,15 +148,19 @@ class _LayerPrinter:
                 array = self.arrays[position]
                 return self.copies.get(array.symbol) or self.places.constant(array)
             case Literal():
-                return _chosen([integer(int(band.value)) for band in bands if isinstance(band, Literal)])
+                return _chosen([integer(int(band.value)) for band in self._bands(position) if isinstance(band, Literal)])
             case Struct():
-                return self._struct([band for band in bands if isinstance(band, Struct)])
+                return self._struct([band for band in self._bands(position) if isinstance(band, Struct)])
         raise AidgeError(
             f"the kernel passes a {type(argument).__name__}",
             where=self.layer.node.where(),
             code="EMIT",
             hint="arguments are Input, Output, Scratch, Constant, Literal and Struct",
         )
+
+    def _bands(self, position: int) -> list[Argument]:
+        """The argument at this position of the call of each kind of band."""
+        return [call.arguments[position] for call in self.layer.calls]
 
     def _struct(self, bands: Sequence[Struct]) -> str:
         """One struct where all bands have the same fields, else an array of them."""

@@ -74,6 +74,7 @@ _LEAVES: dict[type, Callable[..., str]] = {
 def manifest_of(
     program: Program,
     ports: tuple[Port, ...],
+    places: Places,
     arrays: Arrays,
     layers: tuple[LayerText, ...],
     files: Mapping[str, bytes],
@@ -81,7 +82,6 @@ def manifest_of(
 ) -> dict:
     """The manifest; `weights_bytes` are those of the arrays as they are printed. `buffers` are those of the arena as linked,
     `peak_buffers` those of `peak_bytes`, with io inside."""
-    places = Places(program, ports, arrays)
     return {
         "schema": SCHEMA,
         "tool": VERSION,

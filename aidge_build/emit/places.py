@@ -47,14 +47,14 @@ class Places:
         self._outputs = [port for port in ports if not port.is_input]
         self._arrays = arrays
         self._numbers = {array.symbol: number for number, array in enumerate(arrays.replaceable)}
-        self._spots: dict[tuple[str, int], Spot] = {}
+        self._spots: dict[Tensor, Spot] = {}
+        self._described: dict[Tensor, str] = {}
 
     def spot(self, tensor: Tensor, layer: Layer) -> Spot:
         """Where the tensor lies. A place outside of the arena is a fault that is never printed."""
-        key = tensor.name, tensor.size_bytes
-        if key not in self._spots:
-            self._spots[key] = self._spot(tensor, layer)
-        return self._spots[key]
+        if tensor not in self._spots:
+            self._spots[tensor] = self._spot(tensor, layer)
+        return self._spots[tensor]
 
     def _spot(self, tensor: Tensor, layer: Layer) -> Spot:
         place = self.program.places.get(tensor.name)
@@ -126,7 +126,11 @@ class Places:
 
     def described(self, tensor: Tensor, layer: Layer) -> str:
         """The place in words, for comments and the manifest."""
-        spot = self.spot(tensor, layer)
+        if tensor not in self._described:
+            self._described[tensor] = self._words(tensor, self.spot(tensor, layer))
+        return self._described[tensor]
+
+    def _words(self, tensor: Tensor, spot: Spot) -> str:
         if spot.symbol:
             return "the weights" if self.program.options.replaces_weights else spot.symbol
         if spot.in_state:

@@ -11,6 +11,7 @@ import numpy
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.claim import c_string, claim_assembly
 from aidge_build.emit.template import render_file
+from aidge_build.graph.dtype import DType
 from aidge_build.naming import comment_text
 from aidge_build.program import Program
 
@@ -62,4 +63,4 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
 
 def _needs_math(array: Array) -> bool:
     """NAN and INFINITY are macros of math.h."""
-    return array.values.dtype.name in ("float32", "float64") and not bool(numpy.isfinite(array.values).all())
+    return array.dtype in (DType.float32, DType.float64) and not bool(numpy.isfinite(array.values).all())

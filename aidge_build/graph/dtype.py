@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import enum
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy
 from numpy import ndarray  # within the class, `numpy` is a property
@@ -73,6 +73,13 @@ class DType(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
+
+
+@cache
+def element_type(kind: numpy.dtype) -> DType:
+    """The type of the elements of an array, in whatever byte order; ValueError for one that no tensor has. Kept: numpy makes the
+    name anew each time."""
+    return DType(kind.name)
 
 
 builtins_bool = bool

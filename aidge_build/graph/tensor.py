@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy
 
-from aidge_build.graph.dtype import DType
+from aidge_build.graph.dtype import DType, element_type
 from aidge_build.graph.format import UNDECIDED, Format, Layout, channels_last, layout, row_major
 from aidge_build.graph.quantization import Quantization
 
@@ -108,4 +108,4 @@ class Tensor:
 
 def constant(name: str, values: numpy.ndarray, quantization: Quantization | None = None) -> Tensor:
     """A constant tensor with these values."""
-    return Tensor(name, tuple(int(n) for n in values.shape), DType(values.dtype.name), values, quantization)
+    return Tensor(name, tuple(int(n) for n in values.shape), element_type(values.dtype), values, quantization)

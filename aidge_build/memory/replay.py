@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy
 
@@ -146,6 +147,17 @@ def replay(
         state.require_whole(name, "end")
 
 
+class _Whole(NamedTuple):
+    """What the cells of a tensor hold while it is whole: the numbers of the tensors that wrote them, and which of their bytes;
+    `positions` are the tensor's own bytes."""
+
+    memory: str
+    cells: numpy.ndarray | slice
+    positions: numpy.ndarray
+    owners: numpy.ndarray | int
+    places: numpy.ndarray
+
+
 class _Replay:
     """All memories, cut where any tensor, row or member begins or ends: within a cell, bytes that follow each other in the memory
     follow each other in the tensor that was written last.
@@ -181,6 +193,7 @@ class _Replay:
         }
         self.owners = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
         self.bytes = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
+        self._wholes: dict[str, _Whole] = {}
 
     def _written(self, name: str, first: int = 0) -> tuple[str, int]:
         """The tensor of which this one is a piece, and the piece's first byte in it."""
@@ -221,11 +234,17 @@ class _Replay:
             owners[chosen], places[chosen] = self._content(member, row[chosen] * width + inside[chosen] - sum(widths[:index]))
         return owners, places
 
+    def _whole(self, name: str, step: str) -> _Whole:
+        """Looked up when the tensor is written, and for each of its readers."""
+        if name not in self._wholes:
+            cells, positions = self._cells(name, self.spans[name], step)
+            self._wholes[name] = _Whole(self.spans[name].memory, cells, positions, *self._content(name, positions))
+        return self._wholes[name]
+
     def write(self, name: str, step: str) -> None:
         """The tensor is whole from now on."""
-        cells, positions = self._cells(name, self.spans[name], step)
-        memory = self.spans[name].memory
-        self.owners[memory][cells], self.bytes[memory][cells] = self._content(name, positions)
+        whole = self._whole(name, step)
+        self.owners[whole.memory][whole.cells], self.bytes[whole.memory][whole.cells] = whole.owners, whole.places
 
     def spoil(self, span: Span, step: str) -> None:
         """Nobody knows what the bytes are from now on."""
@@ -234,15 +253,14 @@ class _Replay:
 
     def require_whole(self, name: str, step: str) -> None:
         """Every byte of the tensor is what was written."""
-        memory = self.spans[name].memory
-        cells, positions = self._cells(name, self.spans[name], step)
-        owners, places = self._content(name, positions)
-        held = self.owners[memory][cells]
-        (wrong,) = ((held != owners) | (self.bytes[memory][cells] != places)).nonzero()
-        if len(wrong):
-            other = next((tensor for tensor, own in self.numbers.items() if own == held[wrong[0]]), "scratch or nothing")
+        whole = self._whole(name, step)
+        held = self.owners[whole.memory][whole.cells]
+        differs = (held != whole.owners) | (self.bytes[whole.memory][whole.cells] != whole.places)
+        if differs.any():
+            wrong = int(differs.argmax())
+            other = next((tensor for tensor, own in self.numbers.items() if own == held[wrong]), "scratch or nothing")
             raise CheckFailed(
-                f"byte {positions[wrong[0]]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02"
+                f"byte {whole.positions[wrong]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02"
             )
 
     def _cells(self, name: str, span: Span, step: str) -> tuple[numpy.ndarray | slice, numpy.ndarray]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from aidge_build.schedule.order_bound import cut_bound
 from aidge_build.schedule.question import OrderQuestion
@@ -58,8 +59,10 @@ def best_order(question: OrderQuestion, states: int = STATES, given: Sequence[in
     executed sets: a count and not a time. A given order of at most `enough_bytes` is not improved."""
     walker = _Walker(question)
     best = tuple(range(len(question.operations))) if given is None else tuple(given)
-    best_bytes = walker.peak(best)
-    bound = max([question.start_bytes, walker.last_step_bytes(), *map(walker.least_bytes, range(len(question.operations)))])
+    best_bytes, end_bytes = walker.peak_and_end(best)
+    bound = max(
+        [question.start_bytes, walker.last_step_bytes(end_bytes), *map(walker.least_bytes, range(len(question.operations)))]
+    )
     visited = len(best) + 1
     for again, limit in enumerate((min(PROBE_STATES, states), states)):
         if bound >= best_bytes or best_bytes <= enough_bytes or walker.is_exhausted:
@@ -120,40 +123,47 @@ class _Walker:
 
     def __init__(self, question: OrderQuestion):
         self.question = question
-        sizes, outputs = question.sizes, set(question.outputs)
-        self.written = [sum(sizes[t] for t in operation.outputs) for operation in question.operations]
+        sizes, kept = question.sizes, set(question.outputs)
+        self.written = [sum([sizes[t] for t in operation.outputs]) for operation in question.operations]
         self.mortal = [
-            [(sizes[t], question.readers[t]) for t in sorted({*operation.inputs, *operation.outputs}) if t not in outputs]
-            for operation in question.operations
+            [t for t in sorted({*operation.inputs, *operation.outputs}) if t not in kept] for operation in question.operations
         ]
-        self.taken_over = [
-            [(size, question.readers[t]) for t, size in operation.shared if t not in outputs] for operation in question.operations
-        ]
-        after: list[list[int]] = [[] for _ in question.operations]
-        for index, before in enumerate(question.before):
-            for other in _bits(before):
-                after[other].append(index)
-        self.after = after
+        self.taken_over = [[(t, size) for t, size in operation.shared if t not in kept] for operation in question.operations]
+        self.after: list[list[int]] = [[] for _ in question.operations]
+        for index, operation in enumerate(question.operations):
+            for other in {question.producers[t] for t in operation.inputs if t in question.producers}:
+                self.after[other].append(index)
         self.steps = 0
         self.is_exhausted = False  # whether a search has used up its steps: another one would do the same
+
+    @cached_property
+    def _dying(self) -> list[list[tuple[int, int]]]:
+        """Per operation the bytes of what may die with it, and who reads that, as bits."""
+        sizes, readers = self.question.sizes, self.question.readers
+        return [[(sizes[t], readers[t]) for t in mortal] for mortal in self.mortal]
+
+    @cached_property
+    def _overwritten(self) -> list[list[tuple[int, int]]]:
+        """Per operation the bytes that its output may share with what dies with it, and who reads that, as bits."""
+        return [[(size, self.question.readers[t]) for t, size in taken] for taken in self.taken_over]
 
     def step(self, index: int, done: int, live: int) -> tuple[int, int]:
         """(bytes while the operation runs, bytes afterwards); `done` includes the operation."""
         self.steps += 1
         during = live + self.written[index]
         after = during
-        for size, readers in self.mortal[index]:
+        for size, readers in self._dying[index]:
             if not readers & ~done:
                 after -= size
         saved = 0
-        for size, readers in self.taken_over[index]:
+        for size, readers in self._overwritten[index]:
             if size > saved and not readers & ~done:
                 saved = size
         return during - saved + self.question.operations[index].scratch_bytes, after
 
     def added_bytes(self, index: int) -> int:
         """What at least comes to the live bytes while the operation runs."""
-        saved = max((size for size, _ in self.taken_over[index]), default=0)
+        saved = max([size for _, size in self.taken_over[index]], default=0)
         return self.written[index] - saved + self.question.operations[index].scratch_bytes
 
     def least_bytes(self, index: int) -> int:
@@ -161,13 +171,12 @@ class _Walker:
         operation = self.question.operations[index]
         return sum(self.question.sizes[tensor] for tensor in set(operation.inputs)) + self.added_bytes(index)
 
-    def last_step_bytes(self) -> int:
-        """No order ends with less: what lives at the end, and what only the last operation still needs."""
-        _, end = self.peak_and_end(range(len(self.question.operations)))
+    def last_step_bytes(self, end: int) -> int:
+        """No order ends with less: what lives at the `end`, whatever the order, and what only the last operation still needs."""
         own = [
             end
-            + sum(size for size, _ in self.mortal[index])
-            - max((size for size, _ in self.taken_over[index]), default=0)
+            + sum(self.question.sizes[t] for t in self.mortal[index])
+            - max((size for _, size in self.taken_over[index]), default=0)
             + self.question.operations[index].scratch_bytes
             for index, after in enumerate(self.after)
             if not after
@@ -178,14 +187,18 @@ class _Walker:
         """The peak of an order."""
         return self.peak_and_end(order)[0]
 
-    def peak_and_end(self, order: Iterable[int]) -> tuple[int, int]:
-        """The peak of an order, and the live bytes when all of it has run."""
-        done, live = 0, self.question.start_bytes
+    def peak_and_end(self, order: Sequence[int]) -> tuple[int, int]:
+        """The peak of an order of all operations, and the live bytes when they have run. Sets as bits, which `step` asks for, would
+        take time that grows with the square of the operations."""
+        sizes, last, live = self.question.sizes, dict[int, int](), self.question.start_bytes
+        for index in order:
+            last |= dict.fromkeys(self.mortal[index], index)
         peak = live
         for index in order:
-            done |= 1 << index
-            during, live = self.step(index, done, live)
-            peak = max(peak, during)
+            during = live + self.written[index]
+            saved = max([size for t, size in self.taken_over[index] if last[t] == index], default=0)
+            peak = max(peak, during - saved + self.question.operations[index].scratch_bytes)
+            live = during - sum([sizes[t] for t in self.mortal[index] if last[t] == index])
         return peak, live
 
     def live_before(self, order: Iterable[int]) -> dict[int, int]:

@@ -307,11 +307,13 @@ def make_program(
     named = {node.name: symbol for node, symbol in zip(schedule.steps, symbols)}
     kernels = bands_of(request)(assignment)
     language = "c++" if any(library.language == "c++" for library in request.libraries) else "c"
+    cascade_of = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
+    copied_to = {copy.node: CopiedTo(copy, placed.arena.offset_of(copy.name)) for copy in schedule.copies}
     layers, shown = [], is_shown(4)
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
         seen = assignment.node_view(node)
-        cascade = next((each for each in schedule.cascades if node.name in each.nodes), None)
+        cascade = cascade_of.get(node.name)
         given = () if cascade is not None else _planes(seen.inputs, placed.places)
         seen = replace(seen, symbol=symbol, symbols=named, in_mem_info=given)
         kernel, bands = choice.kernel, None
@@ -338,10 +340,7 @@ def make_program(
                 choice.rejected,
                 choice.rule,
                 bands,
-                next(
-                    (CopiedTo(copy, placed.arena.offset_of(copy.name)) for copy in schedule.copies if copy.node == node.name),
-                    None,
-                ),
+                copied_to.get(node.name),
                 not kernel.keeps_words(seen),
             )
         )

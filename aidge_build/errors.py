@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -155,11 +155,18 @@ def internal_error(error: BaseException) -> InternalError:
     return refused
 
 
+Words = str | Callable[[], str]  # most are never said, and those that are made for a node are made when they are
+
+
+def _said(words: Words) -> str:
+    return words if isinstance(words, str) else words()
+
+
 class located:
     """What is refused inside is refused there; any other exception, of an operator that somebody writes, gets the place as a
     note. A class is quick: every node comes by a dozen times."""
 
-    def __init__(self, where: str):
+    def __init__(self, where: Words):
         self._where = where
 
     def __enter__(self) -> None:
@@ -167,9 +174,9 @@ class located:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, AidgeError):
-            error.within(self._where)
+            error.within(_said(self._where))
         elif isinstance(error, Exception):
-            error.add_note(f"at {self._where}")
+            error.add_note(f"at {_said(self._where)}")
 
 
 class plugged_in:
@@ -181,7 +188,7 @@ class plugged_in:
     `os._exit` is an exception meanwhile, but in processes that the code inside forks.
     """
 
-    def __init__(self, what: str, where: str = "", code: str = "LIBRARY", inside: str = ""):
+    def __init__(self, what: Words, where: str = "", code: str = "LIBRARY", inside: Words = ""):
         self._what, self._where, self._code, self._inside = what, where, code, inside
 
     def __enter__(self) -> None:
@@ -191,12 +198,12 @@ class plugged_in:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         os._exit = _SYSTEM._exit = self._leave
         if isinstance(error, AidgeError):
-            error.within(self._inside)
+            error.within(_said(self._inside))
         elif isinstance(error, KeyboardInterrupt):
-            error.args = error.args or (f"{self._what}{_place(error)}",)
+            error.args = error.args or (f"{_said(self._what)}{_place(error)}",)
         elif isinstance(error, Exception | SystemExit):
-            what, hint = f"{self._what} {failure(error)}", "AIDGE_DEBUG=1 shows the traceback"
-            raise AidgeError(what, where=self._where, code=self._code, hint=hint).within(self._inside) from error
+            what, hint = f"{_said(self._what)} {failure(error)}", "AIDGE_DEBUG=1 shows the traceback"
+            raise AidgeError(what, where=self._where, code=self._code, hint=hint).within(_said(self._inside)) from error
 
     def _refuse(self, status: int) -> NoReturn:
         if os.getpid() != self._process:

@@ -30,6 +30,7 @@ from aidge_build.schedule.schedule import Schedule
 from aidge_build.schedule.stores import NO_STATE, StateMemory
 
 _POINTER_BYTES = 4  # of boards whose memories are known
+_FROM_THE_START = Part("", 0, 0)  # where a tensor lies in a buffer of its own
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _replay(
     heights = {name: tensor.dims[ROW_AXIS] for name, tensor in moving.items() if tensor.rank > ROW_AXIS}
     spans = {}
     for name, tensor in moving.items():
-        buffer, part = schedule.buffer_of[name], schedule.parts.get(name, Part("", 0, tensor.size_bytes))
+        buffer, part = schedule.buffer_of[name], schedule.parts.get(name, _FROM_THE_START)
         if buffer in states.offsets:
             memory, start = "the state", states.offsets[buffer]
         else:
@@ -264,7 +265,7 @@ def places_of(
         elif outside and schedule.buffer_of[name] in io:
             places[name] = io[schedule.buffer_of[name]]
         else:
-            part = schedule.parts.get(name, Part("", 0, tensor.size_bytes))
+            part = schedule.parts.get(name, _FROM_THE_START)
             offset = arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes
             line = lines.get(schedule.buffer_of[name])
             places[name] = Place(

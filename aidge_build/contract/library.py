@@ -103,7 +103,7 @@ class Kernel:
 
     def running(self, part: str, node: Node) -> AbstractContextManager[None]:
         """Around code of the library's author: names library, class, part and node in what it refuses."""
-        return plugged_in(f"{part} of {self.node_class.__name__} in library {self.library}", inside=node.where())
+        return plugged_in(lambda: f"{part} of {self.node_class.__name__} in library {self.library}", inside=node.where)
 
 
 @dataclass(frozen=True)

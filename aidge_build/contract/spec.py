@@ -124,21 +124,21 @@ class IOSpec:
             return channels_last(rank)
         return Format(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else None
 
-    def rejection(self, what: str, required: IOSpec, bound: dict[DType, DType]) -> str:
-        """Why `required` does not fit (storage order aside: adaptation changes it); "" when it does.
+    def rejection(self, required: IOSpec, bound: dict[DType, DType]) -> str:
+        """Why `required` does not fit, as what is said of it (storage order aside: adaptation changes it); "" when it does.
 
         `bound` holds what any_1 to any_5 mean so far.
         """
         is_bound = self.dtype.is_wildcard and self.dtype is not DType.any
         wanted = bound.setdefault(self.dtype, required.dtype) if is_bound else self.dtype
         if wanted not in (DType.any, required.dtype):
-            return f"{what} is {required.dtype.name}, wants {wanted.name}" + (" as elsewhere" if self.dtype.is_wildcard else "")
+            return f"is {required.dtype.name}, wants {wanted.name}" + (" as elsewhere" if self.dtype.is_wildcard else "")
         rank = len(self.dims) or (len(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else len(required.dims))
         if rank != len(required.dims):
-            return f"{what} has rank {len(required.dims)}, wants {rank}"
+            return f"has rank {len(required.dims)}, wants {rank}"
         for axis, (extent, given) in enumerate(zip(self.dims, required.dims)):
             if not extent.accepts(given):
-                return f"{what} has {given} on axis {axis}, wants {extent}"
+                return f"has {given} on axis {axis}, wants {extent}"
         return ""
 
     def __str__(self) -> str:
@@ -224,16 +224,19 @@ class ImplSpec:
 
     def refusal(self, view: NodeView) -> str:
         """The reason of the first predicate that does not hold; "" when all do. Only they are code of a library's author."""
-        return next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), "")
+        for predicate in self.predicates:
+            if reason := predicate.rejection(view):
+                return reason
+        return ""
 
     def rejection_of(self, inputs: Sequence[IOSpec | None], outputs: Sequence[IOSpec]) -> str:
         """Why these inputs and outputs (None: not given) do not fit, storage orders aside; "" when they do."""
         bound: dict[DType, DType] = {}
-        for side, given, spec_of in (("input", inputs, self.input_spec), ("output", outputs, self.output_spec)):
+        for side, given, accepted in (("input", inputs, self.inputs), ("output", outputs, self.outputs)):
             for index, required in enumerate(given):
-                reason = spec_of(index).rejection(f"{side} {index}", required, bound) if required is not None else ""
+                reason = required and accepted[min(index, len(accepted) - 1)].rejection(required, bound)
                 if reason:
-                    return reason
+                    return f"{side} {index} {reason}"
         return ""
 
     def _attribute_rejection(self, operator) -> str:

@@ -116,6 +116,7 @@ def _text(
     hooks, copies = hooks_of(program, ports), any(layer.copied for layer in program.layers)
     prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
     rows = rows_text(program, ports, prepared, _waiting(program, cascades))
+    handed_on = {text for layer in (*layers, *cascades) for text in _handed_on(layer)}
     named, replaces = {function.symbol: function for function in functions}, program.options.replaces_weights
     return render_file(
         "model.c",
@@ -141,7 +142,7 @@ def _text(
         replaced=replaced_text(program, arrays, header_digest, layout),
         bind=named.get(f"{program.name}_bind"),
         newer=named.get(f"{program.name}_newer"),
-        passes_weights=_passes(RUN_WEIGHTS, (*layers, *cascades)),
+        passes_weights=any(RUN_WEIGHTS in text for text in handed_on),
         has_trace=program.options.trace,
         takes_assembly=program.options.assembly == "on",
         unaligned=program.unaligned,
@@ -159,8 +160,8 @@ def _text(
         run=named[f"{program.name}_run"],
         caller_arena=program.options.arena == "caller",
         has_instances=has_instances(program),
-        passes_arena=_passes(RUN_ARENA, (*layers, *cascades)),
-        passes_state=_passes(RUN_STATE, layers) or bool(record and program.states.size_bytes),
+        passes_arena=any(RUN_ARENA in text for text in handed_on),
+        passes_state=any(RUN_STATE in text for text in handed_on) or bool(record and program.states.size_bytes),
         state=state_text(program, arrays),
         checks=_pointer_checks(program, ()) if program.progress else _run_checks(program, ports),
         run_checks=_run_checks(program, ports),
@@ -178,11 +179,6 @@ def _text(
         owns_steps=owns_steps(program),
         record=record,
     )
-
-
-def _passes(name: str, layers: tuple[LayerText | CascadeText, ...]) -> bool:
-    """Whether N_run hands this pointer on to a layer, a cascade, or a trace."""
-    return any(name in text for layer in layers for text in _handed_on(layer))
 
 
 def _waiting(program: Program, cascades: tuple[CascadeText, ...]) -> list[WaitingCascade]:

@@ -9,6 +9,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.naming import check_model_name, public_symbols
 from aidge_build.program import Program
 
+_SYMBOL, _C_NAME = re.compile(r"[A-Za-z0-9_]{1,63}"), re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _CHOICES = {
     "io": ("caller", "arena"),
     "arena": ("static", "caller"),
@@ -51,10 +52,10 @@ def require_sound(program: Program) -> None:
 def _require_symbols(program: Program) -> None:
     seen = {name.lower() for name in public_symbols(program.name)}
     for layer in program.layers:
-        valid = re.fullmatch(r"[A-Za-z0-9_]{1,63}", layer.symbol) and layer.symbol.startswith(f"{program.name}_")
+        valid = _SYMBOL.fullmatch(layer.symbol) and layer.symbol.startswith(f"{program.name}_")
         _require(bool(valid) and layer.symbol.lower() not in seen, f"the layer symbol '{layer.symbol}' is taken or no C name")
         _require(
-            re.fullmatch(r"[A-Za-z_]\w*", layer.call.function, re.ASCII) is not None,
+            _C_NAME.fullmatch(layer.call.function) is not None,
             f"kernel {layer.kernel.name} calls '{layer.call.function}', which is no C name",
         )
         seen.add(layer.symbol.lower())

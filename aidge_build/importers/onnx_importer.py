@@ -175,7 +175,7 @@ class _Import:
             self._node_names.take(name)
         with self._telling_what_to_bind():
             for node in in_order(self._model.nodes, names):
-                with located(node.where()), self._vocabulary.around(node):
+                with located(node.where), self._vocabulary.around(node):
                     self._import(node, self._whole, names[node.index], node.name or names[node.index])
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self.tensors, inputs, [value.name for value in self._model.outputs])
@@ -195,15 +195,15 @@ class _Import:
             raise
 
     def _refuse_two_producers(self) -> None:
-        producer = {value.name: f"graph input '{value.name}'" for value in self._model.inputs}
-        producer.update({name: f"initialiser '{name}'" for name in self._model.initializers})
+        given = {value.name: f"graph input '{value.name}'" for value in self._model.inputs}
+        given.update({name: f"initialiser '{name}'" for name in self._model.initializers})
+        producer: dict[str, ModelNode] = {}
         for node in self._model.nodes:
             for name in filter(None, node.outputs):
-                if name in producer:
-                    raise AidgeError(
-                        f"tensor '{name}' is produced twice: by {producer[name]} and by {node.where()}", code="GRAPH"
-                    )
-                producer[name] = node.where()
+                if name in producer or name in given:
+                    first = given[name] if name in given else producer[name].where()
+                    raise AidgeError(f"tensor '{name}' is produced twice: by {first} and by {node.where()}", code="GRAPH")
+                producer[name] = node
 
     def _add_inputs(self) -> list[str]:
         """The inputs of the signature: those that no initialiser replaces (IR version 3 lists both), and no bound value."""
@@ -217,7 +217,7 @@ class _Import:
         """Import a node that an expansion writes, whose names are those of the whole."""
         self._read.update(filter(None, node.outputs))
         self._vocabulary.refuse_unknown([node], self._whole)
-        with located(node.where()), self._vocabulary.around(node):
+        with located(node.where), self._vocabulary.around(node):
             self._import(node, self._whole, self._node_names.free(node.name), origin)
 
     def name(self, wanted: str) -> str:
@@ -279,7 +279,7 @@ class _Import:
         for node in in_order(tuple(map(_numbered, nodes, count())), unique_names(nodes)):
             if node.op_type == "Constant" and node.outputs and node.outputs[0] in shared:
                 continue
-            with located(node.where()), self._vocabulary.around(node):
+            with located(node.where), self._vocabulary.around(node):
                 resolved = _numbered(frame.resolved(node, name_of), self.number())
                 self._import(resolved, frame, self._node_names.free(resolved.name), origin)
             if node.op_type == "Constant" and not node.domain:

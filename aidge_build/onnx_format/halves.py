@@ -37,7 +37,7 @@ def halves_of(model: OnnxModel) -> tuple[str, ...]:
 
 
 def _nodes(nodes: tuple[ModelNode, ...]) -> tuple[ModelNode, ...]:
-    return tuple(replace(node, attributes=_attributes(node.attributes)) for node in nodes)
+    return tuple(replace(node, attributes=_attributes(node.attributes)) if node.attributes else node for node in nodes)
 
 
 def _attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def check_rewrite(before: GraphView, after: GraphView, step: str, *, exact: bool
 def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> None:
     """Every node has a name of its own, and its outputs are what its operator makes of its inputs; so is their quantization.
 
-    Nodes that `before` holds, too, with the same tensors, are not looked at again.
+    Nodes that `before` holds, too, with the same tensors or such in another format, are not looked at again.
     """
     names: set[str] = set()
     known = set(view.inputs)
@@ -70,12 +70,12 @@ def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> 
         for name in node.inputs:
             if name and name not in known and not view.tensors[name].is_constant:
                 raise broken(step, f"it reads '{name}', which nothing computes before", node)
-            same = same and (not name or view.tensors[name] is before.tensors[name])
+            same = same and (not name or _is_alike(view.tensors[name], before.tensors[name]))
         for name in node.outputs:
             if name in known or view.tensors[name].is_constant:
                 raise broken(step, f"its output '{name}' is there already", node)
             known.add(name)
-            same = same and view.tensors[name] is before.tensors[name]
+            same = same and _is_alike(view.tensors[name], before.tensors[name])
         if not same:
             _check_types(view, node, step)
             _check_quantization(view, node, step)
@@ -85,6 +85,13 @@ def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> 
     for name, tensor in view.tensors.items():
         if before is None or before.tensors.get(name) is not tensor:
             _check_tensor(tensor, step)
+
+
+def _is_alike(one: Tensor, other: Tensor) -> bool:
+    """Whether operators make the same of both: only their storage orders may differ."""
+    return one is other or (
+        one.dims == other.dims and one.dtype is other.dtype and one.data is other.data and one.quantization is other.quantization
+    )
 
 
 def _check_signature(before: GraphView, after: GraphView, step: str) -> None:

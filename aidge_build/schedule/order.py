@@ -188,8 +188,8 @@ class _Walker:
         return self.peak_and_end(order)[0]
 
     def peak_and_end(self, order: Sequence[int]) -> tuple[int, int]:
-        """The peak of an order of all operations, and the live bytes when they have run. Sets as bits, which `step` asks for, would
-        take time that grows with the square of the operations."""
+        """The peak of an order of all operations, and the live bytes when they have run. Sets as bits, as in `step`, would take
+        time that grows with the square of the operations."""
         sizes, last, live = self.question.sizes, dict[int, int](), self.question.start_bytes
         for index in order:
             last |= dict.fromkeys(self.mortal[index], index)

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 
 from aidge_build.emit.arrays import Arrays
-from aidge_build.emit.cascades import CascadeText, cascades_of, run_steps
+from aidge_build.emit.cascades import Called, CascadeText, cascades_of, run_steps
 from aidge_build.emit.claim import c_string
 from aidge_build.emit.copies import copy_hooks_of
 from aidge_build.emit.functions import functions_of, has_instances
@@ -116,7 +116,8 @@ def _text(
     hooks, copies = hooks_of(program, ports), any(layer.copied for layer in program.layers)
     prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
     rows = rows_text(program, ports, prepared, _waiting(program, cascades))
-    handed_on = {text for layer in (*layers, *cascades) for text in _handed_on(layer)}
+    called: Called = (*layers, *cascades)
+    handed_on = {text for layer in called for text in _handed_on(layer)}
     named, replaces = {function.symbol: function for function in functions}, program.options.replaces_weights
     return render_file(
         "model.c",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import onnx
 
@@ -73,7 +73,7 @@ class _Rules(NamedTuple):
 
 @cache
 def _rules_of(operator: str, opset: int, domain: str) -> _Rules | None:
-    schema = find_schema(operator, opset, domain)
+    schema: Any = find_schema(operator, opset, domain)
     if schema is None:
         return None
     return _Rules(

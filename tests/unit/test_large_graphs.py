@@ -74,11 +74,12 @@ def effort(data: bytes, folder: Path) -> int:
     return calls
 
 
-@pytest.mark.parametrize("made", [chain, wide, many_outputs])
-def test_twice_the_graph_is_twice_the_work(made, tmp_path):
+@pytest.mark.parametrize("made, most_calls", [(chain, 1_900), (wide, 2_600), (many_outputs, 2_600)])
+def test_twice_the_graph_is_twice_the_work_and_a_node_takes_few_calls(made, most_calls, tmp_path):
     effort(made(4), tmp_path)  # imports, and what is read once
     start, small, large = (effort(made(count), tmp_path) for count in (20, 70, 120))
     assert large - small < 1.06 * (small - start)
+    assert large - small < 50 * most_calls
 
 
 def test_a_search_for_an_order_in_a_wide_graph_ends_after_a_count_of_steps(tmp_path, monkeypatch):

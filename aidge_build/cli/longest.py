@@ -27,7 +27,7 @@ def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | N
     from aidge_build.longest import StepsBound, bound_steps  # for models in steps alone
 
     try:
-        instructions = read_disassembly(disassemble(elf, core, image.architecture))
+        instructions = read_disassembly(disassemble(elf, core))
     except MissingTool as error:
         return tuple(StepsBound(claim.model, claim.max_step, (), error.what) for claim in promised)
     return tuple(bound_steps(image, instructions, claim) for claim in promised)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
-from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
-from aidge_build.elf.frames import RETURN, WORD, Refusal, State, Value, apply, forgets, given_to_stack, signed
+from aidge_build.elf.decisions import decision
+from aidge_build.elf.destinations import is_misread
+from aidge_build.elf.disassembly import CONDITIONS, Instruction
+from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, forgets, given_to_stack
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.elf.program_code import BRANCHES, Code, is_if_then
 from aidge_build.elf.start_up import tabled
@@ -25,20 +26,6 @@ _REFUSED = {
 
 # What sets the flags beside instructions that end in "s" (subs, vmrs).
 _COMPARISONS = ("cmp", "cmn", "tst", "teq", "msr")
-
-
-# What a condition says of the two numbers that were compared, without and with sign.
-_UNSIGNED: dict[str, Callable[[int, int], bool]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "cs": operator.ge,
-    "hs": operator.ge,
-    "cc": operator.lt,
-    "lo": operator.lt,
-    "hi": operator.gt,
-    "ls": operator.le,
-}
-_SIGNED: dict[str, Callable[[int, int], bool]] = {"ge": operator.ge, "lt": operator.lt, "gt": operator.gt, "le": operator.le}
 
 
 # How a called function comes back: with these registers lost that it should have kept; None where it never returns.
@@ -95,6 +82,7 @@ class _Walker:
         self.answers: dict[int, Answer | Refusal] = {}
         self.calls: set[Call] = set()
         self.deepest = (0, 0)
+        self.begin = 0  # from here on the instructions ran one after the other up to where it is
         self.answer: Answer = None
 
     def run(self, entry: int) -> Generator[int, Answer, None]:
@@ -113,6 +101,7 @@ class _Walker:
                     state = known.copy()
                 else:
                     break
+                self.begin = address
                 address = self._straight_to(address, state)
                 if address in self.code.plain:
                     continue
@@ -168,7 +157,7 @@ class _Walker:
     def _if_then(self, block: Instruction, state: State) -> Iterator[tuple[int, State]]:
         """Both ways through an IT block; what sets the flags in it decides anew what the rest does."""
         pattern = "t" + block.mnemonic[2:]
-        decided = self._decided(block, block.operands[0], state)
+        decided = decision(self.code, block, self.begin)
         ways = [(state.copy(), letter) for letter, is_met in (("t", True), ("e", False)) if decided in (None, is_met)]
         address = block.next
         for letter in pattern:
@@ -197,6 +186,8 @@ class _Walker:
             raise Refusal(f"{_REFUSED[name]} at {self._where(instruction.address)}")
         if name in ("b", "bl", "blx", "bx", "bxns"):
             return self._branch(instruction, name, state)
+        if is_misread(name, instruction.operands):
+            raise Refusal(f"'{name}', which may be another instruction, at {self._where(instruction.address)}")
         if name in BRANCHES:
             return self._two_ways(instruction, name, state)
         if name in ("tbb", "tbh"):
@@ -266,7 +257,7 @@ class _Walker:
             state.registers["lr"] = ("number", instruction.next | 1)
             return self._goto(target, state)
         state.registers.clear()
-        state.taken = min(state.taken, state.stack)
+        state.is_taken = True
         state.forget_variables()
         return iter([] if answer is None else [(instruction.next, state)])
 
@@ -312,30 +303,11 @@ class _Walker:
     def _two_ways(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
         if name.startswith(("le", "wls")):
             state.registers.pop("lr", None)
-        is_taken = self._is_taken(instruction, name, state)
+        is_taken = decision(self.code, instruction, self.begin)
         if is_taken is not False:
             yield from self._goto(instruction.target, state.copy())
         if is_taken is not True and not (name == "le" and len(instruction.operands) == 1):
             yield instruction.next, state
-
-    def _is_taken(self, instruction: Instruction, name: str, state: State) -> bool | None:
-        """Whether a branch is taken, None where constants do not decide that: start-up code asks by a constant, the address of a
-        function that need not exist, whether it does."""
-        if name in ("cbz", "cbnz"):
-            kind, number = state.value(instruction.operands[0]) or ("unknown", 0)
-            return (number == 0) == (name == "cbz") if kind == "number" else None
-        return self._decided(instruction, name[1:], state) if name.startswith("b") else None
-
-    def _decided(self, conditional: Instruction, condition: str, state: State) -> bool | None:
-        """Whether a condition is met, by two constants that were compared right in front; None where that is not known."""
-        comparison = self.code.comparison(conditional)
-        kind, number = (state.value(comparison.operands[0]) if comparison else None) or ("unknown", 0)
-        other = immediate(comparison.operands[1]) if comparison else None
-        if kind != "number" or other is None:
-            return None
-        if condition in _UNSIGNED:
-            return _UNSIGNED[condition](number & WORD, other & WORD)
-        return _SIGNED[condition](signed(number), signed(other)) if condition in _SIGNED else None
 
     def _goto(self, target: int | None, state: State) -> Iterator[tuple[int, State]]:
         if target is not None:

@@ -123,11 +123,21 @@ SUMS = ("vaddv", "vaddlv")
 BREAKPOINT = frozenset(("r0", "r1", "r2", "r3", "r12"))
 
 
+# objdump reads custom instructions (CDE) as operations of the coprocessors 0 to 7, as no build attribute says that a core has
+# them. By the first operation code they write rd of the third operand (cx1, cx2) or of the fifth one (cx3), and for 64 bits the
+# next register.
+_CUSTOM = {"cdp": 8, "cdp2": 8, "mcr": 4, "mcr2": 4, "mrc": 4, "mrc2": 4}
+_LAST_COPROCESSOR = 7
+_CORE = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
+
+
 def written_registers(name: str, operands: Sequence[str]) -> set[str]:
     """The registers that an instruction may write, but for base registers that are written back."""
     if name == "bkpt":
         return set(BREAKPOINT)
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
+    if name in _CUSTOM:
+        return {*plain, *_written_by_custom(name, operands)}
     if name.startswith(("strex", "stlex")):
         return set(plain[:1])
     if name.startswith(("ldm", "vldm", "pop", "vpop", "clrm")):
@@ -137,3 +147,18 @@ def written_registers(name: str, operands: Sequence[str]) -> set[str]:
     if name.startswith(TWO_DESTINATIONS):
         return set(plain[:2])
     return set(plain[:1]) if name.startswith(ONE_DESTINATION) else set(plain)
+
+
+def _written_by_custom(name: str, operands: Sequence[str]) -> set[str]:
+    """`cdp 0, 8, cr1, cr0, cr5, {2}` may write r5 and r6; the stack pointer and pc are nobody's rd."""
+    target = operands[4 if int(operands[1]) >= _CUSTOM[name] else 2]
+    number = int(target[2:]) if target.startswith("cr") else _CORE.index(target) if target in _CORE else len(_CORE)
+    return {*_CORE[number : number + 2]} - {"sp", "pc"}
+
+
+def is_misread(name: str, operands: Sequence[str]) -> bool:
+    """Whether an operation of a coprocessor is none, but an instruction for vectors that objdump does not know: a custom one as
+    a load or store of memory, one of MVE by the number of the coprocessor."""
+    if name.startswith(("ldc", "stc")):
+        return True
+    return name.startswith(("cdp", "mcr", "mrc", "mrrc")) and int(operands[0]) > _LAST_COPROCESSOR

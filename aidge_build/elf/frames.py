@@ -42,9 +42,10 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
     "movt": lambda one, two: two << 16 | one & 0xFFFF,
 }
 
-_STORES = ("str", "vst", "stm", "vstm", "stl", "stc")
+_STORES = ("str", "vst", "stm", "vstm", "stl")
 _VALUED = frozenset(("ldr", "mov", "movw", "mvn", "neg", "add", "addw", "sub", "subw", *_FOLDED))
 _SHIFTS = ("lsl #", "lsr #", "asr #")  # of an operand
+_STACK_POINTERS = ("sp", "MSP", "PSP")
 _MOST_ALIGNMENT = 31
 _UPWARDS = ("ldm", "ldmia", "stm", "stmia")  # a word for each register
 _OLD_FORMAT = {"fstmdbx": 4, "fldmiax": 4}  # a word more than the registers
@@ -60,10 +61,11 @@ class Refusal(Exception):
 class State:
     """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative).
 
-    `pushed` are the slots that hold saved registers: no pointer leads there.
+    `pushed` are the slots that hold saved registers.
     `lowest` is the lowest address that was written so far by a store, as -fstack-clash-protection does below the stack pointer.
-    `taken` is the lowest place in the stack whose address was put into a register: pointers lead there and higher. What
-    a compiler spilled below it, the address of a function under -mlong-calls say, is changed by no other function.
+    `is_taken` says whether the address of a place in the stack was put anywhere: pointers lead then to each place, as compilers
+    count from any of them, upwards or downwards. What is spilled where none was taken, the address of a function under
+    -mlong-calls say, is changed by no other function.
     """
 
     stack: int = 0
@@ -71,11 +73,11 @@ class State:
     registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN, **_KEPT})
     slots: dict[int, Value] = field(default_factory=dict)
     pushed: set[int] = field(default_factory=set)
-    taken: int = WORD
+    is_taken: bool = False
 
     def copy(self) -> State:
         """A state that changes by itself."""
-        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots), set(self.pushed), self.taken)
+        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots), set(self.pushed), self.is_taken)
 
     def value(self, register: str) -> Value | None:
         """What is known about a register."""
@@ -84,14 +86,14 @@ class State:
     def meet(self, other: State) -> bool:
         """Forgets what `other` does not confirm; whether anything was forgotten."""
         is_confirmed = self.registers.items() <= other.registers.items() and self.slots == other.slots
-        if is_confirmed and self.pushed == other.pushed and self.taken <= other.taken:
+        if is_confirmed and self.pushed == other.pushed and self.is_taken >= other.is_taken:
             return False
-        before = len(self.registers) + len(self.slots) + len(self.pushed), self.taken
-        self.taken = min(self.taken, other.taken)
+        before = len(self.registers) + len(self.slots) + len(self.pushed), self.is_taken
+        self.is_taken |= other.is_taken
         self.pushed &= other.pushed
         self.registers = {name: value for name, value in self.registers.items() if other.registers.get(name) == value}
         self.slots = {at: value for at, value in self.slots.items() if other.slots.get(at) == value}
-        return (len(self.registers) + len(self.slots) + len(self.pushed), self.taken) != before
+        return (len(self.registers) + len(self.slots) + len(self.pushed), self.is_taken) != before
 
     @property
     def lost(self) -> frozenset[str]:
@@ -106,11 +108,14 @@ class State:
         self.forget_variables()
 
     def forget_variables(self) -> None:
-        """A store through an unknown pointer: compilers let none reach what they saved themselves."""
+        """A store through an unknown pointer: compilers let none reach what they saved themselves. A number that was pushed
+        may be a variable, which has its place so."""
         self.slots = {
             at: value
             for at, value in self.slots.items()
-            if at in self.pushed or value[0] in ("return", "kept") or (value[0] == "number" and at < self.taken)
+            if value[0] in ("return", "kept")
+            or (value[0] == "number" and not self.is_taken)
+            or (value[0] == "stack" and at in self.pushed)
         }
 
 
@@ -118,13 +123,15 @@ class State:
 class _Shape:
     """What the text of an instruction says: the registers that it writes; whether what it writes may be known; whether it
     writes registers alone, and neither the stack pointer nor pc; the `base` from which it loads, "" for none; and the registers
-    of which one must be known for that ("sp" and pc always are)."""
+    of which one must be known for that ("sp" and pc always are). `takes` says that it puts a place in the stack into something
+    else than the stack pointer, or stores to one by an index."""
 
     written: frozenset[str]
     has_value: bool
     is_quiet: bool
     base: str
     sources: frozenset[str]
+    takes: bool
 
 
 @lru_cache(1 << 14)
@@ -132,15 +139,18 @@ def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
     written = frozenset(written_registers(name, operands))
     has_value = len(written) == 1 and (name in _VALUED or name.removesuffix("s") in _VALUED)
     brackets = [word for word in operands if "[" in word]
-    base = memory_operand(brackets[0])[0] if brackets else ""
-    goes = name in (*_PUSHES, *_POPS, "msr") or name.startswith(_STORES) or any("!" in word for word in operands)
+    base, words, _ = memory_operand(brackets[0]) if brackets else ("", (), False)
+    is_indexed = base == "sp" and bool(words) and immediate(words[0]) is None
+    read_or_stored = operands if name.startswith("str") else operands[1:]
+    takes = is_indexed or "sp" not in written and any(word in _STACK_POINTERS for word in read_or_stored)
+    goes = takes or name in (*_PUSHES, *_POPS, "msr", "bkpt") or name.startswith(_STORES) or any("!" in word for word in operands)
     base = base if has_value else ""  # what is loaded otherwise is not known, wherever it comes from
     is_load = not brackets or (operands[-1] is brackets[0] and (not base or base in _CORE))  # without a write-back
     moves_one = name.removesuffix("s") in ("mov", "movw", "mvn")
     read = {word for operand in (operands[1:] if moves_one or len(operands) > 2 else operands) for word in operand.split()}
     sources = frozenset() if read & {"sp", "pc"} or moves_one and "#" in operands[-1][:1] else frozenset(read & _CORE)
-    is_quiet = not goes and is_load and written <= _CORE and "sp" not in operands[1:]
-    return _Shape(written, has_value, is_quiet, base, sources)
+    is_quiet = not goes and is_load and written <= _CORE
+    return _Shape(written, has_value, is_quiet, base, sources, takes)
 
 
 def forgets(state: State, name: str, operands: tuple[str, ...]) -> bool:
@@ -176,6 +186,9 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
         loaded = _pop(state, operands[-1])
         state.stack += _OLD_FORMAT.get(name, 0)
         return loaded
+    state.is_taken |= shape.takes
+    if name == "bkpt":  # a debugger answers a semihosting call in variables, too
+        state.forget_variables()
     if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
         raise Refusal(f"{operands[0]} is set")
     bracket = next((operand for operand in operands if operand[0] == "["), None)
@@ -227,8 +240,7 @@ def _set(state: State, register: str, value: Value | None) -> None:
         state.registers.pop(register, None)
     else:
         state.registers[register] = value
-        if value[0] == "stack":
-            state.taken = min(state.taken, value[1])
+        state.is_taken |= value[0] == "stack"
 
 
 def _set_slot(state: State, at: int, value: Value | None) -> None:
@@ -310,8 +322,6 @@ def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
     if name.startswith(("v", "stm")):
         lists = [operand for operand in operands if not operand.startswith(("[", "#"))]
         return sum(register_bytes(register) for operand in lists for register in register_list(operand))
-    if name.startswith("stc"):  # as GNU objdump 2.40 calls vstrw with an offset below zero
-        return 16
     return 8 if name in ("strd", "strexd", "stlexd") else 4
 
 
@@ -322,8 +332,6 @@ def _assign(
     shape = _shape(name, instruction.operands)
     written = shape.written
     value = _result(state, instruction, name, address, read_constant) if shape.has_value and plain else None
-    if "sp" in plain[1:] and "sp" not in written and value is None:
-        state.taken = min(state.taken, state.stack)  # somewhere in the frame
     for register in written & _CORE:
         _set(state, register, value)
     if "sp" in written:
@@ -368,8 +376,8 @@ def _rounded_down(place: Value, bits: str) -> Value | None:
 
 
 def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
-    if word == "pc":
-        return "number", (instruction.address + 4) & ~3
+    if word == "pc":  # aligned where a distance is added (adr), as it is in a move and in `add r3, pc`
+        return "number", instruction.address + 4 & (~3 if len(instruction.operands) > 2 else WORD)
     number = immediate(word)
     return state.value(word) if number is None else ("number", number & WORD)
 

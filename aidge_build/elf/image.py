@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -152,9 +152,18 @@ def read_image(path: Path) -> Image:
 
 def machine_of(path: Path) -> str:
     """The machine that the ELF file `path` is for ("ARM"); "" where that cannot be read."""
+    return _said_by(path, _machine)
+
+
+def architecture_of(path: Path) -> str:
+    """The `architecture` of the image of the ELF file `path`; "" where that cannot be read."""
+    return _said_by(path, lambda elf: read_attributes(elf)[0])
+
+
+def _said_by(path: Path, read: Callable[[ELFFile], str]) -> str:
     try:
         with open_regular(path, "ELF") as stream:
-            return _machine(ELFFile(stream))
+            return read(ELFFile(stream))
     except (ELFError, ValueError, LookupError, TypeError, AttributeError):
         return ""
 

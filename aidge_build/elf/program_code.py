@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import combinations
 
-from aidge_build.elf.destinations import written_registers
+from aidge_build.elf.destinations import is_misread, written_registers
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.vectors import find_tables
@@ -75,19 +75,14 @@ class Code:
 
         Where a branch goes around these, it has as many as there is room for, a last one for alignment left out.
         """
-        branch = self._before(switch)
-        comparison = self._before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
+        branch = self.before(switch)
+        comparison = self.before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
         if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in switch.operands[0]:
             return 0
         if self.led_to & {switch.address, branch.address}:
             behind = next((at for at in range(switch.next, switch.next + _MOST_TABLE, 2) if at in self.instructions), switch.next)
             return (behind - switch.next) // (1 if switch.mnemonic == "tbb" else 2) - 1
         return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
-
-    def comparison(self, conditional: Instruction) -> Instruction | None:
-        """The `cmp` right in front of what its flags decide; None where something else is there, or a branch goes around it."""
-        before = self._before(conditional)
-        return before if before and before.mnemonic == "cmp" and conditional.address not in self.led_to else None
 
     @cached_property
     def led_to(self) -> frozenset[int | None]:
@@ -106,7 +101,8 @@ class Code:
         found = (at for at, one in self.instructions.items() if one.mnemonic in _FORKS)
         return frozenset(at for at in found if not self.is_overlaid(at)) - self.conditional
 
-    def _before(self, instruction: Instruction) -> Instruction | None:
+    def before(self, instruction: Instruction) -> Instruction | None:
+        """The instruction in front of another one."""
         found = (self.instructions.get(instruction.address - size) for size in (2, 4))
         return next((one for one in found if one is not None and one.next == instruction.address), None)
 
@@ -167,6 +163,7 @@ def _leads(name: str, operands: tuple[str, ...]) -> bool:
         or name in BRANCHES
         or (name.startswith("it") and name.strip("te") == "i")
         or "pc" in written_registers(name, operands)
+        or is_misread(name, operands)
     )
 
 

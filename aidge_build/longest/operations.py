@@ -6,7 +6,7 @@ What is not understood makes unknown whatever it may write. Nothing here counts:
 
 from __future__ import annotations
 
-from aidge_build.elf.destinations import written_registers
+from aidge_build.elf.destinations import is_misread, written_registers
 from aidge_build.elf.disassembly import Instruction, memory_operand
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.memory import Memory
@@ -22,7 +22,7 @@ _COUNTING_VECTORS = ("vidup", "vddup", "viwdup", "vdwdup", "vshlc")  # vectors t
 
 def operation(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation:
     """What the instruction `name` (without its condition) does; `raw` are its halfwords, the first one lowest."""
-    if name in _REFUSED:
+    if name in _REFUSED or is_misread(name, instruction.operands):
         return _refusal(instruction, name)
     for make in (_counting, plain, comparison, load, store, block, several_words, vector, vector_sum, transfer):
         found = make(instruction, name, objects, raw)

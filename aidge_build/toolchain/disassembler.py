@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from aidge_build.cores import PREFIX_VARIABLE, Core, core_of_machine
-from aidge_build.elf.image import machine_of
+from aidge_build.elf.image import architecture_of, machine_of
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.toolchain.compiler import installing
 from aidge_build.toolchain.environment import of_tools
@@ -17,11 +17,11 @@ from aidge_build.toolchain.environment import of_tools
 _MACHINES = {"v8.1-M.mainline": "armv8.1-m.main"}
 
 
-def disassemble(elf: Path, core: Core | None = None, architecture: str = "") -> str:
+def disassemble(elf: Path, core: Core | None = None) -> str:
     """The text of `objdump -d`; by default by the toolchain of the built-in cores for whose machine the program is.
 
-    `architecture` is that of the image: with it, vectors are read as what they are. MissingTool when the toolchain has no objdump
-    on this machine.
+    Vectors are read as what they are, not as operations of a coprocessor. MissingTool when the toolchain has no objdump on this
+    machine.
     """
     core = core or core_of_machine(machine_of(elf))
     if core is None:
@@ -34,8 +34,9 @@ def disassemble(elf: Path, core: Core | None = None, architecture: str = "") -> 
             hint=f"{installing(core.objdump_packages)}set {PREFIX_VARIABLE}",
             code="TOOLCHAIN",
         )
-    machine = ["-m", _MACHINES[architecture]] if architecture in _MACHINES else []
-    result = subprocess.run([program, "-d", *machine, str(elf)], capture_output=True, text=True, errors="replace", env=of_tools())
+    machine = _MACHINES.get(architecture_of(elf))
+    words = [program, "-d", *(("-m", machine) if machine else ()), str(elf)]
+    result = subprocess.run(words, capture_output=True, text=True, errors="replace", env=of_tools())
     if result.returncode != 0:
         raise AidgeError(next(iter(result.stderr.splitlines()), "objdump failed"), where=str(elf), code="ELF")
     return result.stdout

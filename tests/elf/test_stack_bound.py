@@ -316,16 +316,16 @@ def test_calls_through_a_register_of_a_known_function_count(tmp_path, board):
 @pytest.mark.parametrize("is_changed", [False, True])
 def test_a_function_that_is_called_by_an_address_in_the_stack_counts_unless_its_callee_may_change_it(tmp_path, is_changed):
     """-mslow-flash-data -mlong-calls spills the addresses of functions; a variable of the same value is given away."""
-    variable = "int (*volatile f)(int *) = deep; give(&f); return f(0);"
+    variable = "int (*volatile f)(void) = deep; give(&f); return f();"
     spilled = (
-        'int k[4]; int s = 0; for (int i = 0; i < n; i++) { __asm__ volatile("" ::: "r4", '
-        '"r5", "r6", "r7", "r8", "r9", "r10", "r11", "memory"); s += deep(k); } return s - s;'
+        'int s = 0; for (int i = 0; i < n; i++) { __asm__ volatile("" ::: "r4", '
+        '"r5", "r6", "r7", "r8", "r9", "r10", "r11", "memory"); s += deep(); } return s - s;'
     )
     code = (
         "volatile int n = 3; "
-        "__attribute__((noinline)) int deep(int *k) { volatile char b[400]; b[n] = 1; k[0] = b[n]; return 1; } "
-        "__attribute__((noinline)) int deeper(int *k) { volatile char b[900]; b[n] = 1; return b[n] - 1; } "
-        "__attribute__((noinline)) void give(int (*volatile *f)(int *)) { *f = deeper; } "
+        "__attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; } "
+        "__attribute__((noinline)) int deeper(void) { volatile char b[900]; b[n] = 1; return b[n] - 1; } "
+        "__attribute__((noinline)) void give(int (*volatile *f)(void)) { *f = deeper; } "
         f"int main(void) {{ {variable if is_changed else spilled} }}"
     )
     bound = bound_of(tmp_path, code, "-O2", "-mlong-calls", "-mslow-flash-data", board="mps2-an386")

@@ -64,7 +64,7 @@ def test_the_cost_of_a_float_function_is_above_what_was_counted_and_at_most_thre
     text = text.replace("CALLS", " ".join(f"sum += (float){name}(a, b);" for name in FUNCTIONS))
     elf = build(board, text, tmp_path, flags=("-O2", "-std=gnu99"))
     image = read_image(elf)
-    calls = Calls(image, read_disassembly(disassemble(elf, architecture=image.architecture)))
+    calls = Calls(image, read_disassembly(disassemble(elf)))
     for name in FUNCTIONS:
         bound = calls.call(image.symbol(name).address, (None, None), calls.memory(), 20_000).instructions
         longest = run_program(elf, load_board(board), work_folder=tmp_path, step_symbol=name).steps.longest

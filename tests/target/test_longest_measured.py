@@ -88,7 +88,7 @@ def test_no_call_takes_more_instructions_than_its_longest_way(board, flag, seed,
     count = 6
     elf = build(board, program(seed, count), tmp_path, flags=(flag, "-std=gnu99"))
     image = read_image(elf)
-    calls = Calls(image, read_disassembly(disassemble(elf, architecture=image.architecture)))
+    calls = Calls(image, read_disassembly(disassemble(elf)))
     equal = 0
     for number in range(count):
         symbol = image.symbol(f"f{number}")

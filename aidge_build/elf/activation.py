@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from aidge_build.elf.decisions import decision
-from aidge_build.elf.destinations import is_misread
+from aidge_build.elf.destinations import CUSTOM, is_misread
 from aidge_build.elf.disassembly import CONDITIONS, Instruction
 from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, forgets, given_to_stack
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
@@ -25,7 +25,7 @@ _REFUSED = {
 }
 
 # What sets the flags beside instructions that end in "s" (subs, vmrs).
-_COMPARISONS = ("cmp", "cmn", "tst", "teq", "msr")
+_COMPARISONS = ("cmp", "cmn", "tst", "teq", "msr", *CUSTOM)
 
 
 # How a called function comes back: with these registers lost that it should have kept; None where it never returns.

@@ -125,8 +125,8 @@ BREAKPOINT = frozenset(("r0", "r1", "r2", "r3", "r12"))
 
 # objdump reads custom instructions (CDE) as operations of the coprocessors 0 to 7, as no build attribute says that a core has
 # them. By the first operation code they write rd of the third operand (cx1, cx2) or of the fifth one (cx3), and for 64 bits the
-# next register.
-_CUSTOM = {"cdp": 8, "cdp2": 8, "mcr": 4, "mcr2": 4, "mrc": 4, "mrc2": 4}
+# next register; in place of r15 these are the flags.
+CUSTOM = {"cdp": 8, "cdp2": 8, "mcr": 4, "mcr2": 4, "mrc": 4, "mrc2": 4}
 _LAST_COPROCESSOR = 7
 _CORE = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
 
@@ -136,7 +136,7 @@ def written_registers(name: str, operands: Sequence[str]) -> set[str]:
     if name == "bkpt":
         return set(BREAKPOINT)
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
-    if name in _CUSTOM:
+    if name in CUSTOM:
         return {*plain, *_written_by_custom(name, operands)}
     if name.startswith(("strex", "stlex")):
         return set(plain[:1])
@@ -151,7 +151,7 @@ def written_registers(name: str, operands: Sequence[str]) -> set[str]:
 
 def _written_by_custom(name: str, operands: Sequence[str]) -> set[str]:
     """`cdp 0, 8, cr1, cr0, cr5, {2}` may write r5 and r6; the stack pointer and pc are nobody's rd."""
-    target = operands[4 if int(operands[1]) >= _CUSTOM[name] else 2]
+    target = operands[4 if int(operands[1]) >= CUSTOM[name] else 2]
     number = int(target[2:]) if target.startswith("cr") else _CORE.index(target) if target in _CORE else len(_CORE)
     return {*_CORE[number : number + 2]} - {"sp", "pc"}
 

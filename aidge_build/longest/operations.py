@@ -6,7 +6,7 @@ What is not understood makes unknown whatever it may write. Nothing here counts:
 
 from __future__ import annotations
 
-from aidge_build.elf.destinations import is_misread, written_registers
+from aidge_build.elf.destinations import CUSTOM, is_misread, written_registers
 from aidge_build.elf.disassembly import Instruction, memory_operand
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.memory import Memory
@@ -101,7 +101,9 @@ def _forgetting(instruction: Instruction, name: str) -> Operation:
     written = sorted(NUMBERS[word] for word in destinations(instruction, name) if word in NUMBERS)
     written += [part for word in instruction.operands[:1] for part in vector_parts(word)]
     written += [NUMBERS[word] for operand in instruction.operands if operand.startswith("[") for word in _base(operand)]
-    loses_flags = name.endswith("s") or name in ("vmrs", "msr", "cmp", "cmn", "tst", "teq") or "pc" in instruction.operands
+    loses_flags = (
+        name.endswith("s") or name in ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM) or "pc" in instruction.operands
+    )
     if SP in written:
         return _refusal(instruction, name)
 

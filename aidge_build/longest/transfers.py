@@ -27,6 +27,7 @@ _POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "vldm")
 _BLOCK_STORES = ("stmia", "stm", "stmea", "vstmia", "vstm")
 _BLOCK_LOADS_BELOW = ("ldmdb", "vldmdb")
 _VECTOR_BYTES = 16
+_GIVEN_UP = ("r0", "r1", "r2", "r3", "r12")  # that no function hands back: what is pushed of these is a variable, or room for one
 _WHOLE = 0x1E00  # of the second halfword: a vector of elements that are as wide in memory (DDI 0553, VLDR, encodings T5 to T7)
 
 
@@ -128,11 +129,11 @@ def block(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
 
 def move_words(names: tuple[str, ...], start: Value, values: list, stores: bool, is_push: bool, memory: Memory) -> None:
     """Words of registers in the order of their numbers."""
-    place = start
+    place = require_known(start, "the stack pointer") if stores and is_push else start
     for one in names:
         for at in vector_parts(one) or (NUMBERS[one],):
-            if stores and is_push:
-                memory.save(require_known(place, "the stack pointer"), values[at])
+            if stores and is_push and isinstance(place, int) and one not in _GIVEN_UP:
+                memory.save(place, values[at])
             elif stores:
                 memory.store(place, 4, values[at])
             else:

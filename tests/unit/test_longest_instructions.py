@@ -159,6 +159,9 @@ def test_an_instruction_computes_what_the_manual_says(text):
         "sub sp, #8\nstr r1, [sp], #4\nadd r2, sp, r10\nstr r3, [r2]\nldr r0, [sp, #-4]\nadd sp, #4",
         "mov r0, #1\ncmp r1, r1\nvmrs APSR_nzcv, fpscr\nit eq\nmoveq r0, #2",
         "mov r0, #1\ncmp r1, r1\nmsr CPSR_f, r10\nit eq\nmoveq r0, #2",
+        "mov r0, #1\ncmp r1, r1\ncdp 0, 0, cr15, cr0, cr5, {0}\nit eq\nmoveq r0, #2",
+        "movs r0, #1\nmcr 0, 4, r3, cr2, cr0, {4}",
+        "push {r1}\nadd r2, sp, r10\nstr r3, [r2]\npop {r0}",
         "str r1, [r7]\ncmp r10, #1\nit eq\nstreq r2, [r7]\nldr r0, [r7]",
         "smull r0, r4, r1, r10",
         "smlal r0, r10, r1, r2",
@@ -182,7 +185,9 @@ def test_an_instruction_that_is_not_followed_changes_no_other_register():
     assert values[1:4] == [12, 5, 0x80000004] and values[4] is None and values[5:8] == [40, 0x839281, DATA]
 
 
-@pytest.mark.parametrize("text", ["strex r0, r1, [r7]", "ldrsbt r0, [r7]!", "clrm {r0}", "mrc 15, 0, sp, cr0, cr0"])
+@pytest.mark.parametrize(
+    "text", ["strex r0, r1, [r7]", "ldrsbt r0, [r7]!", "clrm {r0}", "mrc 0, 0, sp, cr0, cr0", "cdp2 15, 15, cr0, cr1, cr0, {0}"]
+)
 def test_what_may_write_memory_or_the_stack_pointer_unseen_is_refused(text):
     with pytest.raises(Refusal, match="is not followed"):
         followed(f"f:{BEGIN}{text}\nbx lr")

@@ -131,7 +131,7 @@ class _Walker:
         """Where the instruction leads to; once more from its begin with each answer that it waits for."""
         while True:
             try:
-                return list(self._step(address, state.copy()))
+                return list(self._step(address, state))
             except _Asked as question:
                 target = question.target
             try:
@@ -186,8 +186,6 @@ class _Walker:
             raise Refusal(f"{_REFUSED[name]} at {self._where(instruction.address)}")
         if name in ("b", "bl", "blx", "bx", "bxns"):
             return self._branch(instruction, name, state)
-        if is_misread(name, instruction.operands):
-            raise Refusal(f"'{name}', which may be another instruction, at {self._where(instruction.address)}")
         if name in BRANCHES:
             return self._two_ways(instruction, name, state)
         if name in ("tbb", "tbh"):
@@ -199,6 +197,8 @@ class _Walker:
             return self._all(offsets(table, width, False, 2, self.code.instructions, self.code.read, count), state)
         if name == "udf":
             return iter(())
+        if is_misread(name, instruction.operands):
+            raise Refusal(f"'{name}', which may be another instruction, at {self._where(instruction.address)}")
         return self._ordinary(instruction, name, state)
 
     def _ordinary(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from aidge_build.elf.destinations import written_registers
 from aidge_build.elf.disassembly import Instruction, immediate, memory_operand
@@ -29,7 +29,7 @@ _UNSIGNED: dict[str, Callable[[int, int], bool]] = {
     "ls": operator.le,
 }
 _SIGNED: dict[str, Callable[[int, int], bool]] = {"ge": operator.ge, "lt": operator.lt, "gt": operator.gt, "le": operator.le}
-_NAMES = re.compile(r"\w+")
+_WORDS = re.compile(r"\w+")
 
 
 def decision(code: Code, conditional: Instruction, begin: int) -> bool | None:
@@ -65,7 +65,7 @@ def _number(code: Code, register: str, earlier: Iterator[Instruction]) -> int | 
     """What the last instruction that names a register puts there, where that is a literal or a number."""
     for one in earlier:
         name, operands = one.mnemonic, one.operands
-        if register in written_registers(name, operands) or any(register in _NAMES.findall(word) for word in operands):
+        if _names(register, operands) or register in written_registers(name, operands):
             break
     else:
         return None
@@ -78,6 +78,10 @@ def _number(code: Code, register: str, earlier: Iterator[Instruction]) -> int | 
     if number is not None:
         return number & WORD if name in ("mov", "movs", "movw") else None
     return _literal(code, one) if name == "ldr" else None
+
+
+def _names(register: str, operands: Sequence[str]) -> bool:
+    return any(register in word and register in _WORDS.findall(word) for word in operands)
 
 
 def _literal(code: Code, load: Instruction) -> int | None:

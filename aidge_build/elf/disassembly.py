@@ -11,12 +11,13 @@ from typing import NamedTuple
 CONDITIONS = ("eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 
 _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)[ \t]*\t(.+)$", re.MULTILINE)
+_OPERAND = re.compile(r"(?:[^,[{]|\[[^]]*]|{[^}]*})+")
 _COMMENT = re.compile(r"\s*[@;]")
 _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
 _ENCODED_CONDITIONS = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 _SELECTIONS = ("csel", "csinc", "csinv", "csneg")
-_KEPT = 1 << 14  # operands that were read: a program's are few
+_KEPT = 1 << 16  # operands that were read: those of a large program
 _ALIASES = {"fp": "r11", "sl": "r10", "sb": "r9", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"}
 
 
@@ -39,8 +40,7 @@ class Instruction(NamedTuple):
     @property
     def target(self) -> int | None:
         """The address that a branch names as its last operand."""
-        match = _ADDRESS.fullmatch(self.operands[-1]) if self.operands else None
-        return int(match[1], 16) if match else None
+        return _address(self.operands[-1]) if self.operands else None
 
 
 def read_disassembly(text: str) -> dict[int, Instruction]:
@@ -93,26 +93,20 @@ def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _split(text: str) -> Iterator[str]:
-    if "[" not in text and "{" not in text:
-        if text:
-            yield from map(_canonical, text.split(","))
-        return
-    depth, word = 0, ""
-    for character in text:
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            yield _canonical(word)
-            word = ""
-        else:
-            word += character
-    if word:
-        yield _canonical(word)
+    return map(_canonical, _OPERAND.findall(text))
 
 
 def _canonical(word: str) -> str:
     return _ALIASES.get(word.strip(), word.strip())
 
 
+@lru_cache(_KEPT)
+def _address(operand: str) -> int | None:
+    match = _ADDRESS.fullmatch(operand)
+    return int(match[1], 16) if match else None
+
+
+@lru_cache(_KEPT)
 def register_list(operand: str) -> tuple[str, ...]:
     """The registers of `{r4, r6-r8, lr}` in ascending order, which is their order in memory."""
     names: list[str] = []

@@ -57,7 +57,7 @@ class Refusal(Exception):
     chain: tuple[int, ...] = ()
 
 
-@dataclass
+@dataclass(slots=True)
 class State:
     """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative).
 
@@ -124,7 +124,8 @@ class _Shape:
     """What the text of an instruction says: the registers that it writes; whether what it writes may be known; whether it
     writes registers alone, and neither the stack pointer nor pc; the `base` from which it loads, "" for none; and the registers
     of which one must be known for that ("sp" and pc always are). `takes` says that it puts a place in the stack into something
-    else than the stack pointer, or stores to one by an index."""
+    else than the stack pointer, or stores to one by an index. `bracket` is the memory operand, "" for none, and `writes_back`
+    says whether a base register changes."""
 
     written: frozenset[str]
     has_value: bool
@@ -132,14 +133,17 @@ class _Shape:
     base: str
     sources: frozenset[str]
     takes: bool
+    bracket: str
+    writes_back: bool
 
 
 @lru_cache(1 << 14)
 def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
     written = frozenset(written_registers(name, operands))
     has_value = len(written) == 1 and (name in _VALUED or name.removesuffix("s") in _VALUED)
-    brackets = [word for word in operands if "[" in word]
+    brackets = [word for word in operands if word[0] == "["]
     base, words, _ = memory_operand(brackets[0]) if brackets else ("", (), False)
+    writes_back = any("!" in word for word in operands) or brackets != [] and operands[-1] is not brackets[-1]
     is_indexed = base == "sp" and bool(words) and immediate(words[0]) is None
     read_or_stored = operands if name.startswith("str") else operands[1:]
     takes = is_indexed or "sp" not in written and any(word in _STACK_POINTERS for word in read_or_stored)
@@ -150,7 +154,7 @@ def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
     read = {word for operand in (operands[1:] if moves_one or len(operands) > 2 else operands) for word in operand.split()}
     sources = frozenset() if read & {"sp", "pc"} or moves_one and "#" in operands[-1][:1] else frozenset(read & _CORE)
     is_quiet = not goes and is_load and written <= _CORE
-    return _Shape(written, has_value, is_quiet, base, sources, takes)
+    return _Shape(written, has_value, is_quiet, base, sources, takes, brackets[0] if brackets else "", writes_back)
 
 
 def forgets(state: State, name: str, operands: tuple[str, ...]) -> bool:
@@ -172,8 +176,6 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     `read_constant` gives the word at an address that nobody can write, or None.
     """
     operands = instruction.operands
-    if forgets(state, name, operands):
-        return None
     shape = _shape(name, operands)
     if shape.is_quiet and not shape.base:
         _assign(state, instruction, name, None, read_constant)
@@ -191,15 +193,16 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
         state.forget_variables()
     if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
         raise Refusal(f"{operands[0]} is set")
-    bracket = next((operand for operand in operands if operand[0] == "["), None)
+    bracket = shape.bracket
     address = address_of(state, instruction, bracket) if bracket else _block_address(state, name, operands)
-    before = _before_write_back(state, operands)
+    before = _before_write_back(state, operands) if shape.writes_back else {}
     if name.startswith(_STORES):
         _store(state, name, operands, address)
         result = None
     else:
         result = _assign(state, instruction, name, address, read_constant)
-    _write_back(state, name, operands, before)
+    if shape.writes_back:
+        _write_back(state, name, operands, before)
     return result
 
 
@@ -328,10 +331,9 @@ def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
 def _assign(
     state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
 ) -> Value | None:
-    plain = [operand for operand in instruction.operands if not operand.startswith(("[", "{"))]
     shape = _shape(name, instruction.operands)
     written = shape.written
-    value = _result(state, instruction, name, address, read_constant) if shape.has_value and plain else None
+    value = _result(state, instruction, name, address, read_constant) if shape.has_value else None
     for register in written & _CORE:
         _set(state, register, value)
     if "sp" in written:

@@ -92,7 +92,11 @@ class Code:
     @cached_property
     def plain(self) -> frozenset[int]:
         """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
-        found = (at for at, one in self.instructions.items() if not _leads(one.mnemonic, one.operands))
+        found = (
+            at
+            for at, (_, _, name, operands) in self.instructions.items()
+            if name not in _LEADING and name not in BRANCHES and not _leads(name, operands)
+        )
         return frozenset(at for at in found if not self.is_overlaid(at)) - self.conditional
 
     @cached_property
@@ -103,8 +107,11 @@ class Code:
 
     def before(self, instruction: Instruction) -> Instruction | None:
         """The instruction in front of another one."""
-        found = (self.instructions.get(instruction.address - size) for size in (2, 4))
-        return next((one for one in found if one is not None and one.next == instruction.address), None)
+        for size_bytes in (2, 4):
+            before = self.instructions.get(instruction.address - size_bytes)
+            if before is not None and before.size_bytes == size_bytes:
+                return before
+        return None
 
     def table_at(self, place: int) -> tuple[int, int | None]:
         """Where a table of addresses begins and ends that holds `place`; (place, None) where no symbol says it."""
@@ -155,16 +162,11 @@ def _shared(sections: Iterable[Section]) -> tuple[tuple[int, int], ...]:
     return tuple((begin, end) for begin, end in common if begin < end)
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 16)
 def _leads(name: str, operands: tuple[str, ...]) -> bool:
-    """Whether an instruction may lead elsewhere than to the next one, or may not be understood."""
-    return (
-        name in _LEADING
-        or name in BRANCHES
-        or (name.startswith("it") and name.strip("te") == "i")
-        or "pc" in written_registers(name, operands)
-        or is_misread(name, operands)
-    )
+    """Whether an instruction that is no branch by its name may lead elsewhere than to the next one, or may be misread."""
+    is_block = name.startswith("it") and name.strip("te") == "i"
+    return is_block or "pc" in written_registers(name, operands) or is_misread(name, operands)
 
 
 def is_if_then(instruction: Instruction) -> bool:

@@ -59,7 +59,7 @@ def record_text(compiler: str, figures: Sequence[Figures]) -> str:
     return f'{{"schema": {SCHEMA}, "compiler": {json.dumps(compiler)}, "results": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
-_RESULT = {"model": str, "data": str, "board": str, "instructions": int, "layers?": [[(str, int)]]}
+_RESULT = {"model": str, "data": str, "board": str, "vectors": int, "instructions": int, "layers?": [[(str, int)]]}
 _SHAPE = {"schema": int, "compiler": str, "results": [_RESULT]}
 
 
@@ -86,13 +86,21 @@ def require_same_compiler(record: dict, compiler: str, where: str) -> None:
 
 
 def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
-    """Every count against the recorded one; one instruction more is a regression."""
+    """Every count against the recorded one; one instruction more is a regression. AidgeError where a count is the mean of
+    another number of vectors than the recorded one: data decide some of the instructions."""
     before = {entry["key"]: entry for entry in record["results"]}
     worse, better, unknown = [], [], []
     for entry in figures:
         old = before.get(entry.key)
         if old is None:
             unknown.append(f"{entry.title}: not recorded")
+        elif entry.vectors != old["vectors"]:
+            raise AidgeError(
+                f"measured with {entry.vectors} vectors, recorded with {old['vectors']}: the counts are not comparable",
+                where=entry.title,
+                hint=f"--vectors {old['vectors']}, or the --rows of the record",
+                code="BENCH",
+            )
         elif entry.instructions != old["instructions"]:
             text = (
                 f"{entry.title}: {entry.instructions:,} instructions, recorded {old['instructions']:,} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.errors import AidgeError
@@ -40,6 +40,13 @@ def read_rows(path: Path, kinds: Sequence[str]) -> tuple[Row, ...]:
     if set(content) != {"rows"} or not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise _error(path, "wants tables [[rows]] and nothing else")
     return tuple(_row(path, number, row, kinds) for number, row in enumerate(rows, 1))
+
+
+def rows_of(rows: Sequence[Row], boards: Sequence[str]) -> tuple[Row, ...]:
+    """Returns the rows of some boards alone; a board that no row names is measured with all data and all vectors."""
+    kept = [replace(row, boards=tuple(name for name in row.boards if name in boards)) for row in rows]
+    others = tuple(name for name in boards if not any(name in row.boards for row in rows))
+    return tuple(row for row in (*kept, Row(others)) if row.boards)
 
 
 def _row(path: Path, number: int, row: dict, kinds: Sequence[str]) -> Row:

@@ -14,7 +14,7 @@ from aidge_build.bench.other_weights import measure_spread, spread_table
 from aidge_build.bench.page import render_page
 from aidge_build.bench.peers import Peers, read_peers
 from aidge_build.bench.record import Comparison, compare_with, read_record, record_text, require_same_compiler
-from aidge_build.bench.rows import Row, read_rows
+from aidge_build.bench.rows import Row, read_rows, rows_of
 from aidge_build.bench.table import page_with, tables
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.groups import PROVE
@@ -46,9 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, or models called as you like; with vectors in NAME{DATA_ENDING}, "
         "or else measured with a seeded random input",
     )
-    boards = parser.add_mutually_exclusive_group()
-    boards.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
-    boards.add_argument(
+    parser.add_argument(
+        "--boards", metavar="A,B", help="emulated boards; with --rows only these (default: those of --rows, or mps2-an386)"
+    )
+    parser.add_argument(
         "--rows", metavar="F.toml", type=Path, help="boards with data and vectors for each, as in docs/benchmarks.toml"
     )
     add_probe_arguments(parser)
@@ -80,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     cases = _cases(arguments)
-    rows = read_rows(arguments.rows, (*ENDINGS, ANY)) if arguments.rows else (Row(tuple(arguments.boards.split(","))),)
+    rows = _rows(arguments)
     boards = {name: load_board(name, []) for row in rows for name in row.boards}
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
     probe = _probe(arguments, list(boards.values()))
@@ -115,6 +116,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         del lines[-1]
     code = EXIT_CHECK_FAILED if found.worse or wrong else max((error.exit_code for error in refused.values()), default=0)
     return Outcome(lines, data, code)
+
+
+def _rows(arguments: argparse.Namespace) -> tuple[Row, ...]:
+    rows = read_rows(arguments.rows, (*ENDINGS, ANY)) if arguments.rows else (Row(("mps2-an386",)),)
+    return rows_of(rows, arguments.boards.split(",")) if arguments.boards else rows
 
 
 def _measured(

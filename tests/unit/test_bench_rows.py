@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.bench.figures import Figures
 from aidge_build.bench.peers import Peers
-from aidge_build.bench.rows import Row, read_rows
+from aidge_build.bench.rows import Row, read_rows, rows_of
 from aidge_build.bench.table import tables
 from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
@@ -31,6 +31,12 @@ def test_a_row_takes_its_data_and_the_fewer_vectors(tmp_path):
     assert [row.takes(data) for row in (whole, part) for data in KINDS] == [True, True, True, False]
     assert [whole.most_vectors(None), whole.most_vectors(5), part.most_vectors(None), part.most_vectors(5)] == [None, 5, 2, 2]
     assert part.most_vectors(1) == 1
+
+
+def test_boards_that_are_named_keep_the_data_and_vectors_of_their_rows():
+    found = (Row(("a", "b")), Row(("c", "d"), ("int8",), 1))
+    assert rows_of(found, ["d", "b"]) == (Row(("b",)), Row(("d",), ("int8",), 1))
+    assert rows_of(found, ["c", "e"]) == (Row(("c",), ("int8",), 1), Row(("e",)))
 
 
 @pytest.mark.parametrize(

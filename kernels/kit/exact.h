@@ -22,7 +22,7 @@
 AIDGE_KIT_INLINE float aidge_kit_exact(float computed)
 {
 #if defined(AIDGE_KIT_FLOATS)
-    __asm__ volatile("" : "+" AIDGE_KIT_FLOATS(computed));
+    __asm__("" : "+" AIDGE_KIT_FLOATS(computed));
     return computed;
 #else
     volatile float kept = computed;

@@ -103,6 +103,10 @@ class Known(Protocol):
 
     def call(self, entry: int, state: State) -> bool:
         """Whether the state is now that behind a call."""
+        ...
+
+    def rounds(self, entry: int) -> int | None:
+        """How often a loop of a function comes round at most, where its code does not say it."""
 
 
 class Blocks:
@@ -135,6 +139,10 @@ class Blocks:
             instruction = self.code.instructions[place]
             yield instruction, self._name(instruction)[0]
             place = instruction.next
+
+    def rounds(self, entry: int) -> int | None:
+        """How often a loop of a function comes round at most, where that is known beforehand."""
+        return self.known.rounds(entry) if self.known is not None and self.parts else None
 
     def _plain(self, start: int) -> Block:
         if start not in self._made_of_text:

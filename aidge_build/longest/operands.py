@@ -11,7 +11,7 @@ from aidge_build.elf.disassembly import Instruction, immediate, memory_operand
 from aidge_build.elf.frames import Refusal
 from aidge_build.longest.arithmetic import SHIFTS
 from aidge_build.longest.memory import Memory
-from aidge_build.longest.values import WORD, Flags, Near, Objects, Value
+from aidge_build.longest.values import WORD, Flags, Near, Objects, Partly, Value, shifted
 
 NUMBERS = {**{f"r{number}": number for number in range(13)}, "sp": 13, "lr": 14}
 SP, LR, VECTORS, COUNT = 13, 14, 16, 48
@@ -92,7 +92,9 @@ def _shifted(at: int, shift: str) -> Reader | None:
 
     def read(values: list) -> Value:
         one = values[at]
-        return compute(one, amount) & WORD if type(one) is int else None
+        if type(one) is int:
+            return compute(one, amount) & WORD
+        return shifted(match[1], one, amount) if type(one) is Partly else None
 
     return read
 

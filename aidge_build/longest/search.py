@@ -17,15 +17,16 @@ from aidge_build.longest.order import Order
 from aidge_build.longest.shifts import most_rounds
 from aidge_build.longest.values import flag_bits
 
-_MOST_NUMBERS = 6  # of a register, where ways go side by side
+MOST_NUMBERS = 6  # of a register, where ways go side by side
 _INSTRUCTIONS_OF_BLOCK = 2  # where ways go side by side: so many blocks at most for the instructions that one may take
 
 
 class Search:
-    """The ways through a program."""
+    """The ways through a program. Those of a function of the library go on side by side for so many numbers of a register."""
 
-    def __init__(self, blocks: Blocks):
+    def __init__(self, blocks: Blocks, most_numbers: int = MOST_NUMBERS):
         self.blocks = blocks
+        self._most_numbers = most_numbers
         self._orders: dict[int, Order] = {}
         self.parted: Counter[int] = Counter()  # how often ways parted, by the place where they did
         self._work = 0
@@ -168,7 +169,7 @@ class Search:
         seen, many = self._numbers.setdefault(place, [set() for _ in found]), self._many.setdefault(state.at, set())
         for index, (numbers, number) in enumerate(zip(seen, found, strict=True)):
             numbers.add(number)
-            if len(numbers) > _MOST_NUMBERS:
+            if len(numbers) > self._most_numbers:
                 many.add(index)
         return tuple(-1 if index in many else number for index, number in enumerate(found))
 
@@ -181,7 +182,7 @@ class Search:
         if (entry, head) not in self._rounds:
             body = {start: [*self.blocks.instructions(start)] for start in order.loops.get(head, ())}
             leading = {start: self._successors(start) for start in body}
-            self._rounds[entry, head] = most_rounds(head, body, leading) if body else None
+            self._rounds[entry, head] = (most_rounds(head, body, leading) or self.blocks.rounds(entry)) if body else None
         most = self._rounds[entry, head]
         return most is not None and order.rounds(state.position, head) > most
 

@@ -20,9 +20,10 @@ class Near:
 
 @dataclass(frozen=True, eq=False)
 class Few:
-    """A number of which at most so many bits are 1; another one is another object."""
+    """A number of which at most so many bits are 1, all of them in `mask`; another one is another object."""
 
     most: int
+    mask: int = WORD
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,12 @@ class Partly:
     bits: int
 
 
-Value = int | Near | Few | OneLess | Partly | None  # None: it depends on data, or nobody followed it
+@dataclass(frozen=True)
+class Normal:
+    """A float of 32 bits that is no denormal number: functions of the C library take many instructions for those."""
+
+
+Value = int | Near | Few | OneLess | Partly | Normal | None  # None: it depends on data, or nobody followed it
 
 
 @dataclass(frozen=True)
@@ -63,35 +69,75 @@ def partly(mask: int, bits: int) -> Value:
     return bits & WORD if mask & WORD == WORD else Partly(mask & WORD, bits & mask & WORD) if mask & WORD else None
 
 
+def known_of(value: Value) -> Partly:
+    """The bits of a number that are known."""
+    if isinstance(value, int):
+        return Partly(WORD, value & WORD)
+    return value if isinstance(value, Partly) else Partly(WORD ^ value.mask, 0) if isinstance(value, Few) else Partly(0, 0)
+
+
+def shifted(name: str, value: Value, amount: int) -> Value:
+    """What is known of a number that `lsl` or `lsr` shifted."""
+    known, out = known_of(value), min(amount, 32)
+    if name == "lsl":
+        return partly(known.mask << out | (1 << out) - 1, known.bits << out)
+    return partly(known.mask >> out | WORD ^ WORD >> out, known.bits >> out) if name == "lsr" else None
+
+
 def doubled(value: Value, carry: bool | None) -> tuple[Value, bool | None]:
     """Twice a number plus a carry, and the bit that goes out."""
-    known = Partly(WORD, value) if isinstance(value, int) else value if isinstance(value, Partly) else Partly(0, 0)
+    known = known_of(value)
     out = bool(known.bits & SIGN) if known.mask & SIGN else None
     return partly(known.mask << 1 | (carry is not None), known.bits << 1 | bool(carry)), out
 
 
-def few(most: int) -> Value:
-    """A number with at most so many bits."""
-    return None if most >= 32 else Few(most) if most else 0
+def _possible(value: Value) -> int:
+    """The bits that may be 1."""
+    known = known_of(value)
+    return WORD ^ (known.mask & ~known.bits)
+
+
+def few(most: int, mask: int = WORD) -> Value:
+    """A number with at most so many bits, all of them in `mask`."""
+    return None if most >= 32 else Few(most, mask) if most else 0
+
+
+def _bitwise(name: str, one: Partly, two: Partly) -> Value:
+    """The bits of `and`, `orr`, `eor` or `bic` that the known ones decide."""
+    if name in ("bic", "orn"):
+        name, two = {"bic": "and", "orn": "orr"}[name], Partly(two.mask, two.mask & ~two.bits)
+    both, bits = one.mask & two.mask, {"and": one.bits & two.bits, "orr": one.bits | two.bits}.get(name, one.bits ^ two.bits)
+    if name == "and":  # a zero decides
+        both |= one.mask & ~one.bits | two.mask & ~two.bits
+    elif name == "orr":
+        both |= one.bits | two.bits
+    return partly(both, bits)
 
 
 def combined(name: str, one: Value, two: Value) -> Value:
     """What is known of `and`, `orr`, `eor` or `bic` where not both numbers are."""
     first, second = bits_of(one), bits_of(two)
+    if Partly in (type(one), type(two)):
+        return _bitwise(name, known_of(one), known_of(two))
     if name == "and":
         for value, other in ((one, two), (two, one)):
             if isinstance(other, OneLess) and other.of is value:  # the lowest bit goes
                 return few(other.of.most - 1)
-        return few(min(first if first is not None else 32, second if second is not None else 32))
+        return few(min(32 if first is None else first, 32 if second is None else second), _possible(one) & _possible(two))
     if name == "bic":
-        return few(min(32 if first is None else first, 32 - two.bit_count() if isinstance(two, int) else 32))
-    return few(first + second) if name in ("orr", "eor") and first is not None and second is not None else None
+        zeros = two if isinstance(two, int) else 0
+        return few(min(32 if first is None else first, 32 - zeros.bit_count()), _possible(one) & ~zeros)
+    if name not in ("orr", "eor") or first is None or second is None:
+        return None
+    return few(first + second, _possible(one) | _possible(two))
 
 
 class Objects:
-    """What may be written: variables, and the memory that a caller hands over."""
+    """What may be written: variables, and the memory that a caller hands over. `keeps_bits`: where numbers meet, the bits are
+    known in which they agree."""
 
-    def __init__(self, spans: Iterable[Span]):
+    def __init__(self, spans: Iterable[Span], keeps_bits: bool = False):
+        self.keeps_bits = keeps_bits
         self.spans = sorted(spans, key=lambda span: span.first)
         self._firsts = [span.first for span in self.spans]
 
@@ -116,16 +162,17 @@ class Objects:
         if one == two:
             return one
         if Partly in (type(one), type(two)):
-            first, second = (Partly(WORD, value) if isinstance(value, int) else value for value in (one, two))
-            if not isinstance(first, Partly) or not isinstance(second, Partly):
-                return None
+            first, second = known_of(one), known_of(two)
             return partly(first.mask & second.mask & ~(first.bits ^ second.bits), first.bits)
         bits = bits_of(one), bits_of(two)
         if Few in (type(one), type(two)):
-            return None if None in bits else few(max(number for number in bits if number is not None))
+            most = max((number for number in bits if number is not None), default=0)
+            return None if None in bits else few(most, _possible(one) | _possible(two))
         places = [value.place if isinstance(value, Near) else value for value in (one, two)]
         here, there = (self.span(place) if isinstance(place, int) else None for place in places)
-        return Near(here.first) if here is not None and here == there else None
+        if here is not None and here == there:
+            return Near(here.first)
+        return partly(WORD ^ one ^ two, one) if self.keeps_bits and isinstance(one, int) and isinstance(two, int) else None
 
 
 # The flags: None, or how they came about (name, numbers). What is not asked for is not computed.
@@ -149,6 +196,20 @@ def flag_bits(flags: Flags) -> _Bits:
     total = one + two + carry
     result = total & WORD
     return bool(result & SIGN), result == 0, total > WORD, bool((one ^ result) & (two ^ result) & SIGN)
+
+
+def flags_of(value: Value, carry: bool | None) -> Flags:
+    """N and Z of a result of which not all is known, and C."""
+    known = known_of(value)
+    if not known.mask:
+        return None
+    return ("bits", bool(known.bits & SIGN) if known.mask & SIGN else None, False if known.bits else None, carry, None)
+
+
+def flags_of_comparison(one: Value, two: Value) -> Flags:
+    """Z of a difference of numbers that cannot be equal."""
+    first, second = known_of(one), known_of(two)
+    return ("bits", None, False, None, None) if first.mask & second.mask & (first.bits ^ second.bits) else None
 
 
 def joined_flags(one: Flags, two: Flags) -> Flags:

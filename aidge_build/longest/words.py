@@ -20,7 +20,22 @@ from aidge_build.longest.arithmetic import (
 )
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.operands import NUMBERS, Operation, Reader, Registers, reader, register
-from aidge_build.longest.values import SIGN, WORD, Few, Objects, OneLess, Value, combined, doubled, flag_bits, holds
+from aidge_build.longest.values import (
+    SIGN,
+    WORD,
+    Few,
+    Objects,
+    OneLess,
+    Partly,
+    Value,
+    combined,
+    doubled,
+    flag_bits,
+    flags_of,
+    flags_of_comparison,
+    holds,
+    shifted,
+)
 
 Computation = Callable[[Registers], Value]
 _COMPARISONS = {"cmp": "difference", "cmn": "sum"}
@@ -83,7 +98,13 @@ def _computation(instruction: Instruction, name: str) -> Computation | None:
         def both(one: int, two: int) -> int:
             return shift(one, two & 255)
 
+        return _of_two(instruction, both, partial(_shifted_bits, name))
+
     return None if both is None else _of_two(instruction, both)
+
+
+def _shifted_bits(name: str, one: Value, two: Value) -> Value:
+    return shifted(name, one, two & 255) if type(one) in (Partly, Few) and type(two) is int else None
 
 
 def _of_one(read: Reader, compute: Callable[[int], int]) -> Computation:
@@ -193,7 +214,8 @@ def _shift(instruction: Instruction, name: str, at: int) -> Operation | None:
     def assign(registers: Registers, memory: Memory) -> None:
         one, two = first(registers.values), second(registers.values)
         if type(one) is not int or type(two) is not int:
-            registers.values[at] = registers.flags = None
+            result = _shifted_bits(name, one, two)
+            registers.values[at], registers.flags = result, flags_of(result, None)
             return
         amount = two & 255
         carry = _pushed_out(name, one, amount) if amount else flag_bits(registers.flags)[_CARRY]
@@ -237,7 +259,7 @@ def _with_logical_flags(compute: Computation, at: int, carried: Carry) -> Operat
     def assign(registers: Registers, memory: Memory) -> None:
         result, carry = compute(registers), carried(registers)
         registers.values[at] = result
-        registers.flags = ("logical", result, carry) if type(result) is int else None
+        registers.flags = ("logical", result, carry) if type(result) is int else flags_of(result, carry)
 
     return assign
 
@@ -352,7 +374,9 @@ def comparison(instruction: Instruction, name: str, objects: Objects, raw: int) 
     def compare(registers: Registers, memory: Memory) -> None:
         one, two = first(registers.values), second(registers.values)
         if type(one) is not int or type(two) is not int:
-            registers.flags = None
+            known = {type(one), type(two)} & {Partly, Few}
+            result = combined(_TESTS[name], one, two) if test and known else None
+            registers.flags = flags_of(result, None) if test else flags_of_comparison(one, two) if known else None
         elif test:
             registers.flags = ("logical", test(one, two) & WORD, carried(registers))
         else:

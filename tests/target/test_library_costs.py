@@ -26,11 +26,20 @@ FUNCTIONS = {
     "rounded": "int rounded(float a, float b) { (void)b; return (int)a; }",
     "real": "float real(float a, float b) { (void)b; return (float)(int)bits_of(a); }",
     "wide": "float wide(float a, float b) { return (float)((double)a * b); }",
+    "quotient": "float quotient(float a, float b) { return (float)((double)a / b); }",
+    "rest": "float rest(float a, float b) { return fmodf(a, b); }",
+    "times": "float times(float a, float b) { return (float)(wide_of(a, b) / (int64_t)bits_of(b)); }",
+    "remains": "float remains(float a, float b) { return (float)((uint64_t)wide_of(a, b) % bits_of(b)); }",
+    "scaled": "float scaled(float a, float b) { (void)b; return a * 0.3f; }",
+    "of_integer": "float of_integer(float a, float b) { (void)b; return (float)(int)bits_of(a) * 0.3f; }",
+    "polynomial": "float polynomial(float a, float b) { return (a + 0.7f) * 0.3f + b; }",
 }
 MAIN = """
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 static uint32_t bits_of(float a) { uint32_t word; memcpy(&word, &a, 4); return word; }
+static int64_t wide_of(float a, float b) { return (int64_t)((uint64_t)bits_of(a) << 32 | bits_of(b)); }
 #define CALLED __attribute__((noinline, noclone))
 FUNCTIONS
 static uint32_t seed = 7;

@@ -3,12 +3,32 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from aidge_build.elf.frames import Refusal
+from aidge_build.longest.arithmetic import BITWISE, SHIFTS
 from aidge_build.longest.memory import Constants, Memory
 from aidge_build.longest.operands import reader
-from aidge_build.longest.values import Few, Near, Objects, OneLess, Span, bits_of, combined, flag_bits, holds, joined_flags
+from aidge_build.longest.values import (
+    WORD,
+    Few,
+    Near,
+    Objects,
+    OneLess,
+    Partly,
+    Span,
+    bits_of,
+    combined,
+    flag_bits,
+    flags_of,
+    flags_of_comparison,
+    holds,
+    joined_flags,
+    known_of,
+    shifted,
+)
 from tests.listings import DATA, followed, listed
 
 LOW = 0xFFFFFFFF
@@ -423,3 +443,22 @@ def test_a_sum_with_a_pointer_stays_in_its_object_and_a_difference_from_one_does
         ("add r0, r10, r1", None),
     ):
         assert followed(text.replace("WHAT", what)).registers.values[0] == expected, what
+
+
+def test_bits_that_are_known_are_those_of_each_number_with_known_bits() -> None:
+    draw = random.Random(5)
+    for _ in range(3000):
+        numbers, masks = ([draw.choice((0, WORD, draw.getrandbits(32))) for _ in range(2)] for _ in range(2))
+        one, two = (Partly(mask, number & mask) for number, mask in zip(numbers, masks, strict=True))
+        name, shift, amount = draw.choice([*BITWISE]), draw.choice(("lsl", "lsr")), draw.randrange(34)
+        other = draw.choice((two, numbers[1], Few(numbers[1].bit_count(), numbers[1])))
+        for found, number in (
+            (combined(name, one, other), BITWISE[name](*numbers) & WORD),
+            (shifted(shift, one, amount), SHIFTS[shift](numbers[0], amount) & WORD),
+            (Objects((), keeps_bits=True).joined(one, other), draw.choice(numbers)),
+        ):
+            known = known_of(found)
+            assert number & known.mask == known.bits, (name, shift, amount, one, other)
+            negative, zero, *_ = flag_bits(flags_of(found, None))
+            assert negative in (None, number >> 31 == 1) and zero in (None, number == 0)
+        assert flag_bits(flags_of_comparison(one, other))[1] in (None, numbers[0] == numbers[1])

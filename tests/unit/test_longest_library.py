@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from aidge_build.elf.frames import Refusal
+from aidge_build.longest.library import ROUNDS
 from aidge_build.longest.values import assumed, flag_bits, holds, opposite
 from tests.listings import followed, longest
 
@@ -60,6 +61,68 @@ def test_rounds_that_are_counted_from_several_numbers_end_with_the_largest() -> 
 
 def test_a_loop_that_shifts_until_a_bit_comes_to_its_place_is_bounded_by_the_bits() -> None:
     assert longest(CALLER + NORMALIZES, None, None) == 2 + (8 + 1) * 3 + 2
+
+
+# Four instructions a round where the exponent of the second factor is 0, as products of denormal numbers do.
+MULTIPLIES = """
+__aeabi_fmul:
+    mov r12, #255
+    and r3, r12, r1, lsr #23
+    lsl r2, r1, #1
+    cmp r2, #0
+    beq .done
+    teq r3, #0
+    bne .done
+.round:
+    lsl r1, r1, #1
+    tst r1, #0x800000
+    beq .round
+.done:
+    bx lr
+"""
+# So many rounds as two numbers say, of which nothing is known.
+DIFFERS = """
+OWN:
+    subs r2, r0, r1
+    beq .done
+.round:
+    subs r2, r2, #1
+    cmp r2, #0
+    bne .round
+.done:
+    bx lr
+"""
+ADDS, COUNTS_UP = "\n__aeabi_fadd:\nmov r0, r2\nbx lr\n", "\n__aeabi_i2f:\nmov r0, r2\nbx lr\n"
+ONE, TINY = 0x3F80, 0x0D00  # upper halves of 1.0, and of a float below 2^-100, whose sums may be denormal
+
+
+def test_a_constant_factor_that_is_normal_needs_no_rounds_however_many_of_them_there_are() -> None:
+    calls = "".join(f"movw r1, #{at}\nmovt r1, #{at}\nldr r0, [r4]\nbl __aeabi_fmul\n" for at in range(0x3F80, 0x3FB0))
+    text = f"f:\npush {{r4, lr}}\n{calls}pop {{r4, pc}}\n{MULTIPLIES}"
+    assert longest(text) == 2 + 48 * (4 + 8)
+
+
+@pytest.mark.parametrize(
+    "made, rounds",
+    [
+        ("bl __aeabi_i2f\n", False),
+        (f"movw r1, #0\nmovt r1, #{ONE}\nbl __aeabi_fadd\n", False),
+        (f"movw r1, #0\nmovt r1, #{TINY}\nbl __aeabi_fadd\n", True),
+        ("ldr r1, [r4]\nbl __aeabi_fadd\n", True),
+    ],
+)
+def test_what_an_integer_or_a_sum_with_a_large_constant_gives_is_no_denormal_number(made: str, rounds: bool) -> None:
+    text = f"f:\npush {{r4, lr}}\n{made}mov r1, r0\nldr r0, [r4]\nbl __aeabi_fmul\npop {{r4, pc}}\n{MULTIPLIES}{ADDS}{COUNTS_UP}"
+    before = 5 + made.count("\n") + 2  # of the caller, and of the sum
+    assert longest(text, None, None) == before + 7 + (1 + (24 + 1) * 3 if rounds else 1)
+
+
+@pytest.mark.parametrize("name", sorted(ROUNDS))
+def test_a_loop_whose_rounds_are_known_by_the_meaning_of_its_function_has_a_bound(name: str) -> None:
+    text = CALLER + "\n__aeabi_fdiv:\npush {r4, lr}\nbl OWN\npop {r4, pc}\n" + DIFFERS
+    assert longest(text.replace("OWN", name), None, None) == 2 + 3 + 2 + (ROUNDS[name] + 1) * 3 + 1 + 1
+    with pytest.raises(Refusal, match="comes round depends on data"):
+        longest(text.replace("OWN", "own_division"), None, None)
 
 
 def test_the_same_loop_under_another_name_has_no_bound() -> None:

@@ -48,8 +48,8 @@ class Limit:
         entry = entry_of(lengths, kernel.name, seen)
         if self.is_least and not entry.kernel:
             return STEP_INSTRUCTIONS  # nobody measured it
-        floats = any(tensor is not None and tensor.dtype.is_float for tensor in (*seen.inputs, *seen.outputs))
-        is_soft = floats and bool(entry.kernel) and not self.has_fpu and not seen.operator.hands_on
+        was_fast = seen.outputs[0].dtype.is_float  # others were measured on cores without an FPU, too
+        is_soft = was_fast and bool(entry.kernel) and not entry.without and not self.has_fpu and not seen.operator.hands_on
         times = 1 if not is_soft else LEAST_SOFTWARE_FLOATS if self.is_least else SOFTWARE_FLOATS
         return STEP_INSTRUCTIONS + times * entry.of(seen)
 

@@ -6,7 +6,8 @@
 
 `measure` builds each model in steps, counts them exactly on the emulated board, bounds them for any input, and appends a line for
 each layer: what it measures, and the longest of its steps. Layers that cannot be cut as finely are measured as they are. `fit`
-finds for each kernel the smallest numbers that lie above all that was measured (a linear program), and writes the tables. Models,
+finds for each kernel and kind of core the smallest numbers above all that was measured (a linear program), and writes the tables;
+entries for what was not measured stay. Models,
 boards and steps of many kinds make better tables; which of them are kept aside to judge by is for whoever calls.
 """
 
@@ -27,7 +28,7 @@ from aidge_build.boards import load_board
 from aidge_build.cascade.row_layer import RowLayer
 from aidge_build.cli.longest import step_bounds
 from aidge_build.compile import build_program
-from aidge_build.contract.length import LENGTHS, measures
+from aidge_build.contract.length import LENGTHS, Length, lengths_of, measures, without
 from aidge_build.contract.spec import NodeView
 from aidge_build.elf import read_claims, read_image
 from aidge_build.errors import AidgeError
@@ -96,7 +97,7 @@ def measured(model: str, board: str, max_step: int) -> list[Row]:
         tensors = [*(tensor for tensor in layer.inputs if tensor is not None), *layer.outputs]
         row = {"library": layer.kernel.library, "kernel": layer.kernel.name, "op": layer.node.type}
         row |= {"type": layer.outputs[0].dtype.name, "dims": [list(tensor.dims) for tensor in tensors]}
-        row |= {"has_fpu": "fpu" in load_board(board).features, "measures": of_layer(program, layer)}
+        row |= {"without": without(load_board(board).features), "measures": of_layer(program, layer)}
         rows += [{**row, "instructions": max(count.longest_step, longest[layer.symbol])}] if count.longest_step else []
     return rows
 
@@ -132,26 +133,42 @@ def _fewer_than(row: Row) -> int:
 
 def tables(rows: list[Row]) -> dict[str, str]:
     """The text of lengths.toml of each library."""
-    groups: dict[tuple[str, str, str, str, int], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str, int, tuple[str, ...]], list[Row]] = defaultdict(list)
     for row in rows:
-        if row["has_fpu"] or row["type"] != "float32":  # `stepping` says what floats take without an FPU
-            groups[row["library"], row["kernel"], row["op"], row["type"], _fewer_than(row)].append(row)
-    texts: dict[str, list[str]] = {}
-    for (library, kernel, op, type_name, fewer_than), own in sorted(groups.items()):
+        groups[row["library"], row["kernel"], row["op"], row["type"], _fewer_than(row), tuple(row["without"])].append(row)
+    found: dict[str, dict[tuple, Length]] = {}
+    for (library, kernel, op, type_name, fewer_than, lacking), own in sorted(groups.items()):
         if len({json.dumps(row["dims"]) for row in own}) < POOLED_BELOW:
             own = [
                 row
                 for key, some in groups.items()
-                if (key[0], key[1], *key[3:]) == (library, kernel, type_name, fewer_than)
+                if (key[0], key[1], *key[3:]) == (library, kernel, type_name, fewer_than, lacking)
                 for row in some
             ]
-        text = texts.setdefault(library, _head(library))
-        text += ["", "[[length]]", f'kernel = "{kernel}"', f'op = "{op}"', f'type = "{type_name}"']
-        text += [f"fewer_than = {fewer_than}"] * (fewer_than > 0)
-        for name, number in zip(FIELDS, fitted(own)):
-            rounded = math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
-            text += [f"{name} = {rounded}"] if rounded else []
-    return {library: "\n".join(text) + "\n" for library, text in texts.items()}
+        numbers = {
+            name: math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
+            for name, number in zip(FIELDS, fitted(own))
+        }
+        entry = Length(kernel, op, type_name, fewer_than, lacking, **numbers)
+        found.setdefault(library, {})[kernel, op, type_name, fewer_than, lacking] = entry
+    return {library: _text(library, {**known(library), **entries}) for library, entries in found.items()}
+
+
+def known(library: str) -> dict[tuple, Length]:
+    """What a library says now of kernels, by what each entry is for: it stays where nothing was measured anew."""
+    path = kernel_folder() / library / LENGTHS
+    entries = lengths_of({LENGTHS: path.read_bytes()} if path.is_file() else {}, library)
+    return {(one.kernel, one.op, one.type, one.fewer_than, one.without): one for one in entries if one.kernel}
+
+
+def _text(library: str, entries: dict[tuple, Length]) -> str:
+    text = _head(library)
+    for _, entry in sorted(entries.items()):
+        text += ["", "[[length]]", f'kernel = "{entry.kernel}"', f'op = "{entry.op}"', f'type = "{entry.type}"']
+        text += [f"fewer_than = {entry.fewer_than}"] * (entry.fewer_than > 0)
+        text += [f"without = {json.dumps(entry.without)}"] * bool(entry.without)
+        text += [f"{name} = {getattr(entry, name)}" for name in FIELDS if getattr(entry, name)]
+    return "\n".join(text) + "\n"
 
 
 def _head(library: str) -> list[str]:

@@ -6,7 +6,7 @@ An inference in steps is cut by these numbers before anything runs; what is link
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -17,7 +17,9 @@ from aidge_build.reading import require_shape, toml_of
 LENGTHS = "lengths.toml"
 _NUMBERS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow")
 _NUMBER = (int, float)
-_SHAPE = {"kernel?": str, "op?": str, "type?": str, "fewer_than?": int, **{f"{name}?": _NUMBER for name in _NUMBERS}}
+_FOR = {"kernel?": str, "op?": str, "type?": str, "fewer_than?": int, "without?": [str]}
+_SHAPE = {**_FOR, **{f"{name}?": _NUMBER for name in _NUMBERS}}
+_FEATURES = ("fpu", "thumb2")
 POSITION_AXIS = 1  # channels: a position is everything of one channel
 
 
@@ -28,13 +30,15 @@ class Length:
     kernels do anew for each line weighs more in narrow images.
 
     `kernel`, `op` (the operator's type) and `type` (of the first output's elements) say for which calls; "" for all.
-    `fewer_than`: for outputs of fewer channels alone, where a kernel computes several at once; 0 for all.
+    `fewer_than`: for outputs of fewer channels alone, where a kernel computes several at once; 0 for all. `without`: for cores
+    that lack exactly these of the features fpu and thumb2; () for all.
     """
 
     kernel: str = ""
     op: str = ""
     type: str = ""
     fewer_than: int = 0
+    without: tuple[str, ...] = ()
     fixed: float = 0.0
     per_mac: float = 0.0
     per_output: float = 0.0
@@ -42,9 +46,10 @@ class Length:
     per_position: float = 0.0
     per_narrow: float = 0.0
 
-    def fits(self, kernel: str, op: str, type_name: str, channels: int) -> bool:
-        """Whether it is about such calls."""
+    def fits(self, kernel: str, op: str, type_name: str, channels: int, lacking: tuple[str, ...]) -> bool:
+        """Whether it is about such calls on a core that lacks these features."""
         is_such = self.kernel in ("", kernel) and self.op in ("", op) and self.type in ("", type_name)
+        is_such = is_such and self.without in ((), lacking)
         return is_such and (not self.fewer_than or channels < self.fewer_than)
 
     def of(self, view: NodeView) -> int:
@@ -55,6 +60,11 @@ class Length:
 
 # Of kernels that nobody measured: more than the slowest of those that were.
 UNKNOWN = Length(fixed=1000, per_mac=12, per_output=250, per_input=20)
+
+
+def without(features: Collection[str]) -> tuple[str, ...]:
+    """The features that a core with these lacks, of those that decide how long the same C takes."""
+    return tuple(name for name in _FEATURES if name not in features)
 
 
 def _channels(view: NodeView) -> int:
@@ -77,25 +87,31 @@ def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
     if LENGTHS not in files:
         return ()
     table = toml_of(files[LENGTHS], f"{where}/{LENGTHS}", "LIBRARY")
-    hint = "entries [[length]] with kernel, op, type, fewer_than, fixed, per_mac, per_output, per_input, per_position, per_narrow"
+    hint = f"entries [[length]] with {', '.join(key.removesuffix('?') for key in _SHAPE)}"
     require_shape(table, {"length": [_SHAPE]}, f"{where}/{LENGTHS}", "LIBRARY", hint)
     for entry in table["length"]:
         unknown = sorted(set(entry) - {key.removesuffix("?") for key in _SHAPE})
+        strange = sorted({*entry.get("without", ())} - {*_FEATURES})
         wrong = [name for name in _NUMBERS if not 0 <= entry.get(name, 0) < float("inf")]
-        if unknown or wrong:
-            what = f"unknown key {unknown[0]!r}" if unknown else f"{wrong[0]} is {entry[wrong[0]]}"
+        if unknown or wrong or strange:
+            what = f"unknown key {unknown[0]!r}" if unknown else f"without {strange[0]!r}" if strange else ""
+            what = what or f"{wrong[0]} is {entry[wrong[0]]}"
             raise AidgeError(what, where=f"{where}/{LENGTHS}", code="LIBRARY", hint=hint)
-    return tuple(Length(**entry) for entry in table["length"])
+    lacking = [without(set(_FEATURES) - {*entry.get("without", ())}) for entry in table["length"]]
+    return tuple(Length(**{**entry, "without": names}) for entry, names in zip(table["length"], lacking, strict=True))
 
 
 def entry_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> Length:
     """The entry for a call at this node that says most exactly what it is for; one without `kernel` is for kernels that nobody
     measured."""
     op, type_name = view.operator.type, view.outputs[0].dtype.name
-    fits = [entry for entry in lengths if entry.fits(kernel, op, type_name, _channels(view))]
-    return max(
-        fits, key=lambda entry: (bool(entry.kernel), bool(entry.op), bool(entry.type), bool(entry.fewer_than)), default=UNKNOWN
-    )
+    lacking = without(view.features)
+    fits = [entry for entry in lengths if entry.fits(kernel, op, type_name, _channels(view), lacking)]
+    return max(fits, key=_exactness, default=UNKNOWN)
+
+
+def _exactness(entry: Length) -> tuple[bool, ...]:
+    return bool(entry.kernel), bool(entry.op), bool(entry.type), bool(entry.fewer_than), bool(entry.without)
 
 
 def length_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> int:

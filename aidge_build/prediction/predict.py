@@ -73,7 +73,7 @@ def predict(program: Program, libraries: Sequence[Library], target: Target) -> P
         found = _layer(program, layer, target, costs.get(layer.kernel.library, {}))
         layers.append(found)
         if found.instructions is None:
-            seen = NodeView.of(program.view, layer.node)
+            seen = replace(NodeView.of(program.view, layer.node), features=target.features)
             most_unknown += length_of(lengths.get(layer.kernel.library, ()), layer.kernel.name, seen)
         else:
             spread[f"{found.library} {layer.kernel.name}"] += found.instructions * found.error

@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import re
 
+import numpy
 import pytest
 
 from tests.command import aidge_build
+from tests.models import model
 from tests.programs import EXAMPLE_MODELS, needs_cross_compiler, needs_qemu
 from tests.shared import MODELS, int8_model, vectors
 
@@ -30,6 +32,16 @@ def test_no_step_of_a_model_is_longer_than_was_asked_for(name, board, limit):
     (bound,) = result.json["step_bounds"]
     assert steps["longest"] <= bound["longest"] <= limit and len(bound["steps"]) == steps["count"] // int(count), bound["refused"]
     assert result.json["instructions_per_inference"] < steps["longest"] * steps["count"]
+
+
+@pytest.mark.parametrize("board", ["microbit", "mps2-an385"])
+def test_conversions_on_a_core_without_an_fpu_are_not_cut_where_they_are_short(board, tmp_path):
+    text = "q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z)"
+    constants = {"s": numpy.float32(0.05), "z": numpy.int8(3)}
+    data = model(text, inputs="float[1,5,8,7] x", outputs="float[1,5,8,7] y", constants=constants)
+    (tmp_path / "both.onnx").write_bytes(data)
+    made = aidge_build("compile", tmp_path / "both.onnx", "--out", tmp_path, "--board", board, "--max-step", 15_000)
+    assert made.exit_code == 0 and " 2 layers" in made.stderr + made.stdout, made
 
 
 def test_what_cannot_be_cut_as_finely_is_refused_with_the_layer_and_what_is_possible(tmp_path):

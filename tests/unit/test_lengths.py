@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
@@ -55,20 +57,32 @@ def test_the_entry_that_says_most_exactly_what_it_is_for_counts(seen):
     assert length_of((), "conv", seen) == UNKNOWN.of(seen)
 
 
+def test_an_entry_for_cores_that_lack_something_counts_on_these_alone(seen):
+    entries = (Length(kernel="conv", fixed=1), Length(kernel="conv", without=("fpu",), fixed=2))
+    entries += (Length(kernel="conv", without=("fpu", "thumb2"), fixed=3),)
+    cores = {"Cortex-M4": {"fpu", "dsp", "thumb2"}, "Cortex-M3": {"thumb2"}, "Cortex-M0+": set()}
+    views = [replace(seen, features=frozenset(features)) for features in cores.values()]
+    assert [length_of(entries, "conv", view) for view in views] == [1, 2, 3]
+    assert [length_of(entries[:2], "conv", view) for view in views] == [1, 2, 1]
+
+
 def test_a_file_with_faults_is_refused_by_name():
     good = b'[[length]]\nkernel = "conv"\nper_mac = 1.5\nfixed = 3\n'
     assert lengths_of({"lengths.toml": good}, "lib") == (Length(kernel="conv", per_mac=1.5, fixed=3),)
+    lacking = lengths_of({"lengths.toml": good + b'without = ["thumb2", "fpu"]\n'}, "lib")
+    assert [entry.without for entry in lacking] == [("fpu", "thumb2")]
     assert lengths_of({}, "lib") == ()
     for text, what in (
         (good + b"per_row = 1\n", "unknown key 'per_row'"),
         (good + b"per_input = -1\n", "per_input is -1"),
         (good + b"per_input = inf\n", "per_input is inf"),
+        (good + b'without = ["dsp"]\n', "without 'dsp'"),
     ):
         with pytest.raises(AidgeError, match=what):
             lengths_of({"lengths.toml": text}, "lib")
 
 
-@pytest.mark.parametrize("name", ["ref", "cortexm", "helium", "armv7m"])
+@pytest.mark.parametrize("name", ["ref", "cortexm", "helium", "armv7m", "armv6m"])
 def test_what_the_libraries_say_is_about_kernels_that_they_have(name):
     library = load_library(read_folder(kernel_folder() / name), name)
     assert {entry.kernel for entry in library.lengths if entry.kernel} <= {kernel.name for kernel in library.kernels}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -64,6 +64,12 @@ class Code:
         index = bisect_right(self.starts, address)
         first = self.starts[index - 1] if index else 0
         return first, self.starts[index] if index < len(self.starts) else 1 << 32
+
+    def of_functions(self) -> Iterator[tuple[int, list[Instruction]]]:
+        """The first address and the instructions of each function, in order."""
+        bounds = [bisect_left(self.addresses, start) for start in self.starts]
+        for start, first, end in zip(self.starts, bounds, [*bounds[1:], len(self.addresses)]):
+            yield start, [self.instructions[place] for place in self.addresses[first:end]]
 
     def name(self, address: int) -> str:
         """The name of the function that holds `address`."""

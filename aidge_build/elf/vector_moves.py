@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from struct import iter_unpack
 
-from aidge_build.elf.disassembly import immediate, register_list
-from aidge_build.elf.frames import address_of
+from aidge_build.elf.disassembly import Instruction, immediate, register_list
+from aidge_build.elf.frames import Refusal, State, address_of, apply, forgets
 from aidge_build.elf.program_code import Code
 from aidge_build.elf.straight import Guess, straight_on
 
@@ -21,8 +22,10 @@ _OTHER_STATE = 0x20000
 # What indices are added to and no array of registers begins at: the begin of the system control space, and between the priorities
 # of interrupts and VTOR. An index from elsewhere is taken to be one of an array.
 _NO_ARRAYS = (range(0xE000E000, 0xE000E010), range(0xE000E5F0, 0xE000ED0C))
-_SPACE, _TOP = 0xE0, 0xFF000000  # the first byte of the addresses of the system control space
-_SPACE_NEGATED, _SPACE_UNSHIFTED, _SPACE_BIT = 0x20000000, 7, 29  # 7 << 29 is 0xE0000000
+_SPACE, _TOP, _WORD = 0xE0, 0xFF000000, 0xFFFFFFFF  # the first byte of the addresses of the system control space
+_SPACE_BEGIN, _SPACE_BYTES = 0xDFFF0000, 0x1010000  # and what small numbers may be added to
+_SMALL = 0xFFFF
+_SUMS = ("add", "adds", "addw", "sub", "subs", "subw")
 _REACH = 1 << 12  # bytes from an instruction to the word that it loads
 _ARGUMENTS = ("r0", "r1", "r2", "r3")
 _STORES = ("str", "stl", "vst")
@@ -55,31 +58,62 @@ def vector_moves(code: Code) -> tuple[Move, ...]:
 def _numbers_near(code: Code) -> Iterator[int]:
     """Places in all functions that may know an address of the system control space: most know none, and are not read.
 
-    Such a number is in an instruction, as it is, inverted or to be shifted; or in a word that the function loads, or that lies
-    where a number of it leads.
+    Such a number is in an instruction, as it is or inverted; in a word that the function loads, or that is where a number of it
+    leads; or is made of other numbers.
     """
-    wanted, shifts = set[tuple[int, int]](), set[tuple[int, int]]()  # functions, and how far they shift to the left
-    words = _constants(code, lambda word: word >> 24 == _SPACE)
+    words = sorted(_constants(code, _is_near))
     halves = {place - below >> 16 for place in words for below in (0, _REACH)}
     for place, instruction in code.instructions.items():
-        last = instruction.operands[-1] if instruction.operands else ""
-        number = immediate(last.removeprefix("lsl ")) if "#" in last else None
+        number = immediate(instruction.operands[-1]) if instruction.operands else None
         if not number:
             continue
-        if instruction.mnemonic.startswith("lsl") or last.startswith("lsl"):
-            shifts.add((code.extent(place)[0], number))
-        elif instruction.mnemonic.startswith("movt"):
+        if instruction.mnemonic.startswith("movt"):
             if number >> 8 == _SPACE or number in halves:
                 yield place
-        elif number & _TOP in (_SPACE << 24, ~(_SPACE << 24) & _TOP) or number == _SPACE_NEGATED:
+        elif number & _TOP in (_SPACE << 24, ~(_SPACE << 24) & _TOP):
             yield place
-        elif number // (number & -number) == _SPACE_UNSHIFTED:
-            wanted.add((code.extent(place)[0], _SPACE_BIT - (number & -number).bit_length() + 1))
-    yield from (first for first, _ in wanted & shifts)
-    leading = _constants(code, lambda word: any(0 <= place - word < _REACH for place in words))
+    yield from (first for first, instructions in code.of_functions() if _computes_one(code, instructions))
+    leading = _constants(code, lambda word: bisect_left(words, word) < bisect_left(words, word + _REACH))
     for place in (*words, *leading):
         # The functions that reach it from where they are.
         yield from code.addresses[bisect_left(code.addresses, place - _REACH) : bisect_right(code.addresses, place)]
+
+
+def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
+    """Whether numbers of a function make such an address, or are added to something unknown more than once: it is read then."""
+    state, sums = State(registers={}), set[str]()  # the registers with a large number in a sum
+    for instruction in instructions:
+        _, _, name, operands = instruction
+        is_forgotten = forgets(state, name, operands)
+        if name in ("bl", "blx"):
+            state.after_call()
+            continue
+        if not is_forgotten:
+            with suppress(Refusal):  # where the stack pointer is set
+                apply(state, instruction, name, code.word)
+        kind, value = state.registers.get(operands[0], ("", 0)) if operands else ("", 0)
+        if kind == "number" and _is_near(value):
+            return True
+        if name in _SUMS:
+            large = [word for word in operands[len(operands) > 2 :] if word in sums or _is_large(state, word)]
+            if len(large) > 1:
+                return True
+            if large and kind != "number":
+                sums.add(operands[0])
+                continue
+        if sums:
+            sums.difference_update(operands[:2])
+    return False
+
+
+def _is_near(number: int) -> bool:
+    """Whether a number is an address of the system control space, or a small one less."""
+    return number - _SPACE_BEGIN & _WORD < _SPACE_BYTES
+
+
+def _is_large(state: State, register: str) -> bool:
+    kind, value = state.registers.get(register, ("", 0))
+    return kind == "number" and value > _SMALL
 
 
 def _constants(code: Code, is_wanted: Callable[[int], bool]) -> list[int]:

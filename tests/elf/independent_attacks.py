@@ -174,6 +174,10 @@ BY_WAYS_TO_VTOR = {
     "by a complement": '{ __asm__ volatile("ldr r3, =0x1FFF12F7\\n mvns r3, r3\\n str %0, [r3]" :: "r"(to) : "r3"); }',
     "by a product": '{ __asm__ volatile("ldr r3, =0x1C001DA1\\n movs r2, #8\\n muls r3, r2\\n str %0, [r3]" :: "r"(to) : '
     '"r3", "r2"); }',
+    "by two large numbers added to an index": '{ __asm__ volatile("ldr r3, =0xD0000001\\n add r3, %1\\n ldr r2, =0x1000ED08\\n "'
+    '"add r3, r2\\n str %0, [r3, #-1]" :: "r"(to), "r"(n - n) : "r3", "r2"); }',
+    "by a number that was kept in the stack": '{ __asm__ volatile("ldr r3, =0x1FFF12F7\\n push {r3}\\n nop\\n pop {r2}\\n "'
+    '"mvns r2, r2\\n str %0, [r2]" :: "r"(to) : "r3", "r2"); }',
     "by a shift": '{ __asm__ volatile("ldr r3, =0x0E000ED0\\n lsls r3, r3, #4\\n adds r3, #8\\n str %0, [r3]" :: "r"(to) : '
     '"r3"); }',
 }

@@ -31,6 +31,8 @@ SAMPLE = (
     "vectors of a large core",
     "a handler with its attribute",
     "a table of handlers in RAM",
+    "a table of handlers in RAM by a complement",
+    "a table of handlers in RAM by a product",
     *(attack.name for attack in ONCE_BELOW),
 )
 

@@ -81,28 +81,25 @@ def _numbers_near(code: Code) -> Iterator[int]:
 
 def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
     """Whether numbers of a function make such an address, or are added to something unknown more than once: it is read then."""
-    state, sums = State(registers={}), set[str]()  # the registers with a large number in a sum
+    state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
     for instruction in instructions:
         _, _, name, operands = instruction
-        is_forgotten = forgets(state, name, operands)
-        if name in ("bl", "blx"):
-            state.after_call()
-            continue
-        if not is_forgotten:
+        terms = operands[len(operands) > 2 :] if name in _SUMS else ()
+        large = [word for word in terms if word in sums or _is_large(state, word)]
+        if len(large) > 1:
+            return True
+        if not forgets(state, name, operands):
             with suppress(Refusal):  # where the stack pointer is set
                 apply(state, instruction, name, code.word)
+        if name in ("bl", "blx"):
+            state.after_call()
         kind, value = state.registers.get(operands[0], ("", 0)) if operands else ("", 0)
         if kind == "number" and _is_near(value):
             return True
-        if name in _SUMS:
-            large = [word for word in operands[len(operands) > 2 :] if word in sums or _is_large(state, word)]
-            if len(large) > 1:
-                return True
-            if large and kind != "number":
-                sums.add(operands[0])
-                continue
         if sums:
             sums.difference_update(operands[:2])
+        if large and kind != "number":
+            sums.add(operands[0])
     return False
 
 

@@ -4,7 +4,11 @@
 import gc
 import sys
 
-GARBAGE = (200_000, 50, 50)  # objects and rounds between searches for cycles: graphs have none, and searching them costs a fifth
+GARBAGE = (
+    2_000_000,
+    50,
+    50,
+)  # objects and rounds between searches for cycles: graphs have none, and searching them costs a fifth
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 

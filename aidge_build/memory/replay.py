@@ -147,22 +147,24 @@ def replay(
         state.require_whole(name, "end")
 
 
-class _Whole(NamedTuple):
-    """What the cells of a tensor hold while it is whole: the numbers of the tensors that wrote them, and which of their bytes;
-    `positions` are the tensor's own bytes."""
+_PLACE = 40  # bits: more than any memory has bytes, and 23 are left for the numbers of tensors
 
-    memory: str
+
+class _Whole(NamedTuple):
+    """What the cells of a tensor hold while it is whole, `cells` of `held`; `positions` are the tensor's own bytes."""
+
+    held: numpy.ndarray
     cells: numpy.ndarray | slice
     positions: numpy.ndarray
-    owners: numpy.ndarray | int
-    places: numpy.ndarray
+    content: numpy.ndarray
+    content_bytes: bytes  # the same: two short arrays are compared as bytes in a tenth of the time
 
 
 class _Replay:
     """All memories, cut where any tensor, row or member begins or ends: within a cell, bytes that follow each other in the memory
     follow each other in the tensor that was written last.
 
-    A cell holds the number of that tensor, and which of its bytes comes first.
+    A cell holds the number of that tensor, and in its lower `_PLACE` bits which of the tensor's bytes comes first.
     """
 
     def __init__(
@@ -191,8 +193,7 @@ class _Replay:
             memory: numpy.unique(numpy.concatenate([*found, numpy.array(ends[memory], numpy.int64)]))
             for memory, found in cuts.items()
         }
-        self.owners = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
-        self.bytes = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
+        self.held = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
         self._wholes: dict[str, _Whole] = {}
 
     def _written(self, name: str, first: int = 0) -> tuple[str, int]:
@@ -219,46 +220,47 @@ class _Replay:
         breaks = numpy.concatenate(found) - first
         return breaks[(breaks > 0) & (breaks < self.spans[name].size_bytes)]
 
-    def _content(self, name: str, positions: numpy.ndarray) -> tuple[numpy.ndarray | int, numpy.ndarray]:
-        """What the bytes at these positions must be: the number of a tensor (of each, if several), and which of their bytes."""
+    def _content(self, name: str, positions: numpy.ndarray) -> numpy.ndarray:
+        """What cells hold whose bytes are those at these positions."""
         whole, first = self._written(name)
         positions, joint = positions + first, self.unwritten.get(whole)
         if not isinstance(joint, Joint):
-            return self.numbers[whole], positions
+            return positions + (self.numbers[whole] << _PLACE)
         widths = self._widths(joint)
         row, inside = numpy.divmod(positions, max(1, sum(widths)))
         which = numpy.searchsorted(numpy.cumsum(widths), inside, side="right")
-        owners, places = numpy.zeros(len(positions), numpy.int64), numpy.zeros(len(positions), numpy.int64)
+        content = numpy.zeros(len(positions), numpy.int64)
         for index, (member, width) in enumerate(zip(joint.members, widths, strict=True)):
             chosen = which == index
-            owners[chosen], places[chosen] = self._content(member, row[chosen] * width + inside[chosen] - sum(widths[:index]))
-        return owners, places
+            content[chosen] = self._content(member, row[chosen] * width + inside[chosen] - sum(widths[:index]))
+        return content
 
     def _whole(self, name: str, step: str) -> _Whole:
         """Looked up when the tensor is written, and for each of its readers."""
         if name not in self._wholes:
             cells, positions = self._cells(name, self.spans[name], step)
-            self._wholes[name] = _Whole(self.spans[name].memory, cells, positions, *self._content(name, positions))
+            content = self._content(name, positions)
+            self._wholes[name] = _Whole(self.held[self.spans[name].memory], cells, positions, content, content.tobytes())
         return self._wholes[name]
 
     def write(self, name: str, step: str) -> None:
         """The tensor is whole from now on."""
         whole = self._whole(name, step)
-        self.owners[whole.memory][whole.cells], self.bytes[whole.memory][whole.cells] = whole.owners, whole.places
+        whole.held[whole.cells] = whole.content
 
     def spoil(self, span: Span, step: str) -> None:
         """Nobody knows what the bytes are from now on."""
         cells, _ = self._cells("scratch", span, step)
-        self.owners[span.memory][cells] = 0
+        self.held[span.memory][cells] = 0
 
     def require_whole(self, name: str, step: str) -> None:
         """Every byte of the tensor is what was written."""
         whole = self._whole(name, step)
-        held = self.owners[whole.memory][whole.cells]
-        differs = (held != whole.owners) | (self.bytes[whole.memory][whole.cells] != whole.places)
-        if differs.any():
-            wrong = int(differs.argmax())
-            other = next((tensor for tensor, own in self.numbers.items() if own == held[wrong]), "scratch or nothing")
+        held = whole.held[whole.cells]
+        if held.tobytes() != whole.content_bytes:
+            wrong = int((held != whole.content).argmax())
+            owner = held[wrong] >> _PLACE
+            other = next((tensor for tensor, own in self.numbers.items() if own == owner), "scratch or nothing")
             raise CheckFailed(
                 f"byte {whole.positions[wrong]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02"
             )

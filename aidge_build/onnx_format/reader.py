@@ -16,7 +16,7 @@ from aidge_build.onnx_format.model import Function, OnnxModel, ValueInfo
 from aidge_build.onnx_format.names import KEY, STATES, with_names, with_states_of
 from aidge_build.onnx_format.nodes import function_of, initializers_of, narrow_of, nested_graphs, node_of, plain_domain
 from aidge_build.onnx_format.schema import means_the_same
-from aidge_build.onnx_format.tensors import external_location
+from aidge_build.onnx_format.tensors import external_location, names_a_file
 from aidge_build.onnx_format.text import text_of
 from aidge_build.onnx_format.types import dtype_of
 from aidge_build.onnx_format.wire import check_wire
@@ -39,6 +39,8 @@ def read_model(data: bytes, where: str, external: Mapping[str, bytes]) -> OnnxMo
 
 def external_locations(data: bytes, where: str = "") -> tuple[str, ...]:
     """The relative paths of the files that hold weights of this model, sorted, each once."""
+    if not names_a_file(data):  # most models: they are read once
+        return ()
     try:
         model = _parse(data)
         graph = model.graph

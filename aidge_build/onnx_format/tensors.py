@@ -87,6 +87,11 @@ def text_array(words: Iterable[str]) -> numpy.ndarray:
     return values
 
 
+def names_a_file(data: bytes) -> bool:
+    """Whether a model's bytes may name a file with weights: the key of its path is always written out."""
+    return _EXTERNAL_KEYS[0].encode() in data
+
+
 def external_location(proto: onnx.TensorProto) -> str | None:
     """The relative path of the file that holds the values, or None when they are in the model itself."""
     return _external_entries(proto)["location"] if proto.data_location == onnx.TensorProto.EXTERNAL else None

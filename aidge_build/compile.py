@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 
@@ -254,18 +254,14 @@ def demands_of(assignment: Assignment, node: Node) -> Demands:
     return assignment.choices[node.name].kernel.demands(assignment.node_view(node))
 
 
-def kernel_call(kernel: Kernel, seen: NodeView, places: Mapping[str, Place]) -> Call:
-    """The kernel's call at its node, whose view says where each input lies (`_planes`); it is told where its outputs lie when all
-    of them lie in the arena."""
-    inside = [_plane(tensor, places) for tensor in seen.outputs]
+def kernel_call(kernel: Kernel, seen: NodeView, plane_of: Callable[[Tensor], MemInfo | None]) -> Call:
+    """The kernel's call at its node, whose view says where each input lies; it is told where its outputs lie when all of them lie
+    in the arena."""
+    inside = [plane_of(tensor) for tensor in seen.outputs]
     return kernel.call(seen, [plane for plane in inside if plane is not None] if None not in inside else None)
 
 
-def _planes(tensors: Sequence[Tensor | None], places: Mapping[str, Place]) -> tuple[MemInfo | None, ...]:
-    return tuple([None if tensor is None else _plane(tensor, places) for tensor in tensors])
-
-
-def _plane(tensor: Tensor, places: Mapping[str, Place]) -> MemInfo | None:
+def _plane(places: Mapping[str, Place], tensor: Tensor) -> MemInfo | None:
     """The bytes of the arena that hold the tensor; None when they lie outside of it."""
     found = places.get(tensor.name)
     if found is None or found.kind != "arena":
@@ -310,15 +306,16 @@ def make_program(
     cascade_of = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
     copied_to = {copy.node: CopiedTo(copy, placed.arena.offset_of(copy.name)) for copy in schedule.copies}
     layers, shown = [], is_shown(4)
+    plane_of = cache(partial(_plane, placed.places))
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
         seen = assignment.node_view(node)
         cascade = cascade_of.get(node.name)
-        given = () if cascade is not None else _planes(seen.inputs, placed.places)
+        given = () if cascade is not None else tuple([None if tensor is None else plane_of(tensor) for tensor in seen.inputs])
         seen = replace(seen, symbol=symbol, symbols=named, in_mem_info=given)
         kernel, bands = choice.kernel, None
         if cascade is None:
-            call = kernel_call(choice.kernel, seen, placed.places)
+            call = kernel_call(choice.kernel, seen, plane_of)
         else:
             found = calls_of(kernels, node, cascade, seen)
             kernel, call = found.kernel, found.calls[found.largest]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of, room_in
@@ -66,9 +67,25 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
         unwritten |= _parts_of(nodes[joining.node], joining, view)
     outside = not any(buffer.kind == "io" for buffer in placed.arena_buffers)
     planes = {name: place.plane for name, place in placed.places.items() if place.plane is not None}
-    _replay(schedule, placed.arena, view, unwritten, demands, outside, planes, placed.states)
+    move_of = cache(partial(_move, view, demands))
+    _replay(schedule, placed.arena, view, unwritten, demands, move_of, outside, planes, placed.states)
     if placed.peak is not placed.arena or outside or planes:
-        _replay(schedule, placed.peak, view, unwritten, demands, False, {}, placed.states)
+        _replay(schedule, placed.peak, view, unwritten, demands, move_of, False, {}, placed.states)
+
+
+def _move(view: GraphView, demands: Callable[[Node], Demands], node: Node) -> Move:
+    """What a layer reads and writes, wherever that lies."""
+    wanted = demands(node)
+    read = [index for index, name in enumerate(node.inputs) if name and not view.tensor(name).is_constant]
+    positions = {index: position for position, index in enumerate(read)}  # a tensor that is read twice has two
+    return Move(
+        node.name,
+        tuple([node.inputs[index] for index in read]),
+        node.outputs,
+        None,
+        tuple([positions[index] for index in wanted.in_place if index in positions]),
+        tuple([(positions[index], lead) for index, lead in wanted.overlap if index in positions]),
+    )
 
 
 def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece | Joint]:
@@ -88,6 +105,7 @@ def _replay(
     view: GraphView,
     unwritten: Mapping[str, Piece | Joint],
     demands: Callable[[Node], Demands],
+    move_of: Callable[[Node], Move],
     outside: bool,
     planes: Mapping[str, MemInfo],
     states: StateMemory,
@@ -128,21 +146,14 @@ def _replay(
                 spans, unwritten = {**spans, **rows.rows}, {**unwritten, **rows.unwritten}
                 memories |= {LEFT: rows.left_bytes} if rows.left_bytes else {}
             continue
-        wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
-        read = [index for index, name in enumerate(node.inputs) if name in moving]
-        positions = {index: position for position, index in enumerate(read)}  # a tensor that is read twice has two
+        move, scratch = move_of(node), schedule.scratch_of.get(node.name)
         moves += [Move(f"copying the {copy.name}", (), (copy.name,)) for copy in schedule.copies if copy.first == step]
-        copied = (copy.name for copy in schedule.copies if copy.step == step)
-        moves.append(
-            Move(
-                node.name,
-                (*(node.inputs[index] for index in read), *copied),
-                node.outputs,
-                Span("the arena", arena.offset_of(scratch), wanted.scratch_bytes) if scratch else None,
-                tuple(positions[index] for index in wanted.in_place if index in positions),
-                tuple((positions[index], lead) for index, lead in wanted.overlap if index in positions),
-            )
-        )
+        copied = [copy.name for copy in schedule.copies if copy.step == step]
+        if copied:
+            move = replace(move, reads=(*move.reads, *copied))
+        if scratch:
+            move = replace(move, scratch=Span("the arena", arena.offset_of(scratch), demands(node).scratch_bytes))
+        moves.append(move)
     inputs, outputs = (
         [name for name in names if schedule.buffer_of[name] not in by_rows] for names in (view.inputs, view.outputs)
     )

@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from types import NoneType
 
@@ -32,34 +32,24 @@ ARENA = "arena"  # the region's name when no board is known
 
 def manifest_text(manifest: dict) -> bytes:
     """The manifest as the file holds it."""
-    return f"{_json(manifest, {})}\n".encode("ascii")
+    return f"{_json(manifest)}\n".encode("ascii")
 
 
-def _json(value: object, known: dict[tuple[int, str], str], margin: str = "\n") -> str:
-    """What json.dumps gives with indent=1 and sort_keys=True, in a quarter of its time: plans of large models are mostly this.
-
-    `known` holds the text of each list and dict that was met, by identity: layers have many in common.
-    """
+def _json(value: object, margin: str = "\n") -> str:
+    """What json.dumps gives with indent=1 and sort_keys=True, in a quarter of its time: plans of large models are mostly this."""
     leaf = _LEAVES.get(type(value))
     if leaf is not None:
         return leaf(value)
-    place = id(value), margin
-    if place not in known:
-        known[place] = _composed(value, known, margin)
-    return known[place]
-
-
-def _composed(value: object, known: dict[tuple[int, str], str], margin: str) -> str:
     inner = f"{margin} "
     if isinstance(value, dict):
         entries = []
         for key, label in _labels(value) if len(value) > _FEW else _labels_of_few(tuple(value)):
             item = value[key]
             leaf = _LEAVES.get(type(item))
-            entries.append(label + (leaf(item) if leaf is not None else _json(item, known, inner)))
+            entries.append(label + (leaf(item) if leaf is not None else _json(item, inner)))
         return f"{{{inner}{f',{inner}'.join(entries)}{margin}}}" if entries else "{}"
     if isinstance(value, list | tuple):
-        items = [leaf(item) if (leaf := _LEAVES.get(type(item))) is not None else _json(item, known, inner) for item in value]
+        items = [leaf(item) if (leaf := _LEAVES.get(type(item))) is not None else _json(item, inner) for item in value]
         return f"[{inner}{f',{inner}'.join(items)}{margin}]" if value else "[]"
     return json.dumps(value)
 
@@ -102,7 +92,10 @@ def manifest_of(
         "notices": list(program.notices),
         "inputs": [_port(program, port) for port in ports if port.is_input],
         "outputs": [_port(program, port) for port in ports if not port.is_input],
-        "layers": _layers(program, layers, places, arrays),
+        "layers": [
+            _layer(layer, text, places, arrays.digest(index))
+            for index, (layer, text) in enumerate(zip(program.layers, layers, strict=True))
+        ],
         "symbols": {
             "nodes": {layer.node.name: layer.symbol for layer in program.layers},
             "tensors": {
@@ -303,28 +296,7 @@ def _port(program: Program, port: Port) -> dict:
     }
 
 
-def _layers(program: Program, texts: Sequence[LayerText], places: Places, arrays: Arrays) -> list[dict]:
-    """The layers; what several say of a tensor, or of the kernels that were not taken, is one value."""
-    tensors: dict[Tensor, dict] = {}
-    rejected = cache(_rejected)
-    return [
-        _layer(layer, text, places, arrays.digest(index), tensors, rejected)
-        for index, (layer, text) in enumerate(zip(program.layers, texts, strict=True))
-    ]
-
-
-def _rejected(rejected: tuple[tuple[str, str], ...]) -> list[dict]:
-    return [{"kernel": kernel, "reason": reason} for kernel, reason in rejected]
-
-
-def _layer(
-    layer: Layer,
-    text: LayerText,
-    places: Places,
-    constants_sha256: str,
-    tensors: dict[Tensor, dict],
-    rejected: Callable[[tuple[tuple[str, str], ...]], list[dict]],
-) -> dict:
+def _layer(layer: Layer, text: LayerText, places: Places, constants_sha256: str) -> dict:
     return {
         "name": layer.node.name,
         "symbol": layer.symbol,
@@ -334,7 +306,7 @@ def _layer(
         "library": layer.kernel.library,
         "function": layer.call.function,
         "rule": layer.rule,
-        "rejected": rejected(layer.rejected),
+        "rejected": [{"kernel": kernel, "reason": reason} for kernel, reason in layer.rejected],
         "note": layer.call.note,
         "facts": dict(sorted(layer.call.facts.items())),
         "macs": layer.macs,
@@ -343,11 +315,11 @@ def _layer(
         "scratch_offset_bytes": layer.scratch_offset_bytes,
         "channels_removed": channels_removed(layer.inputs, layer.outputs),
         "inputs": [
-            _tensor(tensor, layer, places, tensors)
+            _tensor(tensor, layer, places)
             for tensor in layer.inputs
             if tensor is not None and tensor.name in places.program.places
         ],
-        "outputs": [_tensor(tensor, layer, places, tensors) for tensor in layer.outputs],
+        "outputs": [_tensor(tensor, layer, places) for tensor in layer.outputs],
     }
 
 
@@ -359,14 +331,12 @@ def channels_removed(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor])
     }
 
 
-def _tensor(tensor: Tensor, layer: Layer, places: Places, known: dict[Tensor, dict]) -> dict:
-    if tensor not in known:
-        constant = places.program.places[tensor.name].kind == "constant"
-        known[tensor] = {
-            "name": tensor.name,
-            "dtype": tensor.dtype.name,
-            "dims": list(tensor.dims),
-            "format": str(tensor.storage),
-            "place": "flash" if constant else places.described(tensor, layer),
-        }
-    return known[tensor]
+def _tensor(tensor: Tensor, layer: Layer, places: Places) -> dict:
+    constant = places.program.places[tensor.name].kind == "constant"
+    return {
+        "name": tensor.name,
+        "dtype": tensor.dtype.name,
+        "dims": list(tensor.dims),
+        "format": str(tensor.storage),
+        "place": "flash" if constant else places.described(tensor, layer),
+    }

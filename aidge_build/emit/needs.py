@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from aidge_build.elf.c_library import MATHEMATICS
+from aidge_build.c_library import MATHEMATICS
 from aidge_build.graph.dtype import DType
 from aidge_build.program import Program
 

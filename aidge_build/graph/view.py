@@ -96,6 +96,16 @@ class GraphView:
     def _positions(self) -> dict[Node, int]:
         return {node: position for position, node in enumerate(self.nodes)}
 
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The types of its operators."""
+        return frozenset([node.type for node in self.nodes])
+
+    @cached_property
+    def has_quantization(self) -> bool:
+        """Whether a tensor has a quantization."""
+        return any(tensor.quantization is not None for tensor in self.tensors.values())
+
     def position(self, node: Node) -> int:
         """Where the node stands in the order."""
         return self._positions[node]

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from aidge_build.elf.c_library import MATHEMATICS
+from aidge_build.c_library import MATHEMATICS
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.program_code import Code
 from aidge_build.longest.blocks import Blocks, State

@@ -109,7 +109,6 @@ def _check_signature(before: GraphView, after: GraphView, step: str) -> None:
 def _check_types(view: GraphView, node: Node, step: str) -> None:
     """The outputs' dims and types, inferred anew: a quantized tensor stands for a real one, or for its stored values."""
     inputs, outputs = view.input_tensors(node), view.output_tensors(node)
-    wanted = [TensorType(tensor.dims, tensor.dtype) for tensor in outputs]
     ways: list[Callable[[Tensor], Tensor]] = [lambda tensor: tensor]
     if any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
         ways.insert(0, _real if reads_reals(node.operator, inputs, outputs) else _real_constant)
@@ -123,8 +122,8 @@ def _check_types(view: GraphView, node: Node, step: str) -> None:
         expected = [TensorType(made.dims, made.dtype) for made in map(way, outputs)]
         if found == expected:
             return
-        if len(found) != len(wanted):
-            raise broken(step, f"it has {len(wanted)} outputs, its operator makes {len(found)}", node)
+        if len(found) != len(outputs):
+            raise broken(step, f"it has {len(outputs)} outputs, its operator makes {len(found)}", node)
         index = next(index for index, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1])
         reason = reason or (
             f"its output '{node.outputs[index]}' is {_shown(expected[index])}, "

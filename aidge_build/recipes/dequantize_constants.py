@@ -12,7 +12,7 @@ from aidge_build.recipes.recipe import recipe
 WIDENED = 3  # inputs: data, weights, weights of the state
 
 
-@recipe(exact=False)
+@recipe(exact=False, of_quantized=True)
 def dequantize_constants(view: GraphView) -> GraphView:
     """float32(q - zero point) * scale, as DequantizeLinear says, for readers that compute in float.
 

@@ -55,7 +55,7 @@ class Grid:
         return bool((dequantize_linear(quantize(reals, self.quantization, self.dtype), self.quantization) == reals).all())
 
 
-@recipe(exact=True)
+@recipe(exact=True, of_quantized=True)
 def keep_levels(view: GraphView) -> GraphView:
     """1. Operators that hand on elements, with pads and bounds that are stored values. 2. Functions of one element, Relu and Clip
     mostly, that give a stored value for each of all stored values. 3. Several inputs have the same scale and zero point.

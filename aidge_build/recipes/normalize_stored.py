@@ -13,7 +13,7 @@ from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
 
 
-@recipe(exact=True)
+@recipe(exact=True, of_quantized=True)
 def normalize_stored(view: GraphView) -> GraphView:
     """1. Its numbers for each channel are constants, which stay floats. 2. Data and result have one scale each. 3. The result
     goes to one QuantizeLinear alone. 4. The contract is `onnx`: there an operator means what these three nodes do.

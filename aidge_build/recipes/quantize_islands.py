@@ -19,7 +19,7 @@ from aidge_build.recipes.recipe import recipe
 BIAS = 2  # its place among the inputs of linear operators
 
 
-@recipe(exact=False)
+@recipe(exact=False, of_quantized=True)
 def quantize_islands(view: GraphView) -> GraphView:
     """1. Tensors between QuantizeLinear and DequantizeLinear get their quantization as a property.
     2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is

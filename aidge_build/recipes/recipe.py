@@ -14,10 +14,13 @@ Rewriting = Callable[[GraphView], GraphView]
 @dataclass(frozen=True)
 class Recipe:
     """A rewrite. `exact`: every output keeps its value bit for bit; else floats keep it within rounding, and quantized values
-    that lie that near to the middle between two levels may become either."""
+    that lie that near to the middle between two levels may become either. `of_quantized`: only quantized tensors, and graphs
+    with nodes that quantize, have anything for it to do.
+    """
 
     rewrite: Rewriting
     exact: bool
+    of_quantized: bool = False
 
     @property
     def name(self) -> str:
@@ -25,9 +28,13 @@ class Recipe:
         return self.rewrite.__name__
 
     def __call__(self, view: GraphView) -> GraphView:
-        return self.rewrite(view)
+        return self.rewrite(view) if not self.of_quantized or _is_quantized(view) else view
 
 
-def recipe(*, exact: bool) -> Callable[[Rewriting], Recipe]:
-    """The decorator: a recipe says whether it is exact."""
-    return lambda rewrite: Recipe(rewrite, exact)
+def _is_quantized(view: GraphView) -> bool:
+    return view.has_quantization or not view.types.isdisjoint(("QuantizeLinear", "DequantizeLinear"))
+
+
+def recipe(*, exact: bool, of_quantized: bool = False) -> Callable[[Rewriting], Recipe]:
+    """The decorator: a recipe says whether it is exact, and whether graphs without quantization have nothing for it."""
+    return lambda rewrite: Recipe(rewrite, exact, of_quantized)

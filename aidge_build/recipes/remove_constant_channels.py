@@ -21,7 +21,7 @@ from aidge_build.recipes.channel_use import ChannelUse
 from aidge_build.recipes.recipe import recipe
 
 
-@recipe(exact=True)
+@recipe(exact=True, of_quantized=True)
 def remove_constant_channels(view: GraphView) -> GraphView:
     """Every output keeps its value, bit for bit: folded constants are added to the bias as exact integers.
 

@@ -19,7 +19,7 @@ from aidge_build.recipes.recipe import recipe
 _BYTES = (DType.int8, DType.uint8)
 
 
-@recipe(exact=True)
+@recipe(exact=True, of_quantized=True)
 def restate(view: GraphView) -> GraphView:
     """1. A DequantizeLinear that states another quantization than what wrote the stored values reads them under another name.
     2. A QuantizeLinear behind an operator that only selects elements states the quantization of its input, and another name

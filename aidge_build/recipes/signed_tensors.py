@@ -24,7 +24,7 @@ from aidge_build.recipes.recipe import recipe
 _STATED = ("QuantizeLinear", "DequantizeLinear")  # they state scale and zero point by inputs of their own
 
 
-@recipe(exact=True)
+@recipe(exact=True, of_quantized=True)
 def signed_tensors(view: GraphView) -> GraphView:
     """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside
     them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them; those that only these two

@@ -20,7 +20,7 @@ from aidge_build.recipes.tabulate import between, is_read_elsewhere, results_of,
 FEWEST_VALUES = 64  # of fewer ones the functions are as well called: the keys take 1 KB and more
 
 
-@recipe(exact=False)
+@recipe(exact=False, of_quantized=True)
 def staircases(view: GraphView) -> GraphView:
     """1. HardSwish, SiLU, GELU, whatever else functions of one element make of the float result of a layer of stored bytes
     (`scale_sums`), up to a QuantizeLinear to int8. 2. There are at least FEWEST_VALUES of them, and more than that QuantizeLinear

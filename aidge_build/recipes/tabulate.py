@@ -30,7 +30,7 @@ _POINTWISE = (*_FUNCTIONS, Broadcast, FlipSign, Pow, PReLU, Variadic, QuantizeLi
 _BYTES = (DType.int8, DType.uint8)
 
 
-@recipe(exact=True)
+@recipe(exact=True, of_quantized=True)
 def tabulate(view: GraphView) -> GraphView:
     """HardSwish and SiLU as products, GELU as five nodes, scale and shift, two quantizations in a row: whatever begins and ends
     with 8 bits of one scale and does nothing but functions of one element, sums, products, powers, extremes with single numbers

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from aidge_build.elf.c_library import MATHEMATICS
+from aidge_build.c_library import MATHEMATICS
 from aidge_build.elf.undefined import Undefined
 from aidge_build.naming import split_second_name
 

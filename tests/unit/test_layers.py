@@ -15,7 +15,7 @@ PACKAGE = ROOT / "aidge_build"
 ROWS = (
     ("version", "errors", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
     ("graph", "board", "boards", "cores", "settings", "naming", "shortening", "sources"),
-    ("arithmetic", "elf", "longest", "output"),
+    ("arithmetic", "c_library", "elf", "longest", "output"),
     ("calibrations", "operators", "onnx_format", "tflite_format"),
     ("contract", "reference"),
     ("importers", "recipes", "adaptation", "kernel_kit", "prediction"),

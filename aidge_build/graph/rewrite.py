@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node, State, graph_view
@@ -77,6 +79,9 @@ class Rewrite:
         """The next view; the old one itself when nothing was changed."""
         if not self.changed:
             return self.view
+        if "_nodes" not in self.__dict__ and not self._renamed:  # only tensors were changed
+            tensors = MappingProxyType({name: self.tensors[name] for name in self.view.tensors})
+            return replace(self.view, tensors=tensors, outputs=self.outputs, states=self.states)
         nodes = [
             node.with_(inputs=tuple(map(self._final, node.inputs)))
             if any(name in self._renamed for name in node.inputs)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "aidge_build"
 
@@ -153,8 +155,15 @@ def test_the_core_names_no_library_and_no_board():
     assert wrong == []
 
 
-def test_importing_the_package_imports_nothing_heavy():
-    code = "import sys, aidge_build; print(sorted({'numpy', 'onnx', 'jinja2', 'elftools', 'rich'} & set(sys.modules)))"
+@pytest.mark.parametrize(
+    "module, heavy",
+    [
+        ("aidge_build", {"numpy", "onnx", "jinja2", "elftools", "rich"}),
+        ("aidge_build.cli.compile", {"jinja2", "elftools", "rich", "aidge_build.elf"}),
+    ],
+)
+def test_an_import_loads_nothing_heavy_that_it_does_not_need(module, heavy):
+    code = f"import sys, {module}; print(sorted(set({sorted(heavy)}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "[]", done.stderr
 

@@ -197,6 +197,8 @@ class plugged_in:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         os._exit = _SYSTEM._exit = self._leave
+        if error is None:
+            return
         if isinstance(error, AidgeError):
             error.within(_said(self._inside))
         elif isinstance(error, KeyboardInterrupt):

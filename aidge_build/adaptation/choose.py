@@ -120,7 +120,8 @@ def explained(
     rivals = tuple((f"{kernel.library} {kernel.name}", reason) for kernel, (reason, _) in zip(others, reasons, strict=True))
     behind = any(reason.startswith("library ") for _, reason in found.rejected)
     decided = ["first library that accepts it"] if behind else []
-    decided += [each for each in RULES if any(each == one for _, one in reasons)]
+    deciding = {decisive for _, decisive in reasons}
+    decided += [each for each in RULES if each in deciding]
     rule = rule or ", ".join(decided) or "the only kernel that accepts it"
     return Choice(option.kernel, rule, (*rivals, *found.rejected), option.inputs, option.outputs)
 

@@ -59,7 +59,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     table with comparisons decides by them alone: one kernel takes the place of the first where it was never slower.
     """
     asked = target.asked
-    if any(getattr(view, name) != value for name, value in asked.items()):
+    if asked != {"objective": view.objective, "features": view.features, "any_weights": view.any_weights}:
         view = replace(view, **asked)
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []

@@ -204,17 +204,14 @@ class _LayerPrinter:
         """The ports behind the arguments that are tensors, each once, in the order of the arguments."""
         found: dict[str, Port] = {}
         for argument in self.layer.call.arguments:
-            by_rows = (
-                isinstance(argument, Output)
-                and self.layer.bands
-                or isinstance(argument, Input)
-                and argument.index in self.rows_of
-            )
-            if isinstance(argument, Input | Output) and not by_rows:
-                tensor = (self.layer.inputs if isinstance(argument, Input) else self.layer.outputs)[argument.index]
-                port = self.places.spot(tensor, self.layer).port if tensor is not None else None
-                if port is not None:
-                    found[port.parameter] = port
+            tensor = None
+            if isinstance(argument, Output) and not self.layer.bands:
+                tensor = self.layer.outputs[argument.index]
+            elif isinstance(argument, Input) and argument.index not in self.rows_of:
+                tensor = self.layer.inputs[argument.index]
+            port = None if tensor is None else self.places.spot(tensor, self.layer).port
+            if port is not None:
+                found[port.parameter] = port
         return tuple(found.values())
 
     def _comment(self):

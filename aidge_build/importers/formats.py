@@ -10,7 +10,6 @@ from aidge_build.graph.view import GraphView
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.importers.state import with_states
-from aidge_build.importers.tflite.importer import import_tflite
 from aidge_build.onnx_format import TAIL_BYTES, external_locations, refuse_other_files
 from aidge_build.operators.base import Operator
 from aidge_build.tflite_format import is_tflite
@@ -51,6 +50,8 @@ def import_file(
 ) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model's file, and one-line notices; see `import_onnx` and `import_tflite`."""
     if is_tflite(data):
+        from aidge_build.importers.tflite.importer import import_tflite  # a thirtieth of a command's start, for few models
+
         view, notices = import_tflite(data, name, signature, rounding, bind)
         try:
             return with_states(view, state or {}, {}), notices

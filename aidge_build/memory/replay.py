@@ -223,11 +223,11 @@ class _Replay:
     def _content(self, name: str, positions: numpy.ndarray) -> numpy.ndarray:
         """What cells hold whose bytes are those at these positions."""
         whole, first = self._written(name)
-        positions, joint = positions + first, self.unwritten.get(whole)
+        joint = self.unwritten.get(whole)
         if not isinstance(joint, Joint):
-            return positions + (self.numbers[whole] << _PLACE)
+            return positions + ((self.numbers[whole] << _PLACE) + first)
         widths = self._widths(joint)
-        row, inside = numpy.divmod(positions, max(1, sum(widths)))
+        row, inside = numpy.divmod(positions + first, max(1, sum(widths)))
         which = numpy.searchsorted(numpy.cumsum(widths), inside, side="right")
         content = numpy.zeros(len(positions), numpy.int64)
         for index, (member, width) in enumerate(zip(joint.members, widths, strict=True)):

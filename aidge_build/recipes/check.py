@@ -110,7 +110,7 @@ def _check_types(view: GraphView, node: Node, step: str) -> None:
     """The outputs' dims and types, inferred anew: a quantized tensor stands for a real one, or for its stored values."""
     inputs, outputs = view.input_tensors(node), view.output_tensors(node)
     ways: list[Callable[[Tensor], Tensor]] = [lambda tensor: tensor]
-    if any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
+    if view.has_quantization and any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
         ways.insert(0, _real if reads_reals(node.operator, inputs, outputs) else _real_constant)
     reason = ""
     for way in ways:

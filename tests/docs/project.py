@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy
+import onnx
 
 from aidge_build import net
 from aidge_build.boards import load_board
@@ -109,20 +110,31 @@ def make_project(folder: Path, linked: bool) -> Path:
     }
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    for name in ("samples.npz", "calibration.npz", "vectors.npz"):
+    for name in ("samples.npz", "calibration.npz"):
         numpy.savez(folder / name, x=samples)
-    numpy.savez(folder / "test.npz", x=samples, labels=answers(model, samples))
+    numpy.savez(folder / "vectors.npz", x=samples, y=scores(kws, samples))
+    floats_outside = quantize(model, {"x": samples}, Scheme(io_type="float32"))
+    # the classes that the quantized model gives: limits of accuracy that pages name are kept, since these are its labels
+    labels = [int(one.argmax()) for one in scores(floats_outside, samples)]
+    numpy.savez(folder / "test.npz", x=samples, labels=numpy.array(labels))
     if linked:
         link(folder)
     return folder
 
 
-def answers(model: bytes, samples: numpy.ndarray) -> numpy.ndarray:
-    """The classes that the quantized model gives: limits of accuracy that pages name are kept, since these are its labels."""
-    file = quantize(model, {"x": samples}, Scheme(io_type="float32"))
+def scores(file: bytes, samples: numpy.ndarray) -> list[numpy.ndarray]:
+    """What the model computes of each sample in Python: the inputs of an int8 model are quantized first, as a notebook does."""
     view, _ = import_onnx(file, "model.onnx", builtin_operators(), {}, {})
-    (given,), (scores,) = view.inputs, view.outputs
-    return numpy.array([int(cpu.run(view, {given: sample})[scores].argmax()) for sample in samples])
+    (given,), (output,) = view.inputs, view.outputs
+    if view.tensor(given).dtype.is_float:
+        return [cpu.run(view, {given: sample})[output] for sample in samples]
+    parsed = onnx.load_from_string(file)
+    constants = {one.name: onnx.numpy_helper.to_array(one) for one in parsed.graph.initializer}
+    scale, zero_point = next(
+        (constants[node.input[1]], constants[node.input[2]]) for node in parsed.graph.node if node.input[0] == given
+    )
+    inputs = numpy.clip(numpy.rint(samples / scale) + zero_point, -128, 127).astype(numpy.int8)
+    return [cpu.run(view, {given: one})[output] for one in inputs]
 
 
 def link(folder: Path) -> None:

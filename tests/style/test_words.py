@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""How text reads: no private words, no inverted sentences, and few pronouns or verbs of place instead of nouns and `is`.
+
+A new page comes under these rules at once. A text that is in NOT_YET is converted when it is next touched: then its name goes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.style.prose import PLACES, PRONOUNS, count, inverted, private, sentences
+from tests.style.texts import ROOT, texts
+
+AS_TOUCHED = "a page for those who look closer: converted when it is touched"
+FROM_CODE = "written from the code: its words are docstrings, messages or records"
+NOT_YET = {
+    "README.md": "being written anew",
+    "help": "being converted",
+    "options": "being converted",
+    "findings": "being converted",
+    "messages": "being converted",
+    "docs/options.md": "written from the options",
+    **dict.fromkeys((f"docs/reference-{name}.md" for name in ("files", "findings", "python", "verbs")), FROM_CODE),
+    **dict.fromkeys((f"docs/{name}.md" for name in ("benchmarks", "conformance", "misra", "operators")), FROM_CODE),
+    **dict.fromkeys(
+        (
+            f"docs/{name}.md"
+            for name in (
+                "accuracy architecture arithmetic cascades classic export-api frontend kit matching packages planning"
+                " prediction probes quantization sweep tflite training tune"
+            ).split()
+        ),
+        AS_TOUCHED,
+    ),
+}
+MOST = 3  # of each text: a few read well ("layers whose rows are a multiple of 4")
+TEXTS = texts()
+CONVERTED = [name for name in TEXTS if name not in NOT_YET]
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_the_text_has_terms_of_the_field_and_sentences_that_begin_with_who_acts(name):
+    text = TEXTS[name]()
+    assert sentences(text)
+    assert [f"{found!r}: write {term}" for found, term in private(text)] == []
+    assert inverted(text) == []
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_the_text_repeats_its_nouns_and_says_is(name):
+    text = TEXTS[name]()
+    found = [one for one in sentences(text) if count(PRONOUNS, one) or count(PLACES, one)]
+    assert count(PRONOUNS, text) <= MOST and count(PLACES, text) <= MOST, found
+
+
+def test_every_text_that_is_not_converted_yet_exists():
+    assert [name for name in NOT_YET if name not in TEXTS] == []
+    assert (ROOT / "docs" / "glossary.md").exists() and len(CONVERTED) > 20
+
+
+@pytest.mark.parametrize(
+    "text, faults",
+    [
+        ("What is known is printed. Of two the newer one. Where it ends, a line says so.", 3),
+        ("| a | What helps |\n|---|---|\n| Of words | none |", 2),
+        ("- **What it costs.** Nothing.\n- `x`: Than that, no.", 2),
+        ("What does it cost?\n\n## What runs when\n\n```c\n/* What */\n```\n<!-- Of. -->", 0),
+        ("The cost follows. You see what it is where it is.", 0),
+    ],
+)
+def test_an_inverted_sentence_is_found_and_code_headings_and_questions_are_left_alone(text, faults):
+    assert len(inverted(text)) == faults
+
+
+def test_private_words_and_pronouns_are_found_in_any_case_and_not_in_code():
+    assert private("Fullest moment; it gives way. `gives way`") == [
+        ("Fullest moment", "peak"),
+        ("gives way", "falls back to a smaller kernel"),
+    ]
+    assert count(PRONOUNS, "That of those, of which `those` lie.") == 3 and count(PLACES, "It lies beside [it](behind.md).") == 2

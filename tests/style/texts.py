@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""The texts that people read, by name: pages, options, help, findings, messages, and the comments of generated C."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from aidge_build.cli import VERBS
+from aidge_build.cli.parsing import module_of, verb_parser
+from aidge_build.elf.findings import RULES
+from aidge_build.options.table import TABLE, VARIABLES
+
+ROOT = Path(__file__).resolve().parents[2]
+SAYING = {"AidgeError", "Finding", "Refusal", "Rule"}  # calls whose strings are printed
+_ROW_OF_FINDING = re.compile(r"^\| [A-Z]{3,4}\d* \|.*$", re.MULTILINE)
+_C_COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
+_TEMPLATE = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
+
+
+def _page(name: str) -> str:
+    """A page without the rows that the findings have written."""
+    return _ROW_OF_FINDING.sub("", (ROOT / name).read_text(encoding="utf-8"))
+
+
+def _options() -> str:
+    meanings = [option.meaning for group in TABLE for option in group.options]
+    return "\n\n".join([*meanings, *(str(row[-1]) for row in VARIABLES)])
+
+
+def _help() -> str:
+    found = []
+    for name in VERBS:
+        module = module_of(name)
+        helps = [action.help for action in verb_parser(name)._actions if action.help != argparse.SUPPRESS]
+        found += [module.SUMMARY, *(text for _, text in module.EXAMPLES), *(text for text in helps if text)]
+    return "\n\n".join(dict.fromkeys(found))
+
+
+def _findings() -> str:
+    return "\n\n".join(text for rule in RULES.values() for text in (rule.meaning, rule.hint))
+
+
+def _strings(call: ast.Call) -> Iterator[str]:
+    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+        for node in ast.walk(argument):
+            if isinstance(node, ast.JoinedStr):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "CODE" for part in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def _messages() -> str:
+    found: list[str] = []
+    for path in sorted((ROOT / "aidge_build").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAYING:
+                found += (text for text in _strings(node) if " " in text)
+    return "\n\n".join(dict.fromkeys(found))
+
+
+def _generated() -> str:
+    """Comments of the templates of C, and of the generated files that are kept as examples."""
+    templates = (ROOT / "aidge_build" / "templates").rglob("*.[ch].j2")
+    kept = (path for path in (ROOT / "tests" / "golden").glob("int8_chain*/*") if path.suffix in (".c", ".h"))
+    found: list[str] = []
+    for path in sorted([*templates, *kept]):
+        text = _TEMPLATE.sub("", path.read_text(encoding="utf-8")).partition("/* FILE")[0]
+        found += (re.sub(r"\{\{.*?\}\}", "CODE", comment).replace("\n *", "\n") for comment in _C_COMMENT.findall(text))
+    return "\n\n".join(dict.fromkeys(found))
+
+
+def texts() -> dict[str, Callable[[], str]]:
+    """Returns what reads each text; pages are named by their path."""
+    pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))), "boards/README.md"]
+    found: dict[str, Callable[[], str]] = {page: lambda page=page: _page(page) for page in pages}  # type: ignore[misc]
+    others = {"options": _options, "help": _help, "findings": _findings, "messages": _messages, "generated C": _generated}
+    return found | others

@@ -13,14 +13,14 @@ def bind_functions(program: Program, self: tuple[str, ...], arguments: tuple[str
         return ()
     name, prefix = program.name, program.name.upper()
     bind = (
-        "Has the model use these weights from now on, where they are for this code, whole and undamaged.",
-        f"`weights`: at a multiple of {prefix}_WEIGHTS_ALIGNMENT, in at most `bytes`; read where they lie: they must stay.",
-        f"Returns {prefix}_OK; {prefix}_POINTER when the pointer is null or misaligned, {prefix}_WEIGHTS when they are",
-        f"damaged, for other code, or older than those in use{_not_now(program)}: with nothing changed.",
+        "Makes the model use these weights, if they are for this code, complete and undamaged.",
+        f"`weights`: at a multiple of {prefix}_WEIGHTS_ALIGNMENT, in at most `bytes`; keep them while the model uses them.",
+        f"Returns {prefix}_OK; {prefix}_POINTER when the pointer is null or misaligned, {prefix}_WEIGHTS when the weights are",
+        f"damaged, for other code, or older than the bound weights{_not_now(program)}; then nothing changes.",
     )
     newer = (
-        f"Of two places which may hold weights, the one that {name}_bind would take; of two such the one of the higher version.",
-        "Null when neither does: both are read, nothing is changed.",
+        f"Returns the place whose weights {name}_bind would accept; of two the one with the higher version.",
+        "Returns null if neither place has such weights. Reads both, changes nothing.",
     )
     taken = ("const void *weights", "uint32_t bytes")
     both = ("const void *first", "const void *second", "uint32_t bytes")
@@ -32,4 +32,4 @@ def bind_functions(program: Program, self: tuple[str, ...], arguments: tuple[str
 
 def _not_now(program: Program) -> str:
     goes_on = program.progress is not None or program.waiting is not None
-    return f", {program.name.upper()}_ORDER while an inference goes on" if goes_on else ""
+    return f", {program.name.upper()}_ORDER during an inference" if goes_on else ""

@@ -44,15 +44,15 @@ def copy_hooks_of(program: Program) -> tuple[CopyHook, ...]:
             start,
             "void *to, const void *from, uint32_t bytes",
             (
-                "Begins to copy constants, which a layer reads after the next call of the other function for the same bytes;",
-                "another layer runs meanwhile. As it comes with the model it copies them at once. May wait for one before.",
+                "Begins to copy constants. A layer reads them after the next call of the other function for the same bytes;",
+                "another layer runs meanwhile. The default copies at once. It may wait for the previous transfer.",
             ),
             ("(void)memcpy(to, from, bytes);",),
         ),
         CopyHook(
             wait,
             "void *to, uint32_t bytes",
-            ("Returns when the `bytes` at `to` are there, for the core as well: behind a data cache invalidate their lines.",),
+            ("Returns when the core can read the `bytes` at `to`: with a data cache, invalidate their lines here.",),
             ("(void)to;", "(void)bytes;"),
         ),
     )

@@ -28,9 +28,7 @@ def functions_of(program: Program, ports: tuple[Port, ...]) -> tuple[Function, .
     run = _run(program, ports)
     self = (f"{name}_instance *self",) if has_instances(program) else ()
     arguments = ("self",) if self else ()
-    reset = Function(
-        f"{name}_reset", "void", self, arguments, ("Gives the state its initial value again: what the next call sees.",)
-    )
+    reset = Function(f"{name}_reset", "void", self, arguments, ("Sets the state to its initial value for the next call.",))
     others = (
         *((reset,) if program.states.size_bytes else ()),
         *_by_rows(program, ports, self, arguments),
@@ -54,12 +52,12 @@ def _by_rows(
     codes = f"{prefix}_POINTER {_BAD_POINTER}"
     begin = (
         f"Begins an inference by rows: then {calls}, then {name}_end.",
-        *(f"`{one.parameter}`: {one.macro}_SIZE elements, the caller's until {name}_end returns." for one in given),
-        f"Returns {prefix}_OK; {codes}, {prefix}_ORDER when one has begun already: with nothing done.",
+        *(f"`{one.parameter}`: {one.macro}_SIZE elements, in use until {name}_end returns." for one in given),
+        f"Returns {prefix}_OK; {codes}, {prefix}_ORDER when one has begun already; then nothing is done.",
     )
     end = (
         "Computes the rest, and ends the inference.",
-        f"Returns {prefix}_OK with the outputs there; {prefix}_ORDER when rows are missing: with nothing done.",
+        f"Returns {prefix}_OK with the outputs ready; {prefix}_ORDER when rows are missing; then nothing is done.",
     )
     turns = program.progress is not None and program.progress.takes_turns
     return (
@@ -73,18 +71,22 @@ def _by_rows(
         *((_push(arriving, push, pull if turns else "", prefix, self, arguments),) if arriving else ()),
         *((_pull(departing, pull, push, turns, prefix, self, arguments),) if departing else ()),
         Function(f"{name}_end", "int", self, arguments, end),
-        Function(f"{name}_cancel", "void", self, arguments, ("Leaves an inference that has begun; nothing else has changed.",)),
+        Function(f"{name}_cancel", "void", self, arguments, ("Leaves an inference that has begun; nothing else changes.",)),
     )
 
 
 def _push(port: Port, push: str, pull: str, prefix: str, self: tuple[str, ...], arguments: tuple[str, ...]) -> Function:
-    more = f"{prefix}_MORE when rows of the output wait: {pull}, then this again with the same rows. What it took stays taken."
+    more = (
+        f"{prefix}_MORE when rows of the output must leave first: {pull}, then this again with the same rows, to take the others."
+    )
     comment = (
         f"Takes the next `count` rows, {port.macro}_ROW_BYTES each, of {port.macro}_ROWS in all, and computes what they allow.",
-        "They are not needed after the call." if not pull else f"They are not needed after a call that returns {prefix}_OK.",
+        "The rows are not needed after the call."
+        if not pull
+        else f"The rows are not needed after a call that returns {prefix}_OK.",
         *((more,) if pull else ()),
-        f"Returns {prefix}_OK; {prefix}_POINTER {_BAD_POINTER}, {prefix}_ORDER when none has begun, or fewer rows are missing:",
-        "with nothing done.",
+        f"Returns {prefix}_OK; {prefix}_POINTER {_BAD_POINTER}, {prefix}_ORDER when none has begun, or fewer rows are missing;",
+        "then nothing is done.",
     )
     rows = f"const {port.tensor.dtype.c_type} *rows"
     return Function(push, "int", (*self, rows, "int32_t count"), (*arguments, "rows", "count"), comment)
@@ -93,13 +95,13 @@ def _push(port: Port, push: str, pull: str, prefix: str, self: tuple[str, ...], 
 def _pull(
     port: Port, pull: str, push: str, turns: bool, prefix: str, self: tuple[str, ...], arguments: tuple[str, ...]
 ) -> Function:
-    again = "then this again into the same rows. What it wrote stays written." if turns else "with nothing done."
+    again = "then this again into the same rows, to write the others." if turns else "nothing is done."
     comment = (
-        f"Computes what is needed for the next `count` rows, {port.macro}_ROW_BYTES each, of {port.macro}_ROWS in all.",
-        *((f"{prefix}_MORE when rows of the input are missing for that: {push}, {again}",) if push and turns else ()),
+        f"Computes the next `count` rows, {port.macro}_ROW_BYTES each, of {port.macro}_ROWS in all.",
+        *((f"{prefix}_MORE when rows of the input are missing: {push}, {again}",) if push and turns else ()),
         *((f"{prefix}_MORE when rows of the input are missing: {push} first, {again}",) if push and not turns else ()),
         f"Returns {prefix}_OK with the rows there; {prefix}_POINTER {_BAD_POINTER}, {prefix}_ORDER when",
-        "none has begun, or fewer rows are left: with nothing done.",
+        "none has begun, or fewer rows are left; then nothing is done.",
     )
     return Function(
         pull, "int", (*self, f"{port.tensor.dtype.c_type} *rows", "int32_t count"), (*arguments, "rows", "count"), comment
@@ -109,13 +111,13 @@ def _pull(
 def _init(program: Program, self: tuple[str, ...], arguments: tuple[str, ...]) -> Function:
     prefix, has_state = program.name.upper(), program.states.size_bytes > 0
     between = "inferences" if program.progress or program.waiting else "calls"
-    arena = f"{prefix}_ARENA_BYTES at a multiple of {prefix}_ARENA_ALIGNMENT, may be used by others between {between}"
+    arena = f"{prefix}_ARENA_BYTES at a multiple of {prefix}_ARENA_ALIGNMENT, free for other use between {between}"
     comment = (
-        f"Makes an instance, in any memory{', with its own state' if has_state else ''}: before all other functions. "
+        f"Makes an instance, in any memory{', with its own state' if has_state else ''}. Call it before all other functions. "
         "Instances share code and constants.",
         f"`arena`: {arena if program.arena.peak_bytes else 'not used by this model, may be null'};",
-        *((f"`state`: {prefix}_STATE_BYTES at a multiple of {prefix}_STATE_ALIGNMENT, of this instance alone.",) * has_state),
-        "Returns 0; 1 when a pointer is null or misaligned, with nothing done.",
+        *((f"`state`: {prefix}_STATE_BYTES at a multiple of {prefix}_STATE_ALIGNMENT, only for this instance.",) * has_state),
+        "Returns 0; 1 when a pointer is null or misaligned; then nothing is done.",
     )
     given = ("arena", *(("state",) * has_state))
     return Function(f"{program.name}_init", "int", (*self, *(f"void *{one}" for one in given)), (*arguments, *given), comment)
@@ -137,11 +139,11 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
     prefix = program.name.upper()
     lines = ["Evaluates the network once."]
     if program.states.size_bytes:
-        lines[0] = "Evaluates the network once: the next value of its state is there afterwards."
+        lines[0] = "Evaluates the network once, and sets the state to its next value."
     if has_instances(program):
         lines.append(f"`self`: an instance of {program.name}_init.")
     elif program.options.arena == "caller":
-        room = f"{prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content need not be kept"
+        room = f"{prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content may change between calls"
         lines.append(f"`arena`: {room if program.arena.peak_bytes else 'not used by this model, may be null'}.")
     if program.options.io == "caller":
         for port in ports:
@@ -157,23 +159,23 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
             pointer = f"{port.macro}{argument}"
             lines.append(f"Write {pointer} before the call." if port.is_input else f"Read {pointer} after the call.")
         if not arriving_port(program, ports):
-            lines.append("Inputs do not survive the call: the arena is used again for what follows.")
+            lines.append("The call overwrites the inputs: layers reuse their bytes.")
     if program.waiting:
         lines.append(f"{prefix}_ORDER when an inference in steps has begun: {program.name}_end or {program.name}_cancel first.")
     if program.progress:
         lines.append(f"{prefix}_ORDER when an inference by rows has begun: {program.name}_end or {program.name}_cancel first.")
     if program.options.replaces_weights:
-        lines.append(f"{prefix}_WEIGHTS before {program.name}_bind has taken any.")
+        lines.append(f"{prefix}_WEIGHTS before {program.name}_bind has accepted weights.")
     is_compared = bool(overlap_checks(program, ports, "arena" if program.options.arena == "caller" else ""))
-    wrong = "is null, misaligned, or overlaps what it must not" if is_compared else "is null or misaligned"
-    failure = f"1 when a pointer {wrong}, with nothing computed" if can_fail else "there is no failure"
+    wrong = "is null, misaligned, or overlaps another buffer" if is_compared else "is null or misaligned"
+    failure = f"1 when a pointer {wrong}; then nothing is computed" if can_fail else "it cannot fail"
     return (*lines, f"Returns 0; {failure}.", _concurrency(program))
 
 
 def _concurrency(program: Program) -> str:
     """Who may call while a call is going on."""
     if program.options.arena == "static":
-        return "Not reentrant: of tasks and interrupt handlers one at a time may call (--arena caller: as many as have an arena)."
+        return "Not reentrant: only one task or interrupt handler at a time may call (--arena caller: one for each arena)."
     if has_instances(program):
         return "Reentrant for different instances with different arenas, in tasks and interrupt handlers; not for one instance."
     return "Reentrant: calls that may interrupt each other, or run on two cores, need different arenas."

@@ -137,8 +137,8 @@ _CODES = (
     ("OK", 0, "done"),
     ("POINTER", 1, "a pointer is null or misaligned"),
     ("MORE", 2, "there is more to do"),
-    ("ORDER", 3, "not the time for that call"),
-    ("WEIGHTS", 4, "no weights, or none for this code"),
+    ("ORDER", 3, "called out of order"),
+    ("WEIGHTS", 4, "no weights are bound, or they do not fit this code"),
 )
 
 
@@ -152,7 +152,7 @@ def _codes(program: Program) -> tuple[tuple[str, int, str], ...]:
 def _weights_macros(program: Program) -> tuple[MacroGroup, ...]:
     if not program.options.replaces_weights:
         return ()
-    what = (f"Weights that {program.name}_bind takes begin at a multiple of so many bytes.",)
+    what = (f"The alignment in bytes of the weights for {program.name}_bind.",)
     return (MacroGroup(what, ((f"{program.name.upper()}_WEIGHTS_ALIGNMENT", str(ALIGNMENT)),)),)
 
 
@@ -186,15 +186,15 @@ def _step_macros(program: Program) -> tuple[MacroGroup, ...]:
         (f"{prefix}_MAX_STEP_INSTRUCTIONS", str(program.options.max_step)),
         (f"{prefix}_STEPS", str(program.step_count)),
     )
-    return (MacroGroup(("An inference in steps: how long one may be, and how many there are.",), values),)
+    return (MacroGroup(("An inference in steps: the limit of a step, and the number of steps.",), values),)
 
 
 def _dma_macros(program: Program) -> tuple[MacroGroup, ...]:
     if not program.options.dma_line:
         return ()
     comment = (
-        "Bytes of a line of the data cache. What DMA touches begins at a multiple, and has DMA_BYTES:",
-        "nothing else may lie in these lines, for invalidating one forgets what else was written there.",
+        "Bytes of a line of the data cache. An array for DMA begins at a multiple of it and has DMA_BYTES:",
+        "keep everything else out of these lines, because invalidating a line discards other writes to it.",
     )
     return (MacroGroup(comment, ((f"{program.name.upper()}_DMA_LINE", str(program.options.dma_line)),)),)
 
@@ -235,7 +235,7 @@ def _names_comment(port: Port) -> tuple[str, ...]:
     if not port.tensor.names:
         return ()
     if port.tensor.dtype.is_float:
-        return ("NAMES are those of the columns.",)
+        return ("NAMES are the names of the columns.",)
     return ("An element counts the words of NAMES from 0" + ("; write -1 for any other word." if port.is_input else "."),)
 
 
@@ -269,7 +269,7 @@ def _pointer_macro(program: Program, port: Port) -> tuple[str, str]:
 def _arena_macros(program: Program) -> MacroGroup:
     prefix = program.name.upper()
     return MacroGroup(
-        ("Working memory in bytes: ARENA as linked, PEAK with the inputs and outputs counted inside.",),
+        ("Working memory in bytes: ARENA as linked, PEAK with inputs and outputs.",),
         (
             (f"{prefix}_ARENA_BYTES", str(program.arena.peak_bytes)),
             (f"{prefix}_ARENA_ALIGNMENT", str(program.arena_alignment)),
@@ -283,7 +283,7 @@ def _state_macros(program: Program) -> tuple[MacroGroup, ...]:
         return ()
     prefix = program.name.upper()
     where = "" if has_instances(program) else f": {program.name}_state"
-    what = f"What the model remembers from one call to the next, in bytes{where}."
+    what = f"The state that the model keeps from one call to the next, in bytes{where}."
     values = (
         (f"{prefix}_STATE_BYTES", str(program.states.bytes_of(program.options.arena))),
         (f"{prefix}_STATE_ALIGNMENT", str(STATE_ALIGNMENT)),

@@ -67,7 +67,7 @@ def hooks_of(program: Program, ports: tuple[Port, ...]) -> Hooks | None:
         Hook(
             before,
             ("const void *data", "uint32_t bytes"),
-            (f"Called before the first read: {when}. Where DMA wrote them, invalidate their lines of the data cache here.",),
+            (f"Called before the first read: {when}. If DMA wrote them, invalidate their lines of the data cache here.",),
             tuple(_calls(program, before, (port for port in ports if port.is_input and port is not arriving))),
         ),
         Hook(
@@ -75,7 +75,7 @@ def hooks_of(program: Program, ports: tuple[Port, ...]) -> Hooks | None:
             ("void *data", "uint32_t bytes"),
             (
                 f"Called after the last write: `bytes` at `data` are an output{', or rows of one' if departing else ''}. "
-                "Where DMA reads them, clean their lines of the data cache here.",
+                "If DMA reads them, clean their lines of the data cache here.",
             ),
             tuple(_calls(program, after, (port for port in ports if not port.is_input and port is not departing))),
         ),

@@ -28,16 +28,16 @@ def needs_of(program: Program, texts: Sequence[str]) -> tuple[str, ...]:
     """The sentences that the header says of it; `texts` are the kernels of the code file."""
     called = set(re.findall(r"\b(\w+)\s*\(", "\n".join(texts)))
     mathematics = [name for name in MATHEMATICS if name in called]
-    lines = [f"{program.code_file} calls memcpy and memset, as compilers also do where the text does not."]
+    lines = [f"{program.code_file} calls memcpy and memset; compilers may add more calls of both."]
     if mathematics:
-        lines += _wrapped(f"Of the C library's mathematics (-lm): {', '.join(mathematics)}.")
+        lines += _wrapped(f"Functions of the C library's mathematics (-lm): {', '.join(mathematics)}.")
     if computes_bytes_alone(program):
         return (
             *lines,
-            "No tensor is wider than a byte: aidge_build's kernels need nothing of the compiler's library: -nostdlib will do.",
+            "No tensor is wider than a byte, so the kernels need no function of the compiler's library: -nostdlib works.",
         )
     lines.append(
-        "Of the compiler's library (libgcc; after -nostdlib LIBS=['gcc'] or -lgcc), where the core has no instruction for it:"
+        "Functions of the compiler's library (libgcc; after -nostdlib LIBS=['gcc'] or -lgcc), for instructions not in the core:"
     )
     for what, names in _library(program, texts):
         lines += _wrapped(f"  {what}: {', '.join(names)}.")

@@ -58,7 +58,7 @@ def overlap_words(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
     if not possible:
         return ()
     if possible > MOST_PAIRS:
-        return ("Buffers must not overlap; so many are not compared.",)
+        return ("Buffers must not overlap; there are too many to compare.",)
     if not wrong:
         return ("Inputs are read before the output is written: they may overlap.",)
     if len(wrong) == possible:

@@ -16,21 +16,21 @@ def step_functions(
         return ()
     name, prefix = program.name, program.name.upper()
     given = ports if program.options.io == "caller" else ()
-    order = f"{prefix}_ORDER when one has begun already: with nothing done."
+    order = f"{prefix}_ORDER when one has begun already; then nothing is done."
     pointer = f"{prefix}_POINTER when a pointer is null or misaligned, " if given or self else ""
     begin = (
-        f"Begins an inference in steps: then {name}_step until it returns {prefix}_OK, or {name}_end for all the rest at once.",
-        *((f"What is named here is the inference's until then; buffers are as for {name}_run.",) if given else ()),
+        f"Begins an inference in steps: then {name}_step until it returns {prefix}_OK, or {name}_end for the whole rest.",
+        *((f"The buffers are in use until then; they are as for {name}_run.",) if given else ()),
         f"Returns {prefix}_OK; {pointer}{order}",
     )
     step = (
-        f"Computes the next piece, about {prefix}_MAX_STEP_INSTRUCTIONS instructions or fewer; there are {prefix}_STEPS.",
-        f"Returns {prefix}_MORE while there is more to do, {prefix}_OK with the outputs there;",
-        f"{f'{prefix}_POINTER when a pointer is null, ' if self else ''}{prefix}_ORDER when none has begun: with nothing done.",
+        f"Computes the next of {prefix}_STEPS steps, with about {prefix}_MAX_STEP_INSTRUCTIONS instructions or fewer.",
+        f"Returns {prefix}_MORE while there is more to do, {prefix}_OK with the outputs ready;",
+        f"{f'{prefix}_POINTER when a pointer is null, ' if self else ''}{prefix}_ORDER when none has begun: nothing is done.",
     )
     end = (
         "Computes the rest, and ends the inference.",
-        f"Returns {prefix}_OK with the outputs there; {prefix}_ORDER when none has begun: with nothing done.",
+        f"Returns {prefix}_OK with the outputs ready; {prefix}_ORDER when none has begun; then nothing is done.",
     )
     return (
         Function(
@@ -42,5 +42,5 @@ def step_functions(
         ),
         Function(f"{name}_step", "int", self, arguments, step),
         Function(f"{name}_end", "int", self, arguments, end),
-        Function(f"{name}_cancel", "void", self, arguments, ("Leaves an inference that has begun; nothing else has changed.",)),
+        Function(f"{name}_cancel", "void", self, arguments, ("Leaves an inference that has begun; nothing else changes.",)),
     )

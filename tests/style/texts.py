@@ -47,10 +47,8 @@ def _findings() -> str:
 def _strings(call: ast.Call) -> Iterator[str]:
     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
         for node in ast.walk(argument):
-            if isinstance(node, ast.JoinedStr):
-                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "CODE" for part in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
+            if isinstance(node, ast.JoinedStr | ast.Constant) and (text := _text_of(node)):
+                yield text
 
 
 def _messages() -> str:
@@ -63,14 +61,34 @@ def _messages() -> str:
 
 
 def _generated() -> str:
-    """Comments of the templates of C, and of the generated files that are kept as examples."""
+    """Comments of the templates of C, of the headers that are kept as examples, and the sentences of the functions in headers."""
     templates = (ROOT / "aidge_build" / "templates").rglob("*.[ch].j2")
-    kept = (path for path in (ROOT / "tests" / "golden").glob("int8_chain*/*") if path.suffix in (".c", ".h"))
+    kept = (ROOT / "tests" / "golden").glob("*/*.h")
     found: list[str] = []
     for path in sorted([*templates, *kept]):
-        text = _TEMPLATE.sub("", path.read_text(encoding="utf-8")).partition("/* FILE")[0]
+        text = _TEMPLATE.sub("", path.read_text(encoding="utf-8"))
         found += (re.sub(r"\{\{.*?\}\}", "CODE", comment).replace("\n *", "\n") for comment in _C_COMMENT.findall(text))
+    for path in sorted((ROOT / "aidge_build" / "emit").glob("*.py")):
+        found += _sentences_in(ast.parse(path.read_text(encoding="utf-8")))
     return "\n\n".join(dict.fromkeys(found))
+
+
+def _sentences_in(module: ast.Module) -> Iterator[str]:
+    """Strings that end as a sentence does and are no docstring."""
+    docstrings = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module):
+        if isinstance(node, (ast.Tuple, ast.List, ast.Assign, ast.Return)):
+            parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node.value] if node.value else []
+            for part in parts:
+                text = _text_of(part)
+                if id(part) not in docstrings and text.endswith((".", ";", ":")) and " " in text:
+                    yield text
+
+
+def _text_of(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "CODE" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def texts() -> dict[str, Callable[[], str]]:

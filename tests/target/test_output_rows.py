@@ -189,11 +189,11 @@ def test_the_output_is_not_resident_and_the_header_says_how_many_rows_leave(tmp_
 def test_where_both_sides_go_by_rows_the_words_of_the_header_say_who_waits_for_whom(tmp_path):
     compiled(tmp_path, upscaler(), "--cpu", "cortex-m4", "--input", "rows")
     header = (tmp_path / "net.h").read_text()
-    assert "NET_MORE when rows of the output wait: net_pull_output, then this again with the same rows." in header
-    assert "NET_MORE when rows of the input are missing for that: net_push_input, then this again" in header
+    assert "NET_MORE when rows of the output must leave first: net_pull_output, then this again with the same rows" in header
+    assert "NET_MORE when rows of the input are missing: net_push_input, then this again" in header
     compiled(tmp_path, segmenter(), "--cpu", "cortex-m4", "--input", "rows")
     header = (tmp_path / "net.h").read_text()
-    assert "NET_MORE when rows of the input are missing: net_push_input first, with nothing done." in header
+    assert "NET_MORE when rows of the input are missing: net_push_input first, nothing is done." in header
     assert header.count("NET_MORE when") == 1
 
 

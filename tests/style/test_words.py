@@ -27,7 +27,10 @@ NOT_YET = {
         AS_TOUCHED,
     ),
 }
-MOST = 3  # of each text: a few read well ("layers whose rows are a multiple of 4")
+MOST, IN_LONG = (
+    3,
+    100,
+)  # a few of each text read well ("layers whose rows are a multiple of 4"), in a long one one in so many sentences
 TEXTS = texts()
 CONVERTED = [name for name in TEXTS if name not in NOT_YET]
 
@@ -44,11 +47,12 @@ def test_the_text_has_terms_of_the_field_and_sentences_that_begin_with_who_acts(
 def test_the_text_repeats_its_nouns_and_says_is(name):
     text = TEXTS[name]()
     found = [one for one in sentences(text) if count(PRONOUNS, one) or count(PLACES, one)]
-    assert count(PRONOUNS, text) <= MOST and count(PLACES, text) <= MOST, found
+    most = max(MOST, len(sentences(text)) // IN_LONG)
+    assert count(PRONOUNS, text) <= most and count(PLACES, text) <= most, found
 
 
-def test_every_text_that_is_not_converted_yet_exists():
-    assert [name for name in NOT_YET if name not in TEXTS] == []
+def test_every_text_that_is_not_converted_yet_can_be_read():
+    assert [name for name in NOT_YET if not sentences(TEXTS[name]())] == []
     assert (ROOT / "docs" / "glossary.md").exists() and len(CONVERTED) > 20
 
 

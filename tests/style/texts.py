@@ -28,7 +28,7 @@ def _page(name: str) -> str:
 
 def _options() -> str:
     meanings = [option.meaning for group in TABLE for option in group.options]
-    return "\n\n".join([*meanings, *(str(row[-1]) for row in VARIABLES)])
+    return "\n\n".join([*meanings, *(variable.meaning for variable in VARIABLES)])
 
 
 def _help() -> str:

@@ -27,10 +27,8 @@ NOT_YET = {
         AS_TOUCHED,
     ),
 }
-MOST, IN_LONG = (
-    3,
-    100,
-)  # a few of each text read well ("layers whose rows are a multiple of 4"), in a long one one in so many sentences
+MOST = 3  # of each text: a few read well ("layers whose rows are a multiple of 4")
+IN_LONG = 100  # in a long text one in so many sentences
 TEXTS = texts()
 CONVERTED = [name for name in TEXTS if name not in NOT_YET]
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The pages of the reference that are written from the code: verbs, findings, files, the Python API."""
+"""The pages that are written from the code and from pinned data: verbs, findings, files, the Python API, the comparison."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tools.docs.comparison import comparison_page
 from tools.docs.files import file_pages
 from tools.docs.findings import finding_page
 from tools.docs.python_api import python_page
@@ -15,8 +16,14 @@ HEAD = "<!-- SPDX-License-Identifier: MIT -->\n<!-- Written by `./sconsw docs`: 
 
 def written_pages(root: Path) -> dict[str, str]:
     """Path in the checkout -> text of each page."""
-    pages = {"verbs": verb_page(), "findings": finding_page(), "files": file_pages(root), "python": python_page()}
-    return {f"docs/reference-{name}.md": HEAD + "\n".join(lines).rstrip("\n") + "\n" for name, lines in pages.items()}
+    pages = {
+        "reference-verbs": verb_page(),
+        "reference-findings": finding_page(),
+        "reference-files": file_pages(root),
+        "reference-python": python_page(),
+        "comparison": comparison_page(),
+    }
+    return {f"docs/{name}.md": HEAD + "\n".join(lines).rstrip("\n") + "\n" for name, lines in pages.items()}
 
 
 def write_pages(root: Path) -> None:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""The comparison with other tools: each figure has a source and a date, and this project's own are those of its files.
+
+That the page is what the script writes is a case of test_reference.py."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from argparse import ArgumentParser
+
+import pytest
+
+from aidge_build.bench.measure import Case, measure
+from aidge_build.boards import load_board
+from aidge_build.inputs import add_model_arguments, load
+from tests.docs.blocks import EVERYTHING, ROOT
+from tools.docs import comparison
+from tools.docs.comparison import KINDS, OURS, WORDS, comparison_page, pinned_figures, read
+
+DATA, PEERS = read("comparison.toml"), read("peers.toml")
+PINNED = [*PEERS["figure"], *DATA["figure"], *DATA["ahead"]]
+PAGE = "\n".join(comparison_page())
+MODELS = ROOT.parent / "shared" / "models" / "mlperf_tiny"
+
+
+def test_each_pinned_fact_has_a_source_and_a_date():
+    for entry in PINNED:
+        assert len(entry["source"]) > 9 and re.fullmatch(r"20\d\d-[01]\d(-[0-3]\d)?", entry["date"]), entry
+
+
+def test_every_figure_is_measured_the_vendors_or_an_estimate_and_is_there_once():
+    assert {entry["kind"] for entry in [*PEERS["figure"], *DATA["figure"]]} <= set(KINDS)
+    keys = [(each.model, each.tool, each.core, each.board) for each in pinned_figures()]
+    assert len(keys) == len(set(keys)) > 30
+
+
+def test_every_tool_has_a_date_and_every_capability_a_word_for_each_tool():
+    assert all(re.fullmatch(r"20\d\d-\d\d", tool["date"]) and tool["read"] for tool in DATA["tool"])
+    for row in DATA["capability"]:
+        cells = row["cells"].split()
+        assert len(cells) == len(DATA["tool"]) and {row["us"], *cells} <= set(WORDS), row["name"]
+        assert row["us"] != "y" or (ROOT / "docs" / row.get("page", "comparison.md")).is_file(), row["name"]
+
+
+def test_the_rows_where_others_are_ahead_come_first():
+    assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE)[0] == "Other tools are ahead"
+    subjects = re.findall(r"^\| ([^|]+) \|", PAGE.partition("## Cycles")[0], re.MULTILINE)[1:]
+    assert subjects[:4] == ["NPU", "figures from silicon", "visual wake words with all channels", "ONNX operators"]
+
+
+def test_a_figure_is_in_the_column_of_its_kind():
+    rows = {tuple(line.split(" | ")[:2]): line.split(" | ")[2:] for line in PAGE.splitlines() if line.startswith("| ")}
+    measured, vendors, estimated = rows[("| keyword spotting, DS-CNN", "Cortex-M4")]
+    assert "(X-CUBE-AI 10.2)" in measured and vendors == "-" and f"({OURS})" in estimated
+    measured, vendors, estimated = rows[("| MobileNetV1-0.25, 96x96x3", "Cortex-M7")]
+    assert measured == "-" and "(Cube.AI 10.0)" in vendors and estimated == "- |"
+
+
+def test_this_projects_figures_are_those_of_its_files(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    for name in ("benchmarks.json", "benchmarks.md", "kit.md", "conformance.md"):
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
+    recorded = json.loads((ROOT / "docs" / "benchmarks.json").read_text())
+    for entry in recorded["results"]:
+        entry["cycles"] = entry["cycles"] and 77_700_000
+    (tmp_path / "docs" / "benchmarks.json").write_text(json.dumps(recorded))
+    kit = tmp_path / "docs" / "kit.md"
+    kit.write_text(kit.read_text().replace(" of 1,884 node tests", " of 9,999 node tests"))
+    monkeypatch.setattr(comparison, "ROOT", tmp_path)
+    page = "\n".join(comparison_page())
+    assert page.count("77.7 (aidge_build)") == 15 and "The 77.70 M below" in page and " of 9,999 node tests" in page
+
+
+def test_no_place_of_a_machine_or_a_registry_is_on_the_page():
+    assert not re.search(r"https?:|/(?:work|home|tmp|root|usr)/|pypi", PAGE, re.IGNORECASE)
+
+
+@pytest.mark.skipif(not EVERYTHING, reason="measures a model of MLPerf Tiny: ./sconsw conformance docs")
+@pytest.mark.skipif(not MODELS.is_dir(), reason="the models are not there")
+def test_the_pinned_estimate_of_this_project_is_what_it_measures():
+    name = "vww_mobilenet025"
+    case = Case(name, "int8", MODELS / f"{name}_int8_qdq.onnx", MODELS / f"{name}_io.npz")
+    parser = ArgumentParser()
+    add_model_arguments(parser)
+    request = load(parser.parse_args(["--board=mps2-an386", "--constant-channels=off", "--", str(case.path)]), name)
+    figures = measure(case, request, load_board("mps2-an386", []), "y_ort_qdq")
+    (pinned,) = (entry for entry in DATA["figure"] if entry["tool"] == OURS)
+    assert (figures.cycles, figures.differing_values) == (pinned["value"], 0)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""The page that compares aidge_build with other tools. Facts about other tools come from `comparison.toml` and `peers.toml`, each
+with its source and date; figures of aidge_build come from the files that its measurements and tests write."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aidge_build.calibrations import known_calibrations, validation_of
+from aidge_build.cores import find_core
+from tools.docs.markdown import cell
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = "aidge_build"
+KINDS = {"measured": "measured on a board", "vendor": "vendor's figure", "estimate": "estimated"}
+MODELS = {
+    "ic_resnet8": "image classification, ResNet8",
+    "kws_dscnn": "keyword spotting, DS-CNN",
+    "vww_mobilenet025": "visual wake words, MobileNetV1-0.25",
+    "ad_toycar": "anomaly detection",
+    "sww_dscnn1d": "streaming wake word",
+}
+WORDS = {"y": "yes", "p": "in part", "n": "no", "?": "?"}
+INTRODUCTION = """\
+# Comparison with other tools
+
+`tools/docs/comparison.py` writes this page. `tools/docs/comparison.toml` and `tools/docs/peers.toml` hold the facts about
+other tools, each with its source and date. Figures of aidge_build are read from the files that its tests
+and measurements write. An error is a bug: report it with a source.
+
+## Other tools are ahead
+
+| subject | other tools | aidge_build | source | date |
+|---|---|---|---|---|
+"""
+ABOUT_CYCLES = """\
+Millions of cycles, int8. Compare figures inside one column only: a measured figure contains wait states of the flash and
+caches of its board, an estimate does not. The estimates of aidge_build are for the default build. For a Cortex-M4 they are
+{cortex_m4}.
+Instructions, RAM and flash beside TensorFlow Lite Micro with CMSIS-NN, counted in the same way: [benchmarks.md](benchmarks.md).
+"""
+_PER_UNIT = {"cycles": 1e-6, "M cycles": 1.0}  # millions
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Cycles of one inference in millions, who computes it on which core, and where that was read; `kind` is a key of KINDS."""
+
+    model: str
+    tool: str
+    core: str
+    millions: float
+    kind: str
+    source: str
+    date: str
+    board: str = ""
+    note: str = ""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.millions:#.3g} ({self.tool}{', *' if self.note else ''})"
+
+
+def read(name: str) -> dict:
+    """A file of pinned data, beside this one."""
+    return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
+
+
+def pinned_figures() -> list[Figure]:
+    """The cycles of both files, in their order; other quantities are for other pages."""
+    entries = [entry for name in ("peers.toml", "comparison.toml") for entry in read(name).get("figure", ())]
+    return [
+        Figure(
+            *(entry[key] for key in ("model", "tool", "core")),
+            entry["value"] * _PER_UNIT[entry["unit"]],
+            *(entry[key] for key in ("kind", "source", "date")),
+            entry.get("board", ""),
+            entry.get("note", ""),
+        )
+        for entry in entries
+        if entry["quantity"] == "cycles"
+    ]
+
+
+def own_figures() -> list[Figure]:
+    """The estimates of docs/benchmarks.json: int8, cores with an FPU where there are both."""
+    recorded = json.loads((ROOT / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
+    return [
+        Figure(entry["model"], OURS, entry["cpu"], entry["cycles"] / 1e6, "estimate", "docs/benchmarks.json", "this version")
+        for entry in recorded["results"]
+        if entry["data"] == "int8" and entry["cycles"] and not entry["board"].endswith("-nofpu")
+    ]
+
+
+def own_words(figures: Sequence[Figure]) -> dict[str, str]:
+    """The values of the words in {} of comparison.toml."""
+    text = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("kit", "conformance", "benchmarks")}
+    passed, every = _numbers(r"([\d,]+) of ([\d,]+) node tests run", text["kit"])
+    mcu, mcu_passed = _numbers(r"\*\*(\d+) cases: (\d+) pass", text["conformance"])
+    few, many = _numbers(
+        r"with all channels \|.*?\| vww_mobilenet025 \| cortex-m4 \| ([\d,]+) \| ([\d,]+) \|", text["benchmarks"]
+    )
+
+    def cycles(model: str, tool: str) -> str:
+        (found,) = (each for each in figures if (each.model, each.tool, each.core) == (model, tool, "cortex-m4"))
+        return f"{found.millions:.2f}"
+
+    return {
+        "nodes_passed": f"{passed:,}",
+        "nodes": f"{every:,}",
+        "nodes_percent": f"{100 * passed / every:.0f}",
+        "mcu_passed": f"{mcu_passed:,}",
+        "mcu": f"{mcu:,}",
+        "vww_instructions": f"{few / 1e6:.2f}",
+        "vww_all_instructions": f"{many / 1e6:.2f}",
+        "vww": cycles("vww_mobilenet025", OURS),
+        "vww_all": cycles("vww_mobilenet025 with all channels", OURS),
+        "st_vww": cycles("vww_mobilenet025", "X-CUBE-AI 10.2"),
+        "boards_measured": str(len(known_calibrations()) or "none"),
+    }
+
+
+def _numbers(pattern: str, text: str) -> list[int]:
+    found = re.search(pattern, text, re.DOTALL)
+    assert found, f"no page says '{pattern}'"
+    return [int(number.replace(",", "")) for number in found.groups()]
+
+
+def comparison_page() -> Iterator[str]:
+    data, figures = read("comparison.toml"), [*pinned_figures(), *own_figures()]
+    yield from INTRODUCTION.splitlines()
+    words = own_words(figures)
+    for row in data["ahead"]:
+        texts = (row["subject"], *(row[key].format_map(words) for key in ("others", "us")), row["source"], row["date"])
+        yield f"| {' | '.join(map(cell, texts))} |"
+    yield from ("", "## Cycles of one inference", "", *_cycles(figures))
+    yield from ("", "## Capabilities", "", *_capabilities(data))
+    yield from ("", "## Sources of the cycles", "", *_sources(figures))
+
+
+def _cycles(figures: Sequence[Figure]) -> Iterator[str]:
+    yield from ABOUT_CYCLES.format(cortex_m4=validation_of(find_core("cortex-m4")).removeprefix("estimated ")).splitlines()
+    yield from ("", f"| model | core | {' | '.join(KINDS.values())} |", "|---|---|---|---|---|")
+    places = list(dict.fromkeys((figure.model, figure.core) for figure in figures))
+    models = [*MODELS, *(model for model, _ in places if model not in MODELS)]
+    for model, core in sorted(places, key=lambda place: (models.index(place[0]), _rank(place[1]))):
+        here = [figure for figure in figures if (figure.model, figure.core) == (model, core)]
+        columns = ["; ".join(figure.shown for figure in here if figure.kind == kind) or "-" for kind in KINDS]
+        yield f"| {cell(_title(model))} | {_core(core)} | {' | '.join(map(cell, columns))} |"
+    yield ""
+    yield from (f"\\* {note}" for note in dict.fromkeys(figure.note for figure in figures if figure.note))
+
+
+def _title(model: str) -> str:
+    name, _, rest = model.partition(" ")
+    return f"{MODELS[name]} {rest}".rstrip() if name in MODELS else model
+
+
+def _rank(core: str) -> int:
+    """Cores of Arm by their number, all others behind them."""
+    number = re.match(r"cortex-m(\d+)", core)
+    return int(number[1]) if number else 1000
+
+
+def _core(name: str) -> str:
+    return name.replace("cortex-m0plus", "Cortex-M0+").replace("cortex-m", "Cortex-M")
+
+
+def _capabilities(data: dict) -> Iterator[str]:
+    names = [tool["name"] for tool in data["tool"]]
+    yield "`yes` works, `in part` works for some of it, `no` does not, `?` nothing was found or tried."
+    yield from ("", f"| capability | aidge_build | {' | '.join(names)} |", f"|---|---|{'---|' * len(names)}")
+    for row in data["capability"]:
+        us = f"[{WORDS[row['us']]}]({row['page']})" if "page" in row else WORDS[row["us"]]
+        cells = [WORDS[word] for _, word in zip(names, row["cells"].split(), strict=True)]
+        yield f"| {cell(row['name'])} | {us} | {' | '.join(cells)} |"
+    yield from ("", "| tool | what was read or run | date |", "|---|---|---|")
+    yield from (f"| {tool['name']} | {cell(tool['read'])} | {tool['date']} |" for tool in data["tool"])
+
+
+def _sources(figures: Sequence[Figure]) -> Iterator[str]:
+    yield from ("| tool | core, board | kind | source | date |", "|---|---|---|---|---|")
+    rows = dict.fromkeys(
+        (each.tool, f"{_core(each.core)}, {each.board}".rstrip(", "), KINDS[each.kind], each.source, each.date)
+        for each in figures
+    )
+    yield from (f"| {' | '.join(map(cell, row))} |" for row in rows)

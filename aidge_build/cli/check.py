@@ -37,11 +37,13 @@ from aidge_build.elf.machine_proof import check_board
 from aidge_build.elf.objects import read_names, read_object
 from aidge_build.elf.planned_claims import with_planned
 from aidge_build.elf.proof import Plan, check_image, is_linked, keeps_plan, measure
+from aidge_build.elf.sarif import sarif_log
 from aidge_build.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, CHECK, add_options, options_named
 from aidge_build.options.wording import as_typed
+from aidge_build.output import write_files
 from aidge_build.reading import read_json
 
 # What the check reads of a plan.
@@ -60,6 +62,7 @@ EXAMPLES = (
     ("check app.elf --board stm32f7", "memory as planned, weights as generated, a bound of the stack"),
     ("check app.elf --region FLASH=0x08000000,0x100000,flash --region RAM=0x20000000,0x20000,ram", "without a board file"),
     ("check app.elf --board stm32f7 --max-stack 2048 --quiet STK02", "a budget, and a warning less"),
+    ("check app.elf --board stm32f7 --sarif check.sarif", "for GitHub's code scanning, and for editors"),
 )
 
 
@@ -73,12 +76,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_objects_argument(parser)
     add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "max-step-unproved", "quiet")))
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
+    parser.add_argument(
+        "--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0, for CI services and editors"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     elf, objects = _program_and_objects(arguments)
     key = key_of(arguments, elf, objects) if arguments.out else ""
-    return kept(arguments.out, key, elf) or keep(arguments.out, key, elf, _checked(arguments, elf, objects))
+    outcome = kept(arguments.out, key, elf) or keep(arguments.out, key, elf, _checked(arguments, elf, objects))
+    if arguments.sarif:
+        write_files({arguments.sarif: sarif_log(elf, outcome.data["findings"], _quiet(arguments))})
+    return outcome
 
 
 def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> Outcome:
@@ -113,7 +122,7 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
     failed = any(finding.severity == ERROR for finding in findings)
     data = _as_json(image, claims, uses, stack, findings) | {"memories_of": known.source, "code": _code_as_json(code)}
     data |= {"steps": bound_data(bounds)}
-    shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
+    shown = _shown(findings, _quiet(arguments))
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
     lines = _lines(image, claims, kept, uses, code, stack, bound_lines(bounds, {}), shown)
     if not known.regions and not (core and core.is_native):
@@ -166,6 +175,10 @@ def _code_text(code: CodeProof) -> Iterator[str]:
             f"{code.size_bytes:,} B"
         )
     yield from (f"code not compared: {reason}" for reason in code.not_compared)
+
+
+def _quiet(arguments: argparse.Namespace) -> list[str]:
+    return arguments.quiet.split(",") if arguments.quiet else []
 
 
 def _shown(findings: tuple[Finding, ...], quiet: list[str]) -> tuple[Finding, ...]:

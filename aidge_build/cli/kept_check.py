@@ -26,7 +26,7 @@ from aidge_build.version import VERSION
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CODE = ("*.py", "elf/*.py", "cli/*.py", "longest/*.py", "toolchain/*.py", "report/*.py", "options/*.py")
-_NOT_ASKED = ("out", "json", "board_path", "map")  # or read as files
+_NOT_ASKED = ("out", "sarif", "json", "board_path", "map")  # or read as files
 _LARGEST_BYTES = 1 << 32
 _ELF = "\0"  # stands for the program's path in lines that are kept
 

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Which source files a program was compiled from and what they included, as its debug information says."""
+"""Which source files a program was compiled from, what they included and what they define, as its debug information says."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,51 @@ def compiled_files(path: Path) -> tuple[CompiledFile, ...]:
 
     Empty where the program has no debug information or none that can be read: it is a help, and never needed.
     """
+    return tuple(_read(path, _compiled))
+
+
+def defined_at(path: Path, names: Collection[str]) -> dict[str, tuple[str, int]]:
+    """The source file and the line of functions and variables, by their names.
+
+    A path begins with the compiler's folder. A name is absent where the debug information does not have it.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    for name, place in _read(path, _definitions) if names else ():
+        if name in names:
+            found.setdefault(name, place)
+    return found
+
+
+def _read(path: Path, what: Callable[[Any], Iterator[Item]]) -> list[Item]:
     try:
         with open(path, "rb") as stream:
             elf = ELFFile(stream)
-            return tuple(_compiled(elf.get_dwarf_info())) if elf.has_dwarf_info() else ()
+            return [*what(elf.get_dwarf_info())] if elf.has_dwarf_info() else []
     except (OSError, ELFError, DWARFError, ValueError, LookupError, TypeError, AttributeError):
-        return ()
+        return []
+
+
+def _definitions(dwarf) -> Iterator[tuple[str, tuple[str, int]]]:
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        files = [*_files(program.header)]
+        folder = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
+        first = 0 if program.header["version"] >= 5 else 1  # the number of the first file
+        for entry in unit.iter_DIE_children(unit.get_top_DIE()):
+            known = entry.attributes
+            line, number = known.get("DW_AT_decl_line"), known.get("DW_AT_decl_file")
+            if entry.tag not in ("DW_TAG_subprogram", "DW_TAG_variable") or "DW_AT_declaration" in known or line is None:
+                continue
+            # What a header declares is named there; its definition has the line of the source.
+            named = entry.get_DIE_from_attribute("DW_AT_specification") if "DW_AT_specification" in known else entry
+            if number is None:
+                number = named.attributes.get("DW_AT_decl_file")
+            name = named.attributes.get("DW_AT_name")
+            if name is not None and number is not None and 0 <= number.value - first < len(files):
+                path = posixpath.join(folder.value.decode() if folder else "", files[number.value - first])
+                yield name.value.decode(), (path, line.value)
 
 
 def _compiled(dwarf) -> Iterator[CompiledFile]:

@@ -32,7 +32,12 @@ EXAMPLES = (
 )
 
 # File of the project -> its template.
-_COMMON = {"src/main.c": "main.c", ".vscode/launch.json": "launch.json", "README.md": "README.md"}
+_COMMON = {
+    "src/main.c": "main.c",
+    ".vscode/launch.json": "launch.json",
+    ".vscode/tasks.json": "tasks.json",
+    "README.md": "README.md",
+}
 _BUILD = {
     "scons": {"SConstruct": "SConstruct"},
     "cmake": {"CMakeLists.txt": "CMakeLists.txt", "CMakePresets.json": "CMakePresets.json"},

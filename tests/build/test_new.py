@@ -28,7 +28,7 @@ def check_compile_commands(path: Path) -> None:
 def test_a_scons_project_runs_on_an_emulated_board_and_a_null_build_does_nothing(command, tmp_path):
     folder = tmp_path / "demo"
     made = aidge_build("new", folder, "--board", "stm32f7")
-    assert made.exit_code == 0 and made.stdout.startswith(f"{folder}: 12 files. Now: cd {folder} && scons run")
+    assert made.exit_code == 0 and made.stdout.startswith(f"{folder}: 13 files. Now: cd {folder} && scons run")
     scons = (sys.executable, "-m", "SCons", "-Q")
     output = run_in(folder, *scons, "run")
     assert ANSWER in output and "warning:" not in output

@@ -64,8 +64,9 @@ class Block:
 
 
 def pages() -> list[str]:
-    """The pages whose blocks are run: README, all of docs/, and the guide to boards."""
-    return ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")), "boards/README.md"]
+    """The pages whose blocks are run: README, all of docs/, the guide to boards, and what coding agents read."""
+    docs = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
+    return ["README.md", *docs, "boards/README.md", "skills/aidge-build/SKILL.md"]
 
 
 def blocks(page: str, text: str | None = None) -> list[Block]:

@@ -35,8 +35,9 @@ class Cost:
 def cost_table_for(request: CompileRequest, path: Path | None) -> CostTable:
     """The table in the file, or the one that comes with the tool; AidgeError where there is none for such a core."""
     features = of_instructions(request.target.features)
-    hint = "write one: aidge-build tune MODEL --board B --out F.toml; or name --objective bytes"
-    return table_at(path or shipped_path(features, "--costs", hint), features)
+    named = "" if features else "name the core with --board B or --cpu CORE; "
+    hint = f"{named}aidge-build tune MODEL --board B --out F.toml measures a table for --costs; --objective bytes needs none"
+    return table_at(path or shipped_path(features, "--objective instructions", hint), features)
 
 
 def cost_in_instructions(request: CompileRequest, table: CostTable) -> Cost:

@@ -169,6 +169,7 @@ def test_bytes_are_those_of_the_constants(files):
         (("--out", "m.onnx"), "--out: works only with --search"),
         (("--cpu", "cortex-m3"), "no table of costs comes with the tool for a core with fpu thumb2"),
         (("--cpu", "cortex-m4", "--fpu", "none"), "no table of costs comes with the tool for a core with dsp thumb2"),
+        (("--cpu", "generic", "--fpu", "none"), "Hint: name the core with --board B or --cpu CORE; "),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(files, words, message):

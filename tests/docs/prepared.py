@@ -12,7 +12,7 @@ import numpy
 from aidge_build import net
 from tests.build.checkout import run_in
 from tests.docs.blocks import EVERYTHING, ROOT
-from tests.docs.project import image_network, parameter, quantized
+from tests.docs.project import PIPELINES, image_network, parameter, quantized
 from tests.docs.runners import Session
 from tests.models import graph as parsed
 from tests.models import model
@@ -70,10 +70,15 @@ def reader_of_accuracy(session: Session) -> None:
     numpy.savez(session.folder / "calibration.npz", x=images[:200, None, None] / numpy.float32(16))
 
 
+def reader_of_questions(session: Session) -> None:
+    (session.folder / "boosting.onnx").write_bytes(numpy.load(PIPELINES)["gradient boosting/model"].tobytes())
+
+
 PREPARED: dict[str, Callable[[Session], None]] = {
     "docs/accuracy.md": reader_of_accuracy,
     "docs/kit.md": reader_of_kit,
     "docs/frontend.md": reader_of_frontend,
     "docs/export-api.md": reader_of_export,
     "docs/training.md": reader_of_training,
+    "docs/questions.md": reader_of_questions,
 }

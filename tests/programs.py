@@ -13,7 +13,7 @@ import pytest
 
 from aidge_build import machine
 from aidge_build.boards import Board, load_board
-from aidge_build.emit.claim import CLAIM_VERSION as VERSION
+from aidge_build.elf.claims import VERSION
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
 from tests.shared import int8_model, vectors

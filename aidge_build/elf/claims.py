@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from aidge_build.elf.claim import Claim, ClaimedArena, claim_from
 from aidge_build.elf.image import Image
 from aidge_build.errors import AidgeError
 
-_VERSION = 5
+VERSION = 5  # of the claims that are written; whoever raises it adds the step from this one to `_NEXT`
+_NEXT: Mapping[int, Callable[[dict], dict]] = {  # a claim of each older version that is read, in the shape of the next one
+    3: lambda fields: {**fields, "state": None},
+    4: lambda fields: {**fields, "kept": []},
+}
 _HEADER_BYTES = 6
 _ABSOLUTE = re.compile(r"aidge_(?P<model>[A-Za-z]\w*)__arena_bytes", re.ASCII)
 
@@ -45,23 +50,26 @@ def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
 def _from_note(note: bytes, image: Image) -> Claim:
     """Descriptor: u16 version, u32 length, canonical JSON of that length (little endian)."""
     version, path = int.from_bytes(note[:2], "little"), image.path
-    if len(note) >= _HEADER_BYTES and version != _VERSION:
+    if len(note) >= _HEADER_BYTES and version != VERSION and version not in _NEXT:
         raise _other_version(version, path)
     try:
-        text = note[_HEADER_BYTES : _HEADER_BYTES + int.from_bytes(note[2:_HEADER_BYTES], "little")]
-        return claim_from(json.loads(text), image.has_64_bits)
+        fields = json.loads(note[_HEADER_BYTES : _HEADER_BYTES + int.from_bytes(note[2:_HEADER_BYTES], "little")])
+        for older in range(version, VERSION if isinstance(fields, dict) else version):
+            fields = _NEXT[older](fields)
+        return claim_from(fields, image.has_64_bits)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise AidgeError(f"the claim of a model is damaged ({reason:.80})", where=path, hint="link again", code="NOTE") from error
 
 
 def _other_version(version: int, path: str) -> AidgeError:
-    if version > _VERSION:
-        age, hint = "a newer", "check with that version, or a later one"
+    if version > VERSION:
+        age, hint = "a newer", "pip install --upgrade aidge-build"
     else:
-        age, hint = "an older", "generate the model anew, or check with that version"
+        age, hint = "an early", "generate the model again, and link: this claim has no digests of constants to check"
     return AidgeError(
-        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads {_VERSION}",
+        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads {min(_NEXT)} to "
+        f"{VERSION}",
         where=path,
         hint=hint,
         code="NOTE",

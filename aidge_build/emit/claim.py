@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 from aidge_build.constant_regions import memory_of
+from aidge_build.elf.claims import VERSION as CLAIM_VERSION
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.copies import copies_by_hooks, copy_hook_symbols
 from aidge_build.emit.functions import STATE_ALIGNMENT
@@ -19,7 +20,6 @@ from aidge_build.version import VERSION
 NOTE_SECTION = ".note.aidge"
 NOTE_OWNER = "aidge"
 NOTE_TYPE = 1
-CLAIM_VERSION = 5
 _CHUNK = 90
 
 

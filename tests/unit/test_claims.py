@@ -183,11 +183,20 @@ def test_a_note_that_is_cut_off_is_damaged_and_none_of_another_version():
             read_claims(SimpleNamespace(**{**vars(image), "notes": (image.notes[0][:length],)}))
     padded = SimpleNamespace(**{**vars(image), "notes": (image.notes[0] + b"\0\0\1",)})
     assert read_claims(padded) == read_claims(image)
-    with pytest.raises(AidgeError, match="an older version of aidge-build"):
-        read_claims(noted(b"", version=4))
-    for version in (4, 6, 65_535):
-        with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 5"):
+    for version in (0, 1, 2, 6, 65_535):
+        with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 3 to 5"):
             read_claims(noted(CLAIM, version=version))
+
+
+def test_a_claim_of_an_older_version_is_read_in_the_shape_of_today():
+    """Version 3 had no state yet, version 4 nothing else that is kept between calls."""
+    (today,) = read_claims(noted(CLAIM))
+    for version, later in ((4, ("kept",)), (3, ("kept", "state"))):
+        older = {name: value for name, value in CLAIM.items() if name not in later}
+        assert read_claims(noted(older, version=version)) == (today,)
+        for wrong in ([], "x", {**older, "arena_bytes": 500}):
+            with pytest.raises(AidgeError, match="is damaged"):
+                read_claims(noted(json.dumps(wrong).encode(), version=version))
 
 
 def test_one_claim_twice_is_one_and_two_different_ones_contradict_each_other():

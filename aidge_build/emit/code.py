@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, replace
 
@@ -11,6 +10,7 @@ from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.cascades import Called, CascadeText, cascades_of, run_steps
 from aidge_build.emit.claim import c_string
 from aidge_build.emit.copies import copy_hooks_of
+from aidge_build.emit.digest import code_of_text, digest_of
 from aidge_build.emit.functions import functions_of, has_instances
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.emit.hooks import hooks_of
@@ -27,7 +27,7 @@ from aidge_build.emit.state import state_text
 from aidge_build.emit.steps import owns_steps, steps_text
 from aidge_build.emit.template import render_file
 from aidge_build.emit.unused import without_unused
-from aidge_build.naming import DIGEST_DIGITS, code_symbol
+from aidge_build.naming import code_symbol
 from aidge_build.program import Program
 
 
@@ -62,7 +62,7 @@ def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels
 
 @dataclass(frozen=True)
 class Code:
-    """N.c, and the digest that its last lines say of what stands before them: the start of its SHA-256."""
+    """N.c, and the digest of its code, comments left out, which its last lines say."""
 
     text: str
     digest: str
@@ -87,7 +87,7 @@ def code_of(
     if program.options.replaces_weights:  # N_bind compares it: the text is printed again, with it
         layout = layout_digest(text, layers, arrays)
         text = _text(program, ports, arrays, layers, kernels, header_digest, layout)
-    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
+    digest = digest_of(code_of_text(text))
     if program.options.assembly == "off":
         return Code(text, "", layout)  # nothing says it
     symbol = code_symbol(program.name, digest)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from dataclasses import dataclass
 
 import numpy
@@ -11,17 +11,19 @@ import numpy
 from aidge_build.emit.arrays import Array, integer
 from aidge_build.emit.blob import ALIGNMENT
 from aidge_build.emit.copies import copy_hooks_of
+from aidge_build.emit.digest import declarations_of, digest_of
 from aidge_build.emit.function import Function
 from aidge_build.emit.functions import STATE_ALIGNMENT, functions_of, has_instances
 from aidge_build.emit.hooks import hooks_of
 from aidge_build.emit.names import list_of_names
+from aidge_build.emit.overlaps import MOST_PAIRS, apart, pairs_of
 from aidge_build.emit.ports import Port, labels_of
 from aidge_build.emit.record import record_symbol, record_text
 from aidge_build.emit.replaced import blob_symbol
 from aidge_build.emit.rows import arriving_port, departing_port, ports_by_rows, progress_fields
 from aidge_build.emit.steps import step_fields
 from aidge_build.emit.template import render_file
-from aidge_build.naming import DIGEST_DIGITS, comment_text, second_name
+from aidge_build.naming import comment_text, second_name
 from aidge_build.program import Program
 
 
@@ -78,10 +80,12 @@ class Header:
 
 
 def header_of(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...]) -> Header:
-    """The header. Its digest is the start of the SHA-256 of its own text with the digest left out.
+    """The header. Its digest is the start of the SHA-256 of its declarations, and of the promises that it makes in comments alone
+    (`_promises`). Words of comments, the version of the tool and the model's file are not in it: a rebuild with another version
+    links with objects that were compiled before, unless something changed for their users.
 
-    Users of the header are linked to names that end in the digest, so that a header which differs from that of the linked code
-    in one character is an undefined reference. The renaming is `#pragma redefine_extname`, which gcc and clang know on every
+    Users of the header are linked to names that end in the digest, so that a header with another declaration or another promise
+    is an undefined reference. The renaming is `#pragma redefine_extname`, which gcc and clang know on every
     ELF target, because it is seen by the linker alone. A macro would be seen by everything between: what quotes or joins names
     (the shells of Zephyr and RT-Thread register a command by the name of its function), bindings made from the header (a
     binding's users would write the digest), debuggers. An assembler label does the same as the pragma, but clang refuses it
@@ -89,8 +93,23 @@ def header_of(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...])
     remains for other compilers. The code file itself defines the plain name, so that its section is `.text.N_run` in a linker
     script, and gives it the second one as an alias.
     """
-    digest = hashlib.sha256(_text(program, ports, needs, "").encode("ascii")).hexdigest()[:DIGEST_DIGITS]
+    digest = digest_of(declarations_of(_text(program, ports, needs, "")), json.dumps(_promises(program, ports), sort_keys=True))
     return Header(_text(program, ports, needs, digest), digest)
+
+
+def _promises(program: Program, ports: tuple[Port, ...]) -> dict:
+    """What the firmware relies on though no declaration says it: where buffers begin, which of them may share bytes, the order of
+    the elements, who may use the arena when, and whether rows of one side wait for the other."""
+    progress = program.progress
+    return {
+        "alignments": {port.parameter: port.alignment for port in ports},
+        "formats": {port.parameter: [str(port.tensor.storage), *port.tensor.dims] for port in ports},
+        "apart": [[one.parameter, other.parameter] for one, other in apart(program, ports)],
+        "all_apart": pairs_of(program, ports) > MOST_PAIRS,
+        "memory": [program.options.io, program.options.arena],
+        "arena": [[part.name, part.size_bytes, program.arena_alignment] for part in program.parts],
+        "takes_turns": progress is not None and progress.takes_turns,
+    }
 
 
 def _public_symbols(program: Program, functions: tuple[Function, ...]) -> tuple[str, ...]:

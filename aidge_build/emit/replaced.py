@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +11,9 @@ import numpy
 
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.blob import ALIGNMENT, CRC_BYTE, FORMAT, HEAD_BYTES, MAGIC, digest_words, make_blob
+from aidge_build.emit.digest import code_of_text, digest_of
 from aidge_build.emit.layers import LayerText
-from aidge_build.naming import DIGEST_DIGITS
 from aidge_build.program import Program
-
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -81,11 +78,10 @@ def layout_digest(text: str, layers: Sequence[LayerText], arrays: Arrays) -> str
 
     Equal code reads equal constants in equal order: whatever a kernel proved about the weights, it chose this code for both.
     """
-    plain = _COMMENT.sub("", text)
     number = {layer.symbol: f"layer_{position}" for position, layer in enumerate(layers)}
-    plain = re.sub(r"[A-Za-z_]\w*", lambda word: number.get(word[0], word[0]), plain)
+    plain = re.sub(r"[A-Za-z_]\w*", lambda word: number.get(word[0], word[0]), code_of_text(text))
     start = arrays.initial_state.sha256 if arrays.initial_state else ""
-    return hashlib.sha256(re.sub(r"\s+", " ", plain + start).encode()).hexdigest()[:DIGEST_DIGITS]
+    return digest_of(plain, start)
 
 
 def in_flash(program: Program, arrays: Arrays, interface: str, layout: str) -> tuple[Array, ...]:

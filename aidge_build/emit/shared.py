@@ -9,12 +9,11 @@ compiler makes of C for the shapes of one layer stays the model's own.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
 from aidge_build.emit.definitions import Item, items_of, parsed
-from aidge_build.naming import DIGEST_DIGITS
+from aidge_build.emit.digest import digest_of
 
 SPECIFIER, SECTION = "AIDGE_SHARED", "AIDGE_SHARED_IN"
 _STATIC, _NAKED = re.compile(r"\bstatic\b"), "naked"
@@ -90,7 +89,7 @@ def _digest(name: str, items: Sequence[Item], defining: dict[str, list[int]]) ->
             new |= {*items[place].words, *(word for group in items[place].around for word in group.words())}
         new -= seen
     text = "\n".join(line for place in sorted(used) for line in _lines(items[place]))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
+    return digest_of(text)
 
 
 def _lines(item: Item) -> Iterator[str]:

@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from aidge_build.render import render_parts
+from aidge_build.version import VERSION
 
 
 @cache
@@ -15,5 +16,5 @@ def _text(name: str) -> str:
 
 
 def render_file(template: str, /, **values) -> str:
-    """The text of a generated file; `template` is its name ("model.c")."""
-    return render_parts(_text, template, values)
+    """The text of a generated file; `template` is its name ("model.c"). `version` is the tool's."""
+    return render_parts(_text, template, {"version": VERSION, **values})

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from aidge_build.emit.digest import digest_of
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.ports import Port
-from aidge_build.naming import DIGEST_DIGITS
 from aidge_build.program import Program
 
 
@@ -40,4 +39,4 @@ def _port(port: Port) -> str:
 
 def _digest(text: LayerText) -> str:
     """Of the code, whatever the layer is called."""
-    return hashlib.sha256(repr(replace(text, symbol="", comment=())).encode()).hexdigest()[:DIGEST_DIGITS]
+    return digest_of(repr(replace(text, symbol="", comment=())))

@@ -16,7 +16,7 @@ typedef int sum_is_c99;
 #endif
 #define SUM_DEFINITIONS
 #include "sum.h"
-#ifndef SUM_HEADER_8587c61e1ee1
+#ifndef SUM_HEADER_d91958ad8f36
 #error "sum.h does not belong to this file: generate both anew, and take them from one folder"
 #endif
 
@@ -26,7 +26,7 @@ typedef int sum_is_c99;
 #error "sum computes in float: -ffast-math changes its results; compile this file without it"
 #endif
 
-/* Each layer stays a separate function, so that a debugger, a profile and the disassembly show its name. */
+/* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
 #if defined(__clang__)
 #define AIDGE_FUNCTION __attribute__((noinline))
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -86,20 +86,20 @@ AIDGE_FUNCTION int sum_run(void *arena, const float *x, const float *unread, flo
     return 0;
 }
 
-/* The second name, which users of sum.h are linked to: an alias if the compiler has aliases. */
+/* The second name, to which users of sum.h are linked: the same address where there are aliases. */
 #ifdef __cplusplus
 extern "C" {
 #endif
 #if defined(__GNUC__) && defined(__ELF__)
-#if __GNUC__ >= 9 && !defined(__clang__) /* copy: without it gcc warns of attributes that an alias lacks */
+#if __GNUC__ >= 9 && !defined(__clang__) /* copy: these warn of attributes that an alias lacks */
 #define AIDGE_ALIAS(name) __attribute__((alias(#name), copy(name)))
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))
 #endif
-int sum_run_8587c61e1ee1(void *arena, const float *x, const float *unread, float *output) AIDGE_ALIAS(sum_run);
+int sum_run_d91958ad8f36(void *arena, const float *x, const float *unread, float *output) AIDGE_ALIAS(sum_run);
 #else
-int sum_run_8587c61e1ee1(void *arena, const float *x, const float *unread, float *output);
-int sum_run_8587c61e1ee1(void *arena, const float *x, const float *unread, float *output)
+int sum_run_d91958ad8f36(void *arena, const float *x, const float *unread, float *output);
+int sum_run_d91958ad8f36(void *arena, const float *x, const float *unread, float *output)
 {
     return sum_run(arena, x, unread, output);
 }
@@ -110,6 +110,6 @@ int sum_run_8587c61e1ee1(void *arena, const float *x, const float *unread, float
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_sum__code_4a09e1088195\n"
-        ".set aidge_sum__code_4a09e1088195, 1\n");
+__asm__(".globl aidge_sum__code_5ed079830c29\n"
+        ".set aidge_sum__code_5ed079830c29, 1\n");
 #endif

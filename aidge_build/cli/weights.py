@@ -22,6 +22,7 @@ from aidge_build.options import MODEL, from_words, with_given
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
+from aidge_build.version import VERSION
 
 SUMMARY = "make new weights for firmware that is in the field, and prove that they suit"
 GROUP = BUILD
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     for finding in check_identity(image, claim):
         if finding.severity == ERROR:
             raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it anew")
-    request = load(_merged(arguments, update), claim.model)
+    request = load(_merged(arguments, claim, update), claim.model)
     sources = compile(request)
     _require_suits(request, sources, claim, update)
     head = read_blob(sources.blob, arguments.out)
@@ -72,7 +73,7 @@ def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
     )
 
 
-def _merged(arguments: argparse.Namespace, update: ClaimedUpdate) -> argparse.Namespace:
+def _merged(arguments: argparse.Namespace, claim: Claim, update: ClaimedUpdate) -> argparse.Namespace:
     """The options of the firmware where the command says nothing else; a version that is not given is the next one."""
     try:
         remembered = from_words(update.made_with, MODEL.options)
@@ -82,7 +83,7 @@ def _merged(arguments: argparse.Namespace, update: ClaimedUpdate) -> argparse.Na
             where=arguments.against,
             tried=update.made_with,
             code="WEIGHTS",
-            hint="use the version of aidge-build that made it",
+            hint=f"make the weights with the version that made the firmware: {_install(claim)}",
         ) from error
     remembered.weights_version = update.version + 1
     return with_given(arguments, remembered, MODEL.options)
@@ -97,8 +98,19 @@ def _require_suits(request: CompileRequest, sources: Sources, claim: Claim, upda
         _difference(sources, update, claim),
         where=request.file_name,
         code="WEIGHTS",
-        hint=f"{_options(update)}; what differs needs new firmware, too",
+        hint=f"{_options(update)}; {_remedy(claim)}",
     )
+
+
+def _remedy(claim: Claim) -> str:
+    """Returns what to do: a later version of the tool may have other kernels than the one that made the firmware."""
+    if claim.tool in ("", VERSION):
+        return "what differs needs new firmware, too"
+    return f"version {claim.tool} made it, this is {VERSION}: {_install(claim)}, and make the weights with that"
+
+
+def _install(claim: Claim) -> str:
+    return f"pip install aidge-build=={claim.tool or VERSION}"
 
 
 def _difference(sources: Sources, update: ClaimedUpdate, claim: Claim) -> str:

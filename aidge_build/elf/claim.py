@@ -103,6 +103,7 @@ class Claim:
     max_step: int = 0
     step_count: int = 0
     features: tuple[str, ...] | None = None
+    tool: str = ""  # the version of aidge-build that made it, where the claim says that
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -137,6 +138,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LABEL = re.compile(r"(?:input|output) \d{1,4}")
 _WORD = re.compile(r"[a-z]{1,16}")
 _LONGEST_TEXT = 400
+_TOOL = re.compile(r"\w[\w.+-]{0,31}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{12}|")
 
 
@@ -172,6 +174,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),
         features=read.several("features", _text) if "features" in read.fields else None,
+        tool=read.text("tool", _TOOL) if "tool" in read.fields else "",
     )
     if claim.arenas and not 0 <= claim.arena_bytes - sum(part.size_bytes for part in claim.arenas) <= _gaps_bytes(claim.arenas):
         raise ValueError("the parts of its arena are not the whole")

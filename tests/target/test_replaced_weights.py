@@ -21,6 +21,7 @@ from aidge_build.boards import load_board
 from aidge_build.emit.blob import CRC_BYTE, HEAD_BYTES
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program
+from aidge_build.version import VERSION
 from tests.command import aidge_build
 from tests.programs import EXAMPLE_MODELS, needs_cross_compiler
 from tests.retrained import retrained
@@ -238,6 +239,10 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
     refused = aidge_build("weights", tmp_path / "wide.onnx", "--against", elf, "--out", out)
     assert refused.exit_code == 1 and not out.exists()
     assert "layer conv2" in refused.stderr and "need other code of cortexm" in refused.stderr, refused.stderr
+    earlier = tmp_path / "earlier.elf"
+    earlier.write_bytes(elf.read_bytes().replace(f'"tool":"{VERSION}"'.encode(), b'"tool":"0.0.9"'))
+    refused = aidge_build("weights", tmp_path / "wide.onnx", "--against", earlier, "--out", out)
+    assert refused.exit_code == 1 and "version 0.0.9 made it" in refused.stderr and "aidge-build==0.0.9" in refused.stderr
     other = onnx.load(DIGITS)
     for tensor in other.graph.initializer:
         if tensor.name == "image_scale":
@@ -251,4 +256,4 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
         refused = aidge_build("weights", DIGITS, "--against", forged, "--out", out)
         assert refused.exit_code == 2 and not out.exists() and not refused.stdout, refused
         assert refused.stderr.count("\n") == 1 and "was generated with options that this version does not know" in refused.stderr
-        assert "Hint: use the version of aidge-build that made it" in refused.stderr
+        assert f"the version that made the firmware: pip install aidge-build=={VERSION}" in refused.stderr

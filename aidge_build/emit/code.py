@@ -20,13 +20,14 @@ from aidge_build.emit.overlaps import overlap_checks
 from aidge_build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.emit.ports import Port
 from aidge_build.emit.record import record_text
-from aidge_build.emit.replaced import bound_of, layout_digest, replaced_text
+from aidge_build.emit.replaced import bound_of, replaced_text
 from aidge_build.emit.rows import WaitingCascade, owns_progress, ports_by_rows, rows_text, told
 from aidge_build.emit.shared import share_kernels
 from aidge_build.emit.state import state_text
 from aidge_build.emit.steps import owns_steps, steps_text
 from aidge_build.emit.template import render_file
 from aidge_build.emit.unused import without_unused
+from aidge_build.emit.update import layout_digest
 from aidge_build.naming import code_symbol
 from aidge_build.program import Program
 
@@ -83,10 +84,10 @@ def code_of(
     The claim travels with the constants and names the digest of the code that they are for: constants of another model whose
     arrays happen to have the same names link, and are found.
     """
-    layout, text = "", _text(program, ports, arrays, layers, kernels, header_digest, "")
-    if program.options.replaces_weights:  # N_bind compares it: the text is printed again, with it
-        layout = layout_digest(text, layers, arrays)
-        text = _text(program, ports, arrays, layers, kernels, header_digest, layout)
+    layout, cascades = "", cascades_of(program, ports, layers)
+    if program.options.replaces_weights:  # N_bind compares it
+        layout = layout_digest(program, kernels.texts, layers, cascades, arrays)
+    text = _text(program, ports, arrays, layers, cascades, kernels, header_digest, layout)
     digest = digest_of(code_of_text(text))
     if program.options.assembly == "off":
         return Code(text, "", layout)  # nothing says it
@@ -106,11 +107,12 @@ def _text(
     ports: tuple[Port, ...],
     arrays: Arrays,
     layers: tuple[LayerText, ...],
+    cascades: tuple[CascadeText, ...],
     kernels: UsedKernels,
     header_digest: str,
     layout: str,
 ) -> str:
-    functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
+    functions = functions_of(program, ports)
     before, steps = run_steps(program, layers, cascades)
     record = record_text(program, ports, header_digest)
     hooks, copies = hooks_of(program, ports), any(layer.copied for layer in program.layers)

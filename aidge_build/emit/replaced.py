@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
 
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.blob import ALIGNMENT, CRC_BYTE, FORMAT, HEAD_BYTES, MAGIC, digest_words, make_blob
-from aidge_build.emit.digest import code_of_text, digest_of
-from aidge_build.emit.layers import LayerText
 from aidge_build.program import Program
 
 
@@ -70,18 +66,6 @@ def bound_symbol(program: Program) -> str:
 def blob_symbol(program: Program) -> str:
     """The C name of the weights that the code was generated with."""
     return f"{program.name}_weights"
-
-
-def layout_digest(text: str, layers: Sequence[LayerText], arrays: Arrays) -> str:
-    """The digest of the code of N.c without its comments and the names of layers, which may follow those in the file of a model,
-    and of what a state begins with, which stays.
-
-    Equal code reads equal constants in equal order: whatever a kernel proved about the weights, it chose this code for both.
-    """
-    number = {layer.symbol: f"layer_{position}" for position, layer in enumerate(layers)}
-    plain = re.sub(r"[A-Za-z_]\w*", lambda word: number.get(word[0], word[0]), code_of_text(text))
-    start = arrays.initial_state.sha256 if arrays.initial_state else ""
-    return digest_of(plain, start)
 
 
 def in_flash(program: Program, arrays: Arrays, interface: str, layout: str) -> tuple[Array, ...]:

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aidge_build.emit.digest import digest_of
+from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.cascades import CascadeText
+from aidge_build.emit.digest import code_of_text, digest_of
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.ports import Port
 from aidge_build.program import Program
@@ -35,6 +38,31 @@ def _port(port: Port) -> str:
         else ""
     )
     return f"{side} {port.parameter} {tensor.dtype.name} {list(tensor.dims)}{scale}"
+
+
+def layout_digest(
+    program: Program,
+    kernels: Sequence[str],
+    layers: Sequence[LayerText],
+    cascades: Sequence[CascadeText],
+    arrays: Arrays,
+) -> str:
+    """Returns the digest of what reads a block: the code of kernels, what each layer passes to them, the steps of cascades, the
+    arrays in their order, and what a state begins with, which stays.
+
+    Equal code reads equal constants in equal order: whatever a kernel proved about the weights, it chose this code for both.
+    Comments, the names of layers (which may follow the names in the file of a model), and the code around layers are not in it,
+    so that a later version of the tool makes blocks for firmware of an earlier one as long as the kernels are the same.
+    """
+    number = {layer.symbol: f"layer_{position}" for position, layer in enumerate(layers)}
+    called: list = [(replace(layer, comment=(), texts=()), layer.before) for layer in layers]
+    called += [replace(cascade, comment=()) for cascade in cascades]
+    calls = re.sub(r"[A-Za-z_]\w*", lambda word: number.get(word[0], word[0]), repr(called))
+    read = [(array.dtype.c_type, array.alignment) for array in arrays.replaceable]
+    start = arrays.initial_state.sha256 if arrays.initial_state else ""
+    core = [condition.macro for condition in program.conditions]
+    how = repr((read, start, core, program.options.assembly, program.options.unaligned))
+    return digest_of(*map(code_of_text, kernels), calls, how)
 
 
 def _digest(text: LayerText) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 
 import numpy
@@ -12,12 +13,15 @@ import pytest
 
 from aidge_build.bench.other_weights import with_other_weights
 from aidge_build.compile import compile, price_of_update
+from aidge_build.emit import emit, template
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.blob import HEAD_BYTES, make_blob, read_blob
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
+from aidge_build.program import Options, Program
 from aidge_build.sources import Sources
 from tests.command import aidge_build
+from tests.emitted import chain
 from tests.programs import EXAMPLE_MODELS
 from tests.quantized_graphs import QuantizedGraph
 from tests.retrained import retrained
@@ -80,6 +84,32 @@ def test_names_of_nodes_and_tensors_are_no_part_of_what_weights_are_made_for(tmp
     before, after = replaceable(DIGITS, "mps2-an386"), replaceable(tmp_path / "renamed.onnx", "mps2-an386")
     assert before.files["net.c"] != after.files["net.c"]
     assert before.blob == after.blob
+
+
+def test_what_stands_around_layers_is_no_part_of_what_weights_are_made_for(monkeypatch):
+    """Firmware of today gets weights from a later version, whose checks of pointers, hooks and comments may be others."""
+    before, plain = replaceable(DIGITS, "rp2040").blob, template._text
+
+    def text(name: str) -> str:
+        changed = plain(name).replace("return 1;", "return 1 + 0;") if name.startswith("model/") else plain(name)
+        return changed.replace("/* Layers stay", "/* Layers are")
+
+    monkeypatch.setattr(template, "_text", text)
+    assert replaceable(DIGITS, "rp2040").blob == before
+
+
+def test_another_kernel_and_another_number_that_it_gets_are_another_layout():
+    layouts = set()
+    for old, new in (("y[i] =", "y[i] ="), ("y[i] =", "y[i] = 1 +"), ("/* y =", "/* z =")):
+        program = chain(options=Options(update="weights"))
+        files = {name: data.replace(old.encode(), new.encode()) for name, data in program.library_files["toy"].items()}
+        layouts.add(layout_of(dataclasses.replace(program, library_files={"toy": files})))
+    assert len(layouts) == 2
+    assert layout_of(chain(count=7, options=Options(update="weights"))) not in layouts
+
+
+def layout_of(program: Program) -> str:
+    return emit(program).manifest["claim"]["update"]["layout"]
 
 
 def test_another_library_is_another_layout():

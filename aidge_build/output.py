@@ -38,6 +38,12 @@ def write_sources(
     return explained
 
 
+def compare_sources(sources: Sources, folder: Path) -> dict[str, bool]:
+    """Returns the names of the files in `folder` that are not those of `sources`, and whether each is there at all."""
+    contents = {name: (_content(folder / name), data) for name, data in sources.files.items()}
+    return {name: there is not None for name, (there, data) in contents.items() if there != data}
+
+
 def depfile_text(targets: Iterable[Path | str], dependencies: Iterable[Path | str]) -> str:
     """One rule in the syntax that make, ninja and SCons read."""
     wanted = " \\\n ".join(_make_path(path) for path in sorted({os.fspath(path) for path in dependencies}))

@@ -9,14 +9,16 @@ from pathlib import Path
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
-from aidge_build.errors import AidgeError
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.importers.left_out import left_out
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.installed import own_files
 from aidge_build.naming import counted
 from aidge_build.options import FILES, add_options
-from aidge_build.output import remove_file, write_sources
+from aidge_build.output import compare_sources, remove_file, write_sources
 from aidge_build.request import CompileRequest
+from aidge_build.sources import Sources
+from aidge_build.version import VERSION
 
 SUMMARY = "generate the C of a model"
 GROUP = BUILD
@@ -24,6 +26,7 @@ EXAMPLES = (
     ("compile kws.onnx --board stm32f7 --out generated", "kws.h, kws.c, kws_weights.c, kws.plan.json"),
     ("compile kws.onnx --cpu cortex-m4 --fpu auto --optimize size --out generated", "for a core, without a board"),
     ("compile kws.onnx --board stm32f4 --ram-budget 20K --out generated", "layers computed row by row, to fit"),
+    ("compile kws.onnx --board stm32f7 --out generated --check", "exit code 1 where committed files are not up to date"),
 )
 
 
@@ -33,12 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--depfile", metavar="FILE", help="write what was read, in Make syntax")
     parser.add_argument("-v", "--verbose", action="store_true", help="list the nodes and constants that no layer computes")
     parser.add_argument("--stamp", metavar="FILE", help="touch this file when all is written; the depfile names it")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare the files in --out with what would be generated: exit code 1 where one differs; otherwise they are written",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     name = arguments.name or Path(arguments.model).stem
+    if arguments.check and (arguments.depfile or arguments.stamp):
+        raise AidgeError("writes nothing", where="--check", hint="leave out --depfile and --stamp", code="USAGE")
     request = load(arguments, name)
     sources = compile(request)
+    if arguments.check:
+        return _compared(sources, Path(arguments.out))
     changes = write_sources(
         sources,
         Path(arguments.out),
@@ -61,6 +73,25 @@ def run(arguments: argparse.Namespace) -> Outcome:
     more = left_out(request.model, request.file_name, request.external, origins) if arguments.verbose else ()
     notices += [f"{request.file_name}: {line}" for line in more]
     return Outcome([*notices, summary, *changes], manifest)
+
+
+def _compared(sources: Sources, folder: Path) -> Outcome:
+    """Which files are not those that would be generated."""
+    found = compare_sources(sources, folder)
+    lines = [f"{folder / name}: {'differs' if is_there else 'is missing'}" for name, is_there in found.items()]
+    files = counted(len(sources.files), "file")
+    if found:
+        remedy = "leave out --check to write them"
+        lines.append(f"FAILED: {len(found)} of {files} in {folder} are not what aidge-build {VERSION} generates: {remedy}")
+    else:
+        lines.append(f"{folder}: {files}, as aidge-build {VERSION} generates them")
+    data = {
+        "out": str(folder),
+        "files": sorted(sources.files),
+        "differing": sorted(name for name, is_there in found.items() if is_there),
+        "missing": sorted(name for name, is_there in found.items() if not is_there),
+    }
+    return Outcome(lines, data, EXIT_CHECK_FAILED if found else 0)
 
 
 def _refuse_a_replaced_model(request: CompileRequest, stamp: Path) -> None:

@@ -29,7 +29,10 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DUMP",
         help="instead of --io-data: the inferences that a build with --record kept, out of a dump of RAM",
     )
-    parser.add_argument("--name", help="with --replay or --elf: the model's name in the firmware (default: the file's stem)")
+    parser.add_argument(
+        "--name",
+        help="with --replay, --elf or --against: the model's name in the firmware (default: the file's stem, or the only model)",
+    )
     parser.add_argument(
         "--elf",
         type=Path,

@@ -15,6 +15,7 @@ from aidge_build.accuracy.against_float import beside_float, compare_with_float,
 from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
+from aidge_build.cli.against import add_against_arguments, run_against
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
@@ -57,6 +58,7 @@ EXAMPLES = (
     ("verify kws.onnx --board stm32f7 --io-data vectors.npz", "compiles, runs, compares the outputs"),
     ("verify kws.onnx --board mps2-an386 --layers", "every layer, with its instructions"),
     ("verify kws.onnx --board stm32f4 --io-data vectors.npz --probe :3333", "on the board, with its cycles"),
+    ("verify kws.onnx --board stm32f4 --io-data vectors.npz --against old.elf", "beside the firmware of before: values, bytes"),
 )
 
 
@@ -64,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("--io-data", metavar="F.npz", help="input vectors: x, or x_<input>")
     add_replay_arguments(parser)
+    add_against_arguments(parser)
     add_probe_arguments(parser)
     parser.add_argument("--reference", metavar="KEY", help="the references in the NPZ file (default: the numpy backend)")
     parser.add_argument("--labels", metavar="KEY", help="class labels in the NPZ file: prints the accuracy")
@@ -84,6 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
+    if arguments.against is not None:
+        return run_against(arguments)
+    if arguments.markdown:
+        raise needs_option("markdown", "--against OLD.elf")
     require_one_source(arguments)
     if not arguments.board:
         if arguments.cpu:

@@ -37,6 +37,28 @@ class ClaimedPort:
 
 
 @dataclass(frozen=True)
+class ClaimedArgument:
+    """An input or output of N_run: its name, its type and scale in words, its bytes, and where it lies.
+
+    `symbol` is the array of the arena that holds it, "" where N_run gets a pointer to it."""
+
+    name: str
+    type: str
+    scale: str
+    size_bytes: int
+    symbol: str = ""
+    offset_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class ClaimedCall:
+    """What N_run reads and writes, in the order of its arguments."""
+
+    inputs: tuple[ClaimedArgument, ...]
+    outputs: tuple[ClaimedArgument, ...]
+
+
+@dataclass(frozen=True)
 class ClaimedConstant:
     """An array of weights or of other constants: its symbol, bytes and alignment, and the SHA-256 of its bytes.
 
@@ -73,6 +95,7 @@ class Claim:
     or "" for any core. `unaligned`: words may be read and written at any address. `interface` and `code` are the digests of the
     header and of the code file that the constants were generated with. `functions` are those that the firmware calls.
     `is_contradicted`: another claim of the model says otherwise.
+    `calls` is None where N_run cannot be called with nothing but the claim, or where the claim does not say how.
     `features` are those of the core that kernels were chosen for, None where the claim does not say them.
     `max_step` are the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
@@ -103,6 +126,7 @@ class Claim:
     max_step: int = 0
     step_count: int = 0
     features: tuple[str, ...] | None = None
+    calls: ClaimedCall | None = None
     tool: str = ""  # the version of aidge-build that made it, where the claim says that
 
     @property
@@ -174,6 +198,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),
         features=read.several("features", _text) if "features" in read.fields else None,
+        calls=_calls(read.get("calls")) if "calls" in read.fields else None,
         tool=read.text("tool", _TOOL) if "tool" in read.fields else "",
     )
     if claim.arenas and not 0 <= claim.arena_bytes - sum(part.size_bytes for part in claim.arenas) <= _gaps_bytes(claim.arenas):
@@ -228,6 +253,18 @@ def _update(fields: Any) -> ClaimedUpdate:
     layers = read.several("layers", lambda layer: (_text(_Fields(layer).get("kernel")), _Fields(layer).text("code", _DIGEST)))
     made_with, ports = (read.several(name, _text) for name in ("made_with", "ports"))
     return ClaimedUpdate(read.text("layout", _DIGEST), read.count("version"), made_with, ports, layers)
+
+
+def _calls(fields: Any) -> ClaimedCall:
+    read = _Fields(fields)
+    return ClaimedCall(read.several("inputs", _passed), read.several("outputs", _passed))
+
+
+def _passed(fields: Any) -> ClaimedArgument:
+    read = _Fields(fields)
+    symbol = "" if read.get("symbol") == "" else read.text("symbol", _SYMBOL)
+    kind, scale = (_text(read.get(name)) for name in ("type", "scale"))
+    return ClaimedArgument(read.text("name", _SYMBOL), kind, scale, read.count("size_bytes"), symbol, read.count("offset_bytes"))
 
 
 def _text(value: Any) -> str:

@@ -29,7 +29,7 @@ MAGIC = int.from_bytes(b"AIDW", "little")
 FORMAT = 1
 ALIGNMENT = 8  # bytes: of the block, enough for every array in it
 HEAD_BYTES = 18 * 4
-CRC_BYTE = 17 * 4
+SIZE_BYTE, CRC_BYTE = 2 * 4, 17 * 4
 LARGEST_VERSION = (1 << 32) - 1
 
 

@@ -14,6 +14,7 @@ from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
 from aidge_build.emit.hooks import has_hooks, hook_symbols
 from aidge_build.emit.kept import Kept, kept_arrays
+from aidge_build.emit.ports import Port, ports_of
 from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
 
@@ -48,8 +49,34 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         **({"dma": _dma(program)} if has_hooks(program) else {}),
         **({"copies": {"hooks": list(copy_hook_symbols(program.name))}} if copies_by_hooks(program) else {}),
         "functions": list(functions),
+        **({"calls": _calls(program)} if program.options.arena == "static" and not program.progress else {}),
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,
+    }
+
+
+def _calls(program: Program) -> dict:
+    """How N_run is called by somebody who has nothing but the program: its inputs and outputs in their order."""
+    ports = ports_of(program)
+    sides = (("inputs", True), ("outputs", False))
+    return {word: [_port(program, port) for port in ports if port.is_input == is_input] for word, is_input in sides}
+
+
+def _port(program: Program, port: Port) -> dict:
+    """`symbol` and `offset_bytes` say where it lies in the arena; "" for a pointer that N_run is given."""
+    tensor, symbol, offset = port.tensor, "", 0
+    if program.options.io == "arena":
+        offset = program.places[tensor.name].offset_bytes
+        part = program.part_at(offset)
+        symbol, offset = f"{program.name}_arena{part.ending}", offset - part.start_bytes
+    known = tensor.quantization if tensor.quantization is not None and tensor.quantization.per_tensor else None
+    return {
+        "name": port.parameter,
+        "type": f"{tensor.dtype.name} {list(tensor.dims)} {tensor.storage}",
+        "scale": f"scale {known.scale:.9g}, zero point {known.zero_point}" if known else "no scale",
+        "size_bytes": tensor.size_bytes,
+        "symbol": symbol,
+        "offset_bytes": offset,
     }
 
 

@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aidge_build.boards import Board, Region
+from aidge_build.elf.claim import Claim
 from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, NO_ADDRESS, Program
+from aidge_build.emit.blob import SIZE_BYTE
+from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
 from aidge_build.errors import AidgeError, CheckFailed
+
+if TYPE_CHECKING:
+    from aidge_build.emulate.unicorn_machine import Machine
 
 # Where inputs and outputs lie: in a memory beside those of the board, so that nothing of the program is in its place.
 _PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
+_NO_WEIGHTS = "the firmware binds weights from elsewhere: compare a program that holds a block of its own"
 _PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
 
 
@@ -25,37 +34,90 @@ def call_model(
     AidgeError (RUN) for a board that Unicorn does not emulate and for a program without such a function; CheckFailed when it
     leaves the board's memories, faults, or returns another number than 0.
     """
+    with _at_main(elf, board, run_symbol) as (machine, program):
+        sizes = [len(data) for data in samples[0]] + list(output_bytes)
+        addresses = _own_memory(machine, board, sizes)
+        found = []
+        for sample in samples:
+            for address, data in zip(addresses, sample):
+                machine.write(address, data)
+            _require_done(machine.call(program.run_address, addresses, program.main_address), elf, run_symbol)
+            found.append(tuple(machine.read(address, size) for address, size in zip(addresses[len(sample) :], output_bytes)))
+        return found
+
+
+@dataclass(frozen=True)
+class Called:
+    """The stored bytes of the outputs of one call, and its instructions."""
+
+    outputs: tuple[bytes, ...]
+    instructions: int
+
+
+def call_claimed(elf: Path, board: Board, claim: Claim, samples: Sequence[Sequence[bytes]]) -> list[Called]:
+    """Calls the model as its firmware does, with nothing known but its claim (`Claim.calls`), for the stored bytes of each
+    sample's inputs. Weights that can be replaced are those in the program. Errors are those of `call_model`."""
+    assert claim.calls is not None
+    inputs, outputs = claim.calls.inputs, claim.calls.outputs
+    run_symbol = f"{claim.model}_run"
+    with _at_main(elf, board, run_symbol) as (machine, program):
+        counter = machine.counter()
+        pointers = iter(_own_memory(machine, board, [one.size_bytes for one in (*inputs, *outputs) if not one.symbol]))
+        places = [
+            _address(program, one.symbol) + one.offset_bytes if one.symbol else next(pointers) for one in (*inputs, *outputs)
+        ]
+        arguments = [place for one, place in zip((*inputs, *outputs), places) if not one.symbol]
+        if claim.update:
+            bind, weights = f"{claim.model}_bind", _address(program, f"{claim.model}_weights", _NO_WEIGHTS)
+            size = int.from_bytes(machine.read(weights + SIZE_BYTE, 4), "little")
+            _require_done(machine.call(_address(program, bind), (weights, size), program.main_address), elf, bind)
+        found = []
+        for sample in samples:
+            for place, data in zip(places, sample):
+                machine.write(place, data)
+            before = counter.total
+            _require_done(machine.call(program.run_address, arguments, program.main_address), elf, run_symbol)
+            read = tuple(machine.read(place, one.size_bytes) for place, one in zip(places[len(inputs) :], outputs))
+            found.append(Called(read, counter.total - before))
+        return found
+
+
+@contextlib.contextmanager
+def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine, Program]]:
+    """The program behind its start-up code: the first instruction of main is next."""
     require_calls(board)
     from aidge_build.emulate.unicorn_machine import Machine
 
     with tempfile.TemporaryDirectory() as folder:
         program = Program(read_image(elf), board, Path(folder), (elf.stem,), False, run_symbol, (), INSTRUCTION_LIMIT)
-        for symbol, address in ((run_symbol, program.run_address), ("main", program.main_address)):
-            if address == NO_ADDRESS:
-                raise AidgeError(
-                    f"the program has no function {symbol}",
-                    where=str(elf),
-                    code="RUN",
-                    hint="link it with its symbols, without -flto",
-                )
+        for symbol in (run_symbol, "main"):
+            _address(program, symbol)
         machine = Machine(program)
         try:
-            sizes = [len(data) for data in samples[0]] + list(output_bytes)
-            base, addresses = _places(board, sizes)
-            machine.map(Region("SAMPLES", base, addresses[-1] - base, "ram", ()))
             machine.reach(program.main_address)
-            found = []
-            for sample in samples:
-                for address, data in zip(addresses, sample):
-                    machine.write(address, data)
-                status = machine.call(program.run_address, addresses[:-1], program.main_address)
-                if status:
-                    raise CheckFailed(f"{run_symbol} returned {status}", where=str(elf), code="RUN")
-                found.append(tuple(machine.read(address, size) for address, size in zip(addresses[len(sample) :], output_bytes)))
-            return found
+            yield machine, program
         finally:
             machine.semihosting.close()
             machine.release()
+
+
+def _own_memory(machine: Machine, board: Board, sizes: Sequence[int]) -> list[int]:
+    """The addresses of so many bytes each, in a memory beside those of the board."""
+    base, addresses = _places(board, sizes)
+    machine.map(Region("SAMPLES", base, max(addresses[-1] - base, _PAGE), "ram", ()))
+    return addresses[:-1]
+
+
+def _address(program: Program, name: str, hint: str = "link it with its symbols, without -flto") -> int:
+    symbol = program.image.symbol(name)
+    if symbol is None:
+        raise AidgeError(f"the program has no {name}", where=program.image.path, code="RUN", hint=hint)
+    return symbol.address
+
+
+def _require_done(status: int, elf: Path, function: str) -> None:
+    if status:
+        raise CheckFailed(f"{function} returned {status}", where=str(elf), code="RUN")
 
 
 def require_calls(board: Board) -> None:
@@ -64,7 +126,7 @@ def require_calls(board: Board) -> None:
         raise AidgeError(
             "functions of a linked program can only be called in Unicorn",
             where=f"board {board.name}",
-            hint="leave out --elf: the model is then measured in a program of its own",
+            hint="name a board that Unicorn emulates; without --elf the model is measured in a program of its own",
             code="RUN",
         )
 

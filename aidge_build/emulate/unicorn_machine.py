@@ -83,8 +83,7 @@ class Machine:
         """Runs from the vector table to the exit."""
         program = self.program
         slots = program.layer_slots()
-        code = [(region.origin, memory) for region, memory in self.memories.items() if region is not _SYSTEM]
-        counter = make_counter(self.machine, code, program, [address for address, _ in slots]) if program.count else None
+        counter = self.counter([address for address, _ in slots]) if program.count else None
         watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
         if counter and program.cycles:
@@ -113,6 +112,11 @@ class Machine:
         if end is End.INTERRUPT and not program.may_be_stopped:
             raise KeyboardInterrupt
         return self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
+
+    def counter(self, layer_addresses: Sequence[int] = ()):
+        """A counter of all that runs from now on (see `make_counter`)."""
+        code = [(region.origin, memory) for region, memory in self.memories.items() if region is not _SYSTEM]
+        return make_counter(self.machine, code, self.program, layer_addresses)
 
     def _result(self, counter, slots: tuple[tuple[int, str], ...], end: End, written: int | None) -> RunResult:
         """What was counted; of the run in which a program was stopped, nothing is."""

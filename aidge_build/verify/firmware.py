@@ -167,13 +167,14 @@ def _execution(
         _split(folder / "output.bin", outputs, count),
         _traced(folder / "trace.bin", layers, count) if trace else {},
         result,
-        _code_bytes(elf, program.name),
+        code_bytes(elf, program.name),
         weights_bytes,
         elf,
     )
 
 
-def _code_bytes(elf: Path, name: str) -> int:
+def code_bytes(elf: Path, name: str) -> int:
+    """Returns the bytes of the functions of a model and of kernels in a linked program."""
     functions = [symbol for symbol in read_image(elf).symbols if symbol.kind == "function"]
     return sum(symbol.size_bytes for symbol in functions if symbol.name.startswith((f"{name}_", "aidge_")))
 

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""`verify --against`: a model beside a program that was linked before, both called with the same inputs in the emulator."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from aidge_build.boards import Board, load_board
+from aidge_build.cli.linked import stack_of
+from aidge_build.cli.outcome import Outcome
+from aidge_build.compile import build_program
+from aidge_build.elf import Claim, read_claims, read_image
+from aidge_build.elf.claim import ClaimedArgument
+from aidge_build.emulate.model_calls import call_claimed, require_calls
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
+from aidge_build.inputs import load
+from aidge_build.naming import counted
+from aidge_build.program import Program
+from aidge_build.reference.sequence import run_in_order
+from aidge_build.terminal import table
+from aidge_build.verify.compare import Difference, compare
+from aidge_build.verify.firmware import code_bytes, execute
+from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz
+
+_NOT_TOGETHER = ("replay", "probe", "elf", "reference", "labels", "layers", "float", "picture")
+_TITLES = ("", "old", "new", "change")
+_FIGURES = {
+    "ram_bytes": "RAM of the model, bytes",
+    "code_bytes": "flash: code, bytes",
+    "weights_bytes": "flash: weights, bytes",
+    "stack_bytes": "stack of a call, bytes",
+    "instructions": "instructions of an inference",
+}
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A model in a linked program: what it claims, and its figures by the names of `_FIGURES`; None for one that is not known."""
+
+    claim: Claim
+    figures: dict[str, int | None]
+
+
+def add_against_arguments(parser: argparse.ArgumentParser) -> None:
+    """The old program, and how the comparison is printed."""
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="OLD.elf",
+        help="a program that was linked before, such as the firmware of the last release: compares values, RAM, flash, stack and "
+        "instructions of both (--name says which of its models); otherwise with the numpy backend alone",
+    )
+    parser.add_argument("--markdown", action="store_true", help="with --against: print a table in Markdown; otherwise plain text")
+
+
+def run_against(arguments: argparse.Namespace) -> Outcome:
+    """The model of the command beside the model of the old program. Exit code 1 where the new program is wrong, and where
+    both were made from one file and differ: an upgrade must not change values."""
+    board = _board_of(arguments)
+    old_claim = _claim_of(arguments.against, arguments.name)
+    request = load(arguments, old_claim.model)
+    program = build_program(request)
+    vectors = model_inputs(read_npz(Path(arguments.io_data)), program.view)
+    if arguments.perturb:
+        vectors = perturbed(vectors, arguments.perturb, arguments.seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(arguments.keep or temporary)
+        execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
+        new_claim = _claim_of(execution.elf, old_claim.model)
+        notes = _differing_ports(old_claim, new_claim, arguments.against)
+        called = call_claimed(arguments.against, board, old_claim, _stored(program, vectors))
+        instructions = round(sum(one.instructions for one in called) / len(called))
+        ran = execution.result.run_instructions
+        old = Linked(old_claim, _figures(arguments.against, board, old_claim, instructions))
+        new = Linked(new_claim, _figures(execution.elf, board, new_claim, None if ran is None else round(ran / len(called))))
+    outputs = _loaded(program, [one.outputs for one in called])
+    differences = [compare(name, execution.outputs[name], outputs[name]) for name in program.view.handed_out]
+    wanted = run_in_order(program.view, vectors)
+    is_right = all(compare(name, execution.outputs[name], wanted[name]).within for name in program.view.handed_out)
+    return _outcome(arguments, board, old, new, differences, len(called), notes, is_right)
+
+
+def _board_of(arguments: argparse.Namespace) -> Board:
+    other = next((name for name in _NOT_TOGETHER if getattr(arguments, name)), None)
+    if other:
+        raise AidgeError("does not fit --against", where=f"--{other}", hint=f"leave out --{other}, or --against", code="USAGE")
+    if arguments.io_data is None:
+        raise needs_option("against", "--io-data VECTORS.npz")
+    if not arguments.board:
+        raise needs_option("against", "--board BOARD")
+    board = load_board(arguments.board, arguments.board_path)
+    require_calls(board)
+    return board
+
+
+def _claim_of(elf: Path, name: str | None) -> Claim:
+    """The model of this name in a linked program, or its only one, if it can be called."""
+    claims = read_claims(read_image(elf))
+    found = [claim for claim in claims if name in (None, claim.model)]
+    if len(found) != 1:
+        known = ", ".join(claim.model for claim in claims) or "none"
+        raise AidgeError(
+            f"holds {counted(len(found), 'model')} that could be meant: its models are {known}",
+            where=str(elf),
+            hint=f"--name {claims[0].model}" if claims else "a program that was linked with a generated model",
+            code="USAGE",
+        )
+    (claim,) = found
+    if claim.calls is None:
+        raise AidgeError(
+            f"does not say how {claim.model} is called: its arena is the firmware's (--arena caller), an input or output goes by "
+            "rows, or a version before 0.2.0 generated it",
+            where=str(elf),
+            hint=f"compare figures with: aidge-build report {elf.name} --json",
+            code="USAGE",
+        )
+    return claim
+
+
+def _differing_ports(old: Claim, new: Claim, elf: Path) -> list[str]:
+    """Lines about scales that differ; AidgeError where inputs or outputs cannot be the same bytes."""
+    assert old.calls is not None and new.calls is not None
+    lines = []
+    for side, before, after in (("input", old.calls.inputs, new.calls.inputs), ("output", old.calls.outputs, new.calls.outputs)):
+        if [_bytes_of(one) for one in before] != [_bytes_of(one) for one in after]:
+            raise AidgeError(
+                f"has the {side}s {_words(before)}; the new model has {_words(after)}",
+                where=str(elf),
+                hint="only programs with the same types and shapes get the same vectors",
+                code="VECTORS",
+            )
+        for one, other in zip(before, after):
+            if one.scale != other.scale:
+                lines.append(
+                    f"{side} {other.name}: {one.scale} before, {other.scale} now; stored values are compared as they are"
+                )
+    return lines
+
+
+def _bytes_of(port: ClaimedArgument) -> tuple[str, int]:
+    return port.type, port.size_bytes
+
+
+def _words(ports: Sequence[ClaimedArgument]) -> str:
+    return ", ".join(f"{port.name} {port.type}" for port in ports)
+
+
+def _stored(program: Program, vectors: Vectors) -> list[list[bytes]]:
+    tensors = [program.view.tensor(name) for name in program.view.given]
+    count = len(vectors[tensors[0].name])
+    return [[tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in tensors] for index in range(count)]
+
+
+def _loaded(program: Program, stored: Sequence[Sequence[bytes]]) -> Vectors:
+    tensors = [program.view.tensor(name) for name in program.view.handed_out]
+    return {
+        tensor.name: numpy.stack([tensor.from_stored(numpy.frombuffer(row[place], tensor.dtype.numpy)) for row in stored])
+        for place, tensor in enumerate(tensors)
+    }
+
+
+def _figures(elf: Path, board: Board, claim: Claim, instructions: int | None) -> dict[str, int | None]:
+    image = read_image(elf)
+    stack = stack_of(elf, image, (claim,), board.core, required=False)
+    bound = stack.runs.get(f"{claim.model}_run") if stack else None
+    kept = (*claim.arenas, *((claim.state,) if claim.state else ()), *claim.kept)
+    return {
+        "ram_bytes": sum(part.size_bytes for part in kept),
+        "code_bytes": code_bytes(elf, claim.model),
+        "weights_bytes": claim.weights_bytes,
+        "stack_bytes": bound.bytes if bound else None,
+        "instructions": instructions,
+    }
+
+
+def _outcome(
+    arguments: argparse.Namespace,
+    board: Board,
+    old: Linked,
+    new: Linked,
+    differences: Sequence[Difference],
+    vectors: int,
+    notes: Sequence[str],
+    is_right: bool,
+) -> Outcome:
+    same_file = old.claim.model_sha256 == new.claim.model_sha256
+    data = {
+        "board": board.name,
+        "vectors": vectors,
+        "values": sum(one.values for one in differences),
+        "differing_values": sum(one.differing_values for one in differences),
+        "max_difference": max((one.max_difference for one in differences), default=0),
+        "outputs": [one.as_json() for one in differences],
+        "same_model_file": same_file,
+        "old": {"tool": old.claim.tool, "model_sha256": old.claim.model_sha256, **old.figures},
+        "new": {"tool": new.claim.tool, "model_sha256": new.claim.model_sha256, **new.figures},
+    }
+    rows = [_row(title, old.figures[name], new.figures[name]) for name, title in _FIGURES.items()]
+    lines = [
+        f"{arguments.model} against {arguments.against.name} on {board.name}: {data['differing_values']} of {data['values']:,} "
+        f"values differ (largest difference {data['max_difference']:g}), {vectors} vectors",
+        f"old: aidge-build {old.claim.tool or 'unknown'}, new: {new.claim.tool}, "
+        + ("from the same model file" if same_file else "from another model file"),
+        *notes,
+        *(_markdown(rows) if arguments.markdown else table(rows, _TITLES, numbers=(1, 2, 3))),
+    ]
+    has_failed = not is_right or same_file and data["differing_values"]
+    if not is_right:
+        lines.append("FAILED: the new program is not what the numpy backend computes: `verify` without --against says where")
+    elif has_failed:
+        lines.append("FAILED: the same model file gives other values: CHANGELOG.md lists values that changed on purpose")
+    return Outcome(lines, data, EXIT_CHECK_FAILED if has_failed else 0)
+
+
+def _row(title: str, old: int | None, new: int | None) -> tuple[str, ...]:
+    change = "" if old is None or new is None else f"{new - old:+,}" if new != old else "0"
+    return (title, *("unknown" if one is None else f"{one:,}" for one in (old, new)), change)
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return ["", f"| {' | '.join(_TITLES)} |".replace("|  |", "| |"), "|---|---:|---:|---:|", *lines]

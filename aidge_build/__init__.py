@@ -7,6 +7,11 @@ Importing this package imports nothing else: the public names are loaded when th
 from __future__ import annotations
 
 import importlib
+import sys
+
+from aidge_build.moved import OldNames
+
+sys.meta_path.append(OldNames)
 
 # Public name -> the module that defines it.
 _PUBLIC = {

@@ -204,7 +204,9 @@ class plugged_in:
         elif isinstance(error, KeyboardInterrupt):
             error.args = error.args or (f"{_said(self._what)}{_place(error)}",)
         elif isinstance(error, Exception | SystemExit):
-            what, hint = f"{_said(self._what)} {failure(error)}", "AIDGE_DEBUG=1 shows the traceback"
+            is_ours = isinstance(error, ImportError) and (error.name or "").startswith("aidge_build")
+            hint = "docs/stability.md says which names stay" if is_ours else "AIDGE_DEBUG=1 shows the traceback"
+            what = f"{_said(self._what)} {failure(error)}"
             raise AidgeError(what, where=self._where, code=self._code, hint=hint).within(_said(self._inside)) from error
 
     def _refuse(self, status: int) -> NoReturn:

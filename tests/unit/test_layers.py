@@ -15,7 +15,7 @@ PACKAGE = ROOT / "aidge_build"
 
 # A module imports only from its own row or a row above it (docs/architecture.md).
 ROWS = (
-    ("version", "errors", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
+    ("version", "errors", "moved", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
     ("graph", "board", "boards", "cores", "settings", "naming", "shortening", "sources"),
     ("arithmetic", "c_library", "elf", "longest", "output"),
     ("calibrations", "operators", "onnx_format", "tflite_format"),

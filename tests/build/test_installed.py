@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import venv as venv_module
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ import pytest
 from aidge_build.boards import list_boards
 from aidge_build.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath
 from tests.build.checkout import ROOT, copy_of_checkout
+from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 
 
@@ -133,3 +137,47 @@ def test_importing_the_package_imports_nothing_else_of_it():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['aidge_build']"
+
+
+def offline() -> list[str]:
+    """The start of a command that has no network."""
+    words = ["unshare", "--map-root-user", "--net"]
+    if shutil.which("unshare") is None or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs unshare, which takes the network from a command")
+    return words
+
+
+def add_to_wheelhouse(name: str, folder: Path, known: set[str]) -> None:
+    """Makes wheels of an installed package and of what it needs, without a network: their files, as they were installed."""
+    if name in known:
+        return
+    known.add(name)
+    package = metadata.distribution(name)
+    tag = re.findall(r"^Tag: (\S+)", package.read_text("WHEEL"), re.MULTILINE)[-1]
+    inside = [file for file in package.files if ".." not in file.parts and file.suffix != ".pyc"]
+    with zipfile.ZipFile(folder / f"{package.metadata['Name'].replace('-', '_')}-{package.version}-{tag}.whl", "w") as made:
+        for file in inside:
+            if file.name not in ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json"):
+                made.write(file.locate(), file.as_posix())
+        made.writestr(next(file.as_posix() for file in inside if file.name == "RECORD"), "")
+    for requirement in package.requires or ():
+        if "extra ==" not in requirement and "python_version <" not in requirement:
+            add_to_wheelhouse(re.split(r"[\s;<>=!\[~(]", requirement)[0].lower().replace("_", "-"), folder, known)
+
+
+@pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="unpacks all packages that the tool needs: ./sconsw stress")
+def test_a_wheelhouse_installs_the_tool_without_a_network_and_generates_the_same_files(wheel, tmp_path):
+    words, house, tool = offline(), tmp_path / "wheelhouse", tmp_path / "tool"
+    house.mkdir()
+    shutil.copy(wheel, house)
+    known = set[str]()
+    for name in ("onnx", "flatbuffers", "numpy", "jinja2", "pyelftools", "rich", "scons"):
+        add_to_wheelhouse(name, house, known)
+    venv_module.create(tool, with_pip=False, symlinks=True)
+    pip = [sys.executable, "-m", "pip", "--python", tool / "bin/python", "install", "-q", "--no-compile"]
+    pip += ["--disable-pip-version-check", "--no-index", "--find-links", house, "aidge_build"]
+    subprocess.run([*words, *pip], check=True)
+    compiled = ("compile", ROOT / "examples/digits/digits.onnx", "--board", "stm32f4", "--out", tmp_path / "generated")
+    assert aidge_build(*compiled).exit_code == 0
+    done = run_there(tool, tmp_path, *words, tool / "bin/aidge-build", *compiled, "--check")
+    assert "4 files, as aidge-build" in done

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from aidge_build.elf.agreed import Agreed, agreed_upon
-from aidge_build.elf.claim import Claim, ClaimedConstant, claim_from
+from aidge_build.elf.claim import Claim, ClaimedArgument, ClaimedConstant, claim_from
 from aidge_build.elf.claims import read_claims
 from aidge_build.elf.occupants import Span
 from aidge_build.emit.arrays import arrays_of
@@ -174,6 +174,29 @@ def test_a_damaged_note_is_one_line(text):
     with pytest.raises(AidgeError) as caught:
         read_claims(noted(text))
     assert caught.value.code == "NOTE" and str(caught.value).isprintable() and len(str(caught.value)) < 200
+
+
+def test_what_is_said_of_calls_and_of_the_tool_is_looked_at():
+    given = {"name": "input", "type": "int8 [1, 8] NC", "scale": "no scale", "size_bytes": 8, "symbol": "", "offset_bytes": 0}
+    taken = {**given, "name": "output", "symbol": "kws_arena", "offset_bytes": 4}
+    found = claim_from({**CLAIM, "calls": {"inputs": [given], "outputs": [taken]}, "tool": "0.2.0"})
+    assert found.tool == "0.2.0" and found.calls is not None
+    assert found.calls.inputs == (ClaimedArgument("input", "int8 [1, 8] NC", "no scale", 8),)
+    assert found.calls.outputs == (ClaimedArgument("output", "int8 [1, 8] NC", "no scale", 8, "kws_arena", 4),)
+    wrong = [
+        {name: value} for name, values in (("name", ("", "a b", 5)), ("type", ("", 5)), ("scale", ("\n",))) for value in values
+    ]
+    wrong += [{"size_bytes": -1}, {"size_bytes": "8"}, {"symbol": "a b"}, {"symbol": None}, {"offset_bytes": None}]
+    for change in wrong:
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "calls": {"inputs": [{**given, **change}], "outputs": []}})
+    for calls in (5, {}, {"inputs": []}, {"inputs": [5], "outputs": []}):
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "calls": calls})
+    for tool in ("", " 1", "0.2.0; rm", "1" * 33, 5):
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "tool": tool})
+    assert claim_from({name: value for name, value in CLAIM.items() if name != "tool"}).tool == ""
 
 
 def test_a_note_that_is_cut_off_is_damaged_and_none_of_another_version():

@@ -27,6 +27,7 @@ from aidge_build.terminal import table
 from aidge_build.verify.compare import Difference, compare
 from aidge_build.verify.firmware import code_bytes, execute
 from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz
+from aidge_build.version import VERSION
 
 _NOT_TOGETHER = ("replay", "probe", "elf", "reference", "labels", "layers", "float", "picture")
 _TITLES = ("", "old", "new", "change")
@@ -114,13 +115,20 @@ def _claim_of(elf: Path, name: str | None) -> Claim:
     (claim,) = found
     if claim.calls is None:
         raise AidgeError(
-            f"does not say how {claim.model} is called: its arena is the firmware's (--arena caller), an input or output goes by "
-            "rows, or a version before 0.2.0 generated it",
+            f"{claim.model} cannot be called from outside: {_not_callable(claim)}",
             where=str(elf),
             hint=f"compare figures with: aidge-build report {elf.name} --json",
             code="USAGE",
         )
     return claim
+
+
+def _not_callable(claim: Claim) -> str:
+    if any(name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_")) for name in claim.functions):
+        return "an input or output goes by rows"
+    if not claim.arenas and (claim.arena_bytes or claim.tool == VERSION):
+        return "the firmware owns its arena (--arena caller)"
+    return f"version {claim.tool or 'unknown'} of aidge-build generated it, and did not say how"
 
 
 def _differing_ports(old: Claim, new: Claim, elf: Path) -> list[str]:

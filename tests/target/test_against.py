@@ -103,7 +103,7 @@ def test_programs_that_cannot_get_the_same_bytes_are_refused(folder, old):
     assert refused.exit_code == 2 and "output int8 [1, 3]" in refused.stderr and "output int8 [1, 4]" in refused.stderr
     elf, _ = linked(folder, "caller", "--arena", "caller")
     refused = verified(folder, "a", "--against", elf)
-    assert refused.exit_code == 2 and "does not say how model is called" in refused.stderr
+    assert refused.exit_code == 2 and "the firmware owns its arena" in refused.stderr
     refused = verified(folder, "a", "--against", old[0], "--name", "kws")
     assert refused.exit_code == 2 and "its models are model" in refused.stderr
 

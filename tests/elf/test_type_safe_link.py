@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import re
@@ -17,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 from aidge_build.boards import Region, load_board
 from aidge_build.elf import read_claims, read_image
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
-from aidge_build.emit import emit
+from aidge_build.emit import emit, template
 from aidge_build.errors import AidgeError
 from aidge_build.installed import cmake_folder, scons_toolpath
 from aidge_build.output import write_sources
@@ -142,6 +143,21 @@ def test_the_header_of_yesterday_does_not_link_and_does_not_fit_todays_code(tmp_
     assert f"undefined reference to `toy_run_{yesterday}'" in link("gcc", objects, tmp_path).stderr
     (tmp_path / "mine" / "toy.h").write_bytes(stale)
     assert "toy.h does not belong to this file" in run(["gcc", "-c", "mine/toy.c"], tmp_path).stderr
+
+
+def test_an_object_of_another_version_links_with_code_that_declares_and_promises_the_same(tmp_path, monkeypatch):
+    """An upgrade changes comments; buffers that may no longer overlap are another promise, though no declaration says it."""
+    model(tmp_path / "mine")
+    monkeypatch.setattr(template, "VERSION", "9.8.7")
+    model(tmp_path / "later")
+    assert (tmp_path / "mine/toy.h").read_bytes() != (tmp_path / "later/toy.h").read_bytes()
+    objects = objects_of("gcc", "pointers", tmp_path, "later")
+    assert link("gcc", objects, tmp_path).returncode == 0 and subprocess.run([tmp_path / "app"]).returncode == 0
+    program = chain()
+    last = dataclasses.replace(program.layers[1], inputs=(*program.layers[1].inputs, program.view.tensor("x")))
+    write_sources(emit(dataclasses.replace(program, layers=(program.layers[0], last))), tmp_path / "apart")
+    compile_file("gcc", "main.c", "main.o", tmp_path, "-I", "apart")
+    assert "undefined reference to `toy_run_" in link("gcc", objects, tmp_path).stderr
 
 
 def test_code_behind_its_own_header_in_one_translation_unit_is_refused_in_words(tmp_path):

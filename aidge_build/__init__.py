@@ -9,9 +9,18 @@ from __future__ import annotations
 import importlib
 import sys
 
-from aidge_build.moved import OldNames
 
-sys.meta_path.append(OldNames)
+class _OldNames:
+    """Finds modules under the names that they had in 0.1 (importlib), which nobody else has."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> object:
+        if not name.startswith(("aidge_build.export", "aidge_build.backend")):
+            return None
+        return importlib.import_module("aidge_build.moved").spec_of(name)
+
+
+sys.meta_path.append(_OldNames)  # type: ignore[arg-type]
 
 # Public name -> the module that defines it.
 _PUBLIC = {

@@ -8,11 +8,9 @@
 from __future__ import annotations
 
 import importlib
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # every command imports this module
-    from importlib.machinery import ModuleSpec
 
 # Old package -> the rooms in which its modules are now, the first one with the name wins.
 _ROOMS = {
@@ -26,23 +24,21 @@ _ALSO = {
 }
 
 
-class OldNames:
-    """Finds modules by their old names (importlib); appended to sys.meta_path, so that only names that nobody has come here."""
+def spec_of(name: str) -> ModuleSpec | None:
+    """Returns the spec of an old name, None for any other."""
+    if name not in _ROOMS and not _candidates(name):
+        return None
+    return spec_from_loader(name, _Loader(), is_package=name in _ROOMS)  # type: ignore[arg-type]
 
-    @classmethod
-    def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """The spec of an old name, None for any other."""
-        if name not in _ROOMS and not _candidates(name):
-            return None
-        from importlib.util import spec_from_loader
 
-        return spec_from_loader(name, cls(), is_package=name in _ROOMS)  # type: ignore[arg-type]
+class _Loader:
+    """Makes modules whose names are looked up where they are now."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         """An empty module, as for any file."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Its names are looked up where they are now, when they are asked for."""
+        """A module that asks for its names when it is asked (importlib)."""
         name = module.__name__
 
         def attribute(wanted: str) -> object:
@@ -62,8 +58,6 @@ def _candidates(name: str) -> list[str]:
     package, _, word = name.rpartition(".")
     if package not in _ROOMS and name not in _ALSO:
         return []
-    from importlib.util import find_spec
-
     also = [f"aidge_build.{module}" for module in _ALSO.get(name, ())]
     rooms = [f"aidge_build.{room}.{word}" for room in _ROOMS.get(package, ())]
     return [module for module in (*rooms, *also) if find_spec(module) is not None]

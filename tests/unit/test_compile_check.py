@@ -35,7 +35,7 @@ def test_files_that_are_up_to_date_are_left_as_they_are(folder):
     assert done.exit_code == 0 and "4 files, as aidge-build" in done.stdout and contents(folder) == before
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ["toy.h", "toy_weights.c"])
 def test_one_byte_that_differs_and_one_file_that_is_missing_fail_and_nothing_is_written(folder, name):
     path = folder / "gen" / name
     path.write_bytes(path.read_bytes() + b"\n")

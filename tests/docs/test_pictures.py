@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""The pictures of README and docs are what their scripts make of the recorded figures."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tools.docs import results
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS = json.loads((ROOT / "docs" / "benchmarks.json").read_text())
+PEERS = tomllib.loads((ROOT / "tools" / "docs" / "peers.toml").read_text())
+
+
+@pytest.mark.parametrize("name, text", results.pictures(ROOT).items())
+def test_the_stored_picture_is_made_of_the_recorded_figures(name, text):
+    assert (ROOT / "docs" / "static" / name).read_text() == text, "python -m tools.docs.results writes it anew"
+    assert ElementTree.fromstring(text).find("{http://www.w3.org/2000/svg}title").text.startswith("MLPerf Tiny on a Cortex-M4.")
+
+
+def test_every_bar_says_whether_it_was_measured_published_or_estimated():
+    ram, instructions, cycles = results.panels(BENCHMARKS, PEERS)
+    kinds = [[series.kind for series in panel.series] for panel in (ram, instructions, cycles)]
+    assert kinds == [["measured", "measured"], ["measured", "measured"], ["estimate", "vendor's"]]
+    wide = results.picture(BENCHMARKS, PEERS, narrow=False)
+    assert all(f">{series.name}, {series.kind}</text>" in wide for series in cycles.series)
+    assert wide.count('class="estimate"') == 1 + len(results.MODELS)  # one in the legend
+
+
+def test_the_figures_of_others_are_those_of_the_page_of_benchmarks():
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    for kind, column in (("instructions", 5), ("arena_bytes", 7)):
+        rows = [line.split(" | ") for line in re.findall(r"^\| (\w+ \| cortex-m4 \|.*)$", page, re.MULTILINE)]
+        shown = {(row[0], *row[column : column + 1]) for row in rows}
+        assert {(model, f"{value:,}") for model, value in PEERS["tflm"][kind].items()} <= shown
+    assert all(PEERS[peer]["date"] and PEERS[peer]["version"] and PEERS[peer]["method"] for peer in PEERS)

@@ -35,8 +35,9 @@ def test_every_bar_says_whether_it_was_measured_published_or_estimated():
 
 def test_the_figures_of_others_are_those_of_the_page_of_benchmarks():
     page = (ROOT / "docs" / "benchmarks.md").read_text()
-    for kind, column in (("instructions", 5), ("arena_bytes", 7)):
+    for kind, column in (("instructions", 5), ("arena", 7)):
         rows = [line.split(" | ") for line in re.findall(r"^\| (\w+ \| cortex-m4 \|.*)$", page, re.MULTILINE)]
         shown = {(row[0], *row[column : column + 1]) for row in rows}
-        assert {(model, f"{value:,}") for model, value in PEERS["tflm"][kind].items()} <= shown
-    assert all(PEERS[peer]["date"] and PEERS[peer]["version"] and PEERS[peer]["method"] for peer in PEERS)
+        figures = [figure for figure in PEERS["figure"] if (figure["quantity"], figure["core"]) == (kind, "cortex-m4")]
+        assert {(figure["model"], f"{figure['value']:,}") for figure in figures} <= shown and len(figures) == 5
+    assert all(figure["date"] and figure["source"] for figure in PEERS["figure"])

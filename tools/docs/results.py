@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The picture of the README: RAM, instructions and cycles of MLPerf Tiny beside other systems, from recorded figures alone.
 
-`python -m tools.docs.results` writes docs/static/results.svg and, for narrow windows, docs/static/results-narrow.svg.
+`python -m tools.docs.results` writes docs/static/results.svg, results-narrow.svg (for narrow windows) and the README's table.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
@@ -108,6 +109,18 @@ def of_peer(peers: dict, quantity: str, divisor: float) -> Series:
     return Series(name, kinds.pop(), style, {model: found[model]["value"] / divisor for model in MODELS})
 
 
+def table(benchmarks: dict, peers: dict) -> str:
+    """The picture's figures as the README's table: four columns, a row for each network."""
+    shown = panels(benchmarks, peers)
+    heads = [f"{panel.title}: " + " / ".join(f"{one.name} ({one.kind})" for one in panel.series) for panel in shown]
+    rows = [
+        [name.rstrip("*"), *(" / ".join(panel.pattern.format(one.values[model]) for one in panel.series) for panel in shown)]
+        for model, name in MODELS.items()
+    ]
+    lines = [["model", *heads], ["---"] * (1 + len(shown)), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
 def notes(benchmarks: dict) -> list[str]:
     """What must be known to compare the bars fairly."""
     (row,) = (
@@ -195,11 +208,21 @@ def summary(shown: list[Panel]) -> str:
 
 def pictures(root: Path) -> dict[str, str]:
     """File name in docs/static -> what it must hold."""
+    return {name: picture(*recorded(root), narrow) for name, narrow in FILES.items()}
+
+
+def recorded(root: Path) -> tuple[dict, dict]:
+    """Our figures and those of others, as they are stored."""
     benchmarks = json.loads((root / "docs" / "benchmarks.json").read_text())
-    peers = tomllib.loads((root / "tools" / "docs" / "peers.toml").read_text())
-    return {name: picture(benchmarks, peers, narrow) for name, narrow in FILES.items()}
+    return benchmarks, tomllib.loads((root / "tools" / "docs" / "peers.toml").read_text())
+
+
+def with_table(page: str, root: Path) -> str:
+    """The README with its table anew."""
+    return re.sub(r"^\| model \|.*\n(?:\|.*\n)*", lambda _: table(*recorded(root)), page, count=1, flags=re.MULTILINE)
 
 
 if __name__ == "__main__":
     for name, text in pictures(ROOT).items():
         (ROOT / "docs" / "static" / name).write_text(text)
+    (ROOT / "README.md").write_text(with_table((ROOT / "README.md").read_text(), ROOT))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""The first screen of the README and the cast of the documentation show what the first run prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.docs.blocks import blocks
+from tests.docs.runners import commands, missing_line
+from tests.programs import needs_cross_compiler
+from tools.docs import first_run
+
+ROOT = Path(__file__).resolve().parents[2]
+CAST = (first_run.STATIC / first_run.CAST).read_text()
+HEADER, EVENTS = first_run.read_cast(CAST)
+AGAIN = "python -m tools.docs.first_run records it anew"
+
+
+def test_the_cast_is_of_version_2_and_takes_half_a_minute():
+    times = [seconds for seconds, _ in EVENTS]
+    assert HEADER["version"] == 2 and times == sorted(times) and 25 < times[-1] < 35
+
+
+def test_the_picture_shows_the_stored_cast():
+    picture = (first_run.STATIC / first_run.PICTURE).read_text()
+    assert picture == first_run.picture(CAST), AGAIN
+    texts = ["".join(line.itertext()) for line in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == [
+        line if len(line) <= first_run.COLUMNS else line[: first_run.COLUMNS - 1] + "…" for line in shown().splitlines()
+    ]
+
+
+def shown() -> str:
+    """All that the cast shows, as lines."""
+    return "".join(text for _, text in EVENTS).replace("\r\n", "\n")
+
+
+@needs_cross_compiler
+def test_the_recorded_run_is_what_the_commands_print_now(tmp_path):
+    if HEADER["env"]["CC"] != first_run.compiler():
+        pytest.skip(f"recorded with {HEADER['env']['CC']}, here is {first_run.compiler()}")
+    assert first_run.cast(first_run.record(tmp_path), HEADER["env"]["CC"]) == CAST, AGAIN
+
+
+def test_the_first_screen_of_the_readme_shows_lines_of_the_recorded_run():
+    block = blocks("README.md")[0]
+    recorded = dict(commands(shown()))
+    typed = [(re.split(r"\s+#", command)[0], printed) for command, printed in commands(block.text)]
+    assert block.line < 10 and [command for command, _ in typed] == ["pip install '.[emulate]'", *recorded]
+    for command, printed in typed[1:]:
+        assert missing_line(printed, "\n".join(recorded[command])) is None

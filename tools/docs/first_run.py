@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""The first run, recorded: the commands of the README's first screen and all that they print, as a cast of a terminal.
+
+`python -m tools.docs.first_run` runs them and writes docs/static/first-run.cast (asciicast v2) and first-run.svg, which shows it.
+Times are those of a quick typist and of a screen that can be read, and the same in each recording.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from aidge_build import machine
+
+ROOT = Path(__file__).resolve().parents[2]
+STATIC = ROOT / "docs" / "static"
+CAST, PICTURE = "first-run.cast", "first-run.svg"
+MODEL = "digits.onnx"
+COMMANDS = (
+    f"aidge-build fit {MODEL} --boards stm32l053,stm32f4",
+    "aidge-build new demo --board stm32f4",
+    "cd demo && scons run",
+)
+HOME = "/home/you"  # in place of the folder of the recording
+
+COLUMNS, ROWS = 112, 40
+KEY, LINE, LOOK = 0.05, 0.4, 4.0  # seconds: between keys, between printed lines, before the next command
+LETTER, LINE_HEIGHT, EDGE = 7.25, 18, 14
+STYLE = """
+text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #c9d1d9; white-space: pre }
+.typed { fill: #7ee787 } .ground { fill: #0d1117 }
+text, tspan { opacity: 0; animation: appear 1ms forwards } text.row { opacity: 1; animation: none }
+@keyframes appear { to { opacity: 1 } }
+@media (prefers-reduced-motion: reduce) { text, tspan { opacity: 1; animation: none } }
+"""
+
+
+def record(folder: Path) -> list[tuple[str, str]]:
+    """Runs the commands in an empty folder; (command, what it prints) of each. RuntimeError with its output if one fails."""
+    shutil.copy(ROOT / "examples" / "digits" / MODEL, folder)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "AIDGE_CACHE": ""}
+    found = []
+    for command in COMMANDS:
+        done = subprocess.run(
+            command, shell=True, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        if done.returncode:
+            raise RuntimeError(f"'{command}' ends with {done.returncode}:\n{done.stdout}")
+        found.append((command, done.stdout.replace(str(folder.resolve()), HOME)))
+    return found
+
+
+def cast(run: list[tuple[str, str]], compiler: str) -> str:
+    """The run as asciicast v2: a header, then an event a line: seconds, "o", what appears."""
+    header = {"version": 2, "width": COLUMNS, "height": ROWS, "title": "aidge_build: the first run", "env": {"CC": compiler}}
+    now, events = 0.5, []
+
+    def show(text: str, seconds: float) -> None:
+        nonlocal now
+        events.append([round(now, 2), "o", text])
+        now += seconds
+
+    for command, printed in run:
+        show("$ ", 0.5)
+        for letter in command:
+            show(letter, KEY)
+        show("\r\n", 0.5)
+        for line in printed.splitlines():
+            show(line + "\r\n", LINE)
+        now += LOOK
+    return "".join(json.dumps(line) + "\n" for line in (header, *events))
+
+
+def read_cast(text: str) -> tuple[dict, list[tuple[float, str]]]:
+    """The header, and (seconds, what appears) of each event."""
+    header, *events = map(json.loads, text.splitlines())
+    return header, [(seconds, shown) for seconds, _, shown in events]
+
+
+def picture(text: str) -> str:
+    """The cast as an SVG that plays once, and stays at its end; lines that are longer than the screen end in an ellipsis."""
+    header, events = read_cast(text)
+    rows = list(rows_of(events))
+    width, height = round(header["width"] * LETTER + 2 * EDGE), len(rows) * LINE_HEIGHT + 2 * EDGE
+    body = [line for number, row in enumerate(rows) for line in drawn(row, EDGE + LINE_HEIGHT * number + 13, header["width"])]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            'role="img" aria-labelledby="title">',
+            "<!-- SPDX-License-Identifier: MIT; written by `python -m tools.docs.first_run` -->",
+            f'<title id="title">{escape(header["title"])}</title>',
+            f"<style>{STYLE}</style>",
+            f'<rect class="ground" width="{width}" height="{height}" rx="6"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def rows_of(events: list[tuple[float, str]]) -> Iterator[list[tuple[float, str]]]:
+    """The events of each row of the screen."""
+    row: list[tuple[float, str]] = []
+    for seconds, shown in events:
+        row.append((seconds, shown.removesuffix("\r\n")))
+        if shown.endswith("\r\n"):
+            yield row
+            row = []
+
+
+def drawn(row: list[tuple[float, str]], y: float, columns: int) -> Iterator[str]:
+    """A printed row appears at once, a typed one letter by letter."""
+    (seconds, first), *typed = row
+    place = f'x="{EDGE}" y="{y:g}"'
+    if not typed:
+        line = first if len(first) <= columns else first[: columns - 1] + "…"
+        yield f'<text {place} style="animation-delay:{seconds}s">{escape(line)}</text>'
+        return
+    letters = "".join(f'<tspan style="animation-delay:{at}s">{escape(letter)}</tspan>' for at, letter in typed if letter)
+    yield f'<text class="row typed" {place}><tspan style="animation-delay:{seconds}s">{first}</tspan>{letters}</text>'
+
+
+def compiler() -> str:
+    """The cross compiler of this machine, whose version the figures depend on."""
+    return f"arm-none-eabi-gcc {machine.CROSS_COMPILER.version()}"
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        recorded = cast(record(Path(made)), compiler())
+    (STATIC / CAST).write_text(recorded)
+    (STATIC / PICTURE).write_text(picture(recorded))

@@ -6,6 +6,8 @@ The checkout itself is the source folder, so that links between pages are the sa
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 
@@ -46,6 +48,11 @@ smartquotes = False  # of two hyphens it would make a dash, and of an option som
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+templates_path = ["templates"]
+html_context = json.loads(os.environ.get("AIDGE_DOCS_MENU", "{}"))  # the other versions of this site: tools/docs/versions.py
+html_sidebars = {
+    "**": [f"sidebar/{part}.html" for part in ("scroll-start", "brand", "versions", "search", "navigation", "scroll-end")]
+}
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tools.docs.build import build_site
 from tools.docs.links import broken_links
+from tools.docs.versions import build_versions, releases
 
+OLD = "versions/0.0.10"
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # between MyST and Sphinx
 
@@ -47,10 +50,10 @@ def test_a_link_that_is_called_by_its_file_has_the_title_of_the_page_or_section(
 
 def checkout(folder: Path, **pages: str) -> Path:
     """A checkout with the settings of the site and these pages."""
-    (folder / "docs").mkdir()
+    (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "conf.py").write_text((ROOT / "docs" / "conf.py").read_text())
-    (folder / "docs" / "static").symlink_to(ROOT / "docs" / "static")
-    (folder / "aidge_build").symlink_to(ROOT / "aidge_build")
+    for name in ("docs/static", "docs/templates", "aidge_build", "tools"):
+        (folder / name).symlink_to(ROOT / name)
     for name, text in pages.items():
         (folder / "docs" / f"{name}.md").write_text(text)
     return folder
@@ -61,6 +64,19 @@ def test_a_page_that_no_menu_names_is_listed_and_a_link_that_leads_nowhere_is_a_
     warnings = build_site(root, tmp_path / "out")
     assert len(warnings) == 2 and "'none.md'" in warnings[0] and "'none'" in warnings[1], warnings
     assert 'href="other.html"' in (tmp_path / "out" / "docs" / "index.html").read_text()
+
+
+def test_every_released_version_of_the_site_is_built_and_each_menu_leads_to_all(tmp_path):
+    root, out = checkout(tmp_path / "checkout", index="# First\n"), tmp_path / "out"
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.com"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"], ["tag", "v0.0.10"]):
+        subprocess.run([*git, *words], cwd=root, check=True)
+    assert build_versions(root, out, "0.0.11") == [] and broken_links(out) == []
+    shown = [re.findall(r'<a href="([^"]+)">([\d.]+)</a>', (out / place / "docs/index.html").read_text()) for place in (".", OLD)]
+    assert shown == [[("../versions/0.0.10/docs/index.html", "0.0.10")], [("../../../docs/index.html", "0.0.11")]]
+    for tag in ("v0.0.9", "vague", "v1.0-rc1"):
+        subprocess.run([*git, "tag", tag], cwd=root, check=True)
+    assert releases(root) == ["0.0.10", "0.0.9"]
 
 
 def test_links_of_html_are_followed_to_files_and_places(tmp_path):

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 from aidge_build.errors import AidgeError
-from tools.docs.build import build_site
+from aidge_build.version import VERSION
 from tools.docs.links import broken_links
 from tools.docs.reference import write_pages
+from tools.docs.versions import build_versions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,7 +22,7 @@ def main(words: list[str]) -> int:
     arguments = parser.parse_args(words)
     try:
         write_pages(ROOT)
-        findings = [*build_site(ROOT, arguments.out), *broken_links(arguments.out)]
+        findings = [*build_versions(ROOT, arguments.out, VERSION), *broken_links(arguments.out)]
     except AidgeError as error:
         print(f"docs: {error}", file=sys.stderr)
         return error.exit_code

@@ -10,8 +10,11 @@ from pathlib import Path
 from aidge_build.errors import MissingTool
 
 
-def build_site(root: Path, out: Path) -> list[str]:
-    """Writes the pages of the checkout `root` as HTML into `out`; what Sphinx warns of, a line each."""
+def build_site(root: Path, out: Path, context: dict | None = None) -> list[str]:
+    """Writes the pages of the checkout `root` as HTML into `out`; what Sphinx warns of, a line each.
+
+    `context` is what templates know beside the settings: the versions of the menu.
+    """
     try:
         from sphinx.application import Sphinx
         from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -22,6 +25,7 @@ def build_site(root: Path, out: Path) -> list[str]:
     said = io.StringIO()
     settings = str(root / "docs")
     with patch_docutils(settings), docutils_namespace():
-        Sphinx(str(root), settings, str(out), f"{out}.doctrees", "html", status=None, warning=said, freshenv=True).build()
+        overrides = {"html_context": context or {}}
+        Sphinx(str(root), settings, str(out), f"{out}.doctrees", "html", overrides, None, said, freshenv=True).build()
     text = re.sub(r"\x1b\[[0-9;]*m", "", said.getvalue())  # Sphinx colours what is no terminal, too
     return [line for line in text.splitlines() if line.strip()]

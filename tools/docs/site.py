@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What Sphinx does for this site beyond its own: links to folders lead to their README, links that are called by a file get the
-title of its page, no page is left out of the menu, and the site begins at index.html."""
+title of its page, no page is left out of the menu, pictures in HTML are found, and the site begins at index.html."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ REST = "\n```{toctree}\n:hidden:\n:caption: More\n\n%s\n```\n"
 
 def setup(app) -> dict:
     app.connect("source-read", list_the_rest)
+    app.connect("source-read", find_pictures)
     app.connect("doctree-read", lead_folders_to_readme)
     app.connect("doctree-read", name_pages_by_title)
     app.connect("build-finished", write_first_page)
@@ -41,6 +42,11 @@ def list_the_rest(app, docname: str, source: list[str]) -> None:
     ]
     if rest:
         source[0] += REST % "\n".join(f"/{name}" for name in rest)
+
+
+def find_pictures(app, docname: str, source: list[str]) -> None:
+    """Pictures that a page of docs/ names in HTML lie where Sphinx puts them, not where the checkout has them."""
+    source[0] = re.sub(r'(\s(?:src|srcset)=")static/', r"\1../_static/", source[0])
 
 
 def lead_folders_to_readme(app, doctree: nodes.document) -> None:

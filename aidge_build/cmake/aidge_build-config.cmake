@@ -10,9 +10,9 @@
 # The flags are those of your own project and toolchain file: nothing here sets -mcpu. The generator is the command
 # `aidge-build`; AIDGE_EXECUTABLE (a path, or a list of arguments) names it where it is not found.
 
+include_guard(GLOBAL)  # a project and its subdirectories may each find the package
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.20)
-include_guard(GLOBAL)
 
 # What lies beside this package comes first: a wheel's scripts, then a checkout's .venv.
 if(NOT AIDGE_EXECUTABLE)

@@ -419,6 +419,15 @@ def test_a_checkout_can_be_a_subdirectory_of_the_project(fresh):
     assert "LINK app" in fresh.build()
 
 
+def test_a_folder_of_the_project_may_find_the_package_again(fresh):
+    fresh.write(
+        "sub/CMakeLists.txt", "find_package(aidge_build CONFIG REQUIRED)\naidge_add_model(other MODEL ../models/kws.onnx)\n"
+    )
+    fresh.write("CMakeLists.txt", CMAKELISTS + "add_subdirectory(sub)\n")
+    done = fresh.configure()
+    assert done.exit_code == 0, done.output
+
+
 def test_a_model_may_be_built_and_two_models_and_binary_weights_are_no_trouble(fresh):
     fresh.write(
         "CMakeLists.txt",

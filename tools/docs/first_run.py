@@ -22,7 +22,7 @@ from aidge_build import machine
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "docs" / "static"
 CAST, PICTURE = "first-run.cast", "first-run.svg"
-MODEL = "digits.onnx"
+MODEL = "examples/digits/digits.onnx"
 COMMANDS = (
     f"aidge-build fit {MODEL} --boards stm32l053,stm32f4",
     "aidge-build new demo --board stm32f4",
@@ -30,21 +30,20 @@ COMMANDS = (
 )
 HOME = "/home/you"  # in place of the folder of the recording
 
-COLUMNS, ROWS = 112, 40
+COLUMNS, ROWS = 112, 24
 KEY, LINE, LOOK = 0.05, 0.4, 4.0  # seconds: between keys, between printed lines, before the next command
 LETTER, LINE_HEIGHT, EDGE = 7.25, 18, 14
 STYLE = """
 text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #c9d1d9; white-space: pre }
 .typed { fill: #7ee787 } .ground { fill: #0d1117 }
-text, tspan { opacity: 0; animation: appear 1ms forwards } text.row { opacity: 1; animation: none }
-@keyframes appear { to { opacity: 1 } }
-@media (prefers-reduced-motion: reduce) { text, tspan { opacity: 1; animation: none } }
+@media (prefers-reduced-motion: reduce) { text, tspan { visibility: visible !important } }
 """
 
 
 def record(folder: Path) -> list[tuple[str, str]]:
     """Runs the commands in an empty folder; (command, what it prints) of each. RuntimeError with its output if one fails."""
-    shutil.copy(ROOT / "examples" / "digits" / MODEL, folder)
+    (folder / MODEL).parent.mkdir(parents=True)
+    shutil.copy(ROOT / MODEL, folder / MODEL)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "AIDGE_CACHE": ""}
     found = []
@@ -89,8 +88,8 @@ def picture(text: str) -> str:
     """The cast as an SVG that plays once, and stays at its end; lines that are longer than the screen end in an ellipsis."""
     header, events = read_cast(text)
     rows = list(rows_of(events))
-    width, height = round(header["width"] * LETTER + 2 * EDGE), len(rows) * LINE_HEIGHT + 2 * EDGE
-    body = [line for number, row in enumerate(rows) for line in drawn(row, EDGE + LINE_HEIGHT * number + 13, header["width"])]
+    width, height = round(header["width"] * LETTER + 2 * EDGE), header["height"] * LINE_HEIGHT + 2 * EDGE
+    body = [line for number, row in enumerate(rows) for line in drawn(row, LINE_HEIGHT * number + 13, header["width"])]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
@@ -99,9 +98,24 @@ def picture(text: str) -> str:
             f'<title id="title">{escape(header["title"])}</title>',
             f"<style>{STYLE}</style>",
             f'<rect class="ground" width="{width}" height="{height}" rx="6"/>',
+            f'<svg y="{EDGE}" width="{width}" height="{height - 2 * EDGE}"><g>',
+            scrolling(rows, header["height"]),
             *body,
+            "</g></svg>",
             "</svg>\n",
         ]
+    )
+
+
+def scrolling(rows: list[list[tuple[float, str]]], height: int) -> str:
+    """What moves the screen up by a row for each one that has no room on it."""
+    end = rows[-1][0][0]
+    moved = rows[height:]
+    times = ";".join(f"{row[0][0] / end:.4f}" for row in moved)
+    places = ";".join(f"0 {-LINE_HEIGHT * (number + 1)}" for number in range(len(moved)))
+    return (
+        f'<animateTransform attributeName="transform" type="translate" dur="{end}s" calcMode="discrete" fill="freeze" '
+        f'keyTimes="0;{times}" values="0 0;{places}"/>'
     )
 
 
@@ -121,10 +135,15 @@ def drawn(row: list[tuple[float, str]], y: float, columns: int) -> Iterator[str]
     place = f'x="{EDGE}" y="{y:g}"'
     if not typed:
         line = first if len(first) <= columns else first[: columns - 1] + "…"
-        yield f'<text {place} style="animation-delay:{seconds}s">{escape(line)}</text>'
+        yield f'<text {place} visibility="hidden">{escape(line)}{appearing(seconds)}</text>'
         return
-    letters = "".join(f'<tspan style="animation-delay:{at}s">{escape(letter)}</tspan>' for at, letter in typed if letter)
-    yield f'<text class="row typed" {place}><tspan style="animation-delay:{seconds}s">{first}</tspan>{letters}</text>'
+    letters = [f'<tspan visibility="hidden">{escape(letter)}{appearing(at)}</tspan>' for at, letter in row if letter]
+    yield f'<text class="typed" {place}>{"".join(letters)}</text>'
+
+
+def appearing(seconds: float) -> str:
+    """What makes an element visible at a time."""
+    return f'<set attributeName="visibility" to="visible" begin="{seconds}s" fill="freeze"/>'
 
 
 def compiler() -> str:

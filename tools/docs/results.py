@@ -112,7 +112,7 @@ def of_peer(peers: dict, quantity: str, divisor: float) -> Series:
 def table(benchmarks: dict, peers: dict) -> str:
     """The picture's figures as the README's table: four columns, a row for each network."""
     shown = panels(benchmarks, peers)
-    heads = [f"{panel.title}: " + " / ".join(f"{one.name} ({one.kind})" for one in panel.series) for panel in shown]
+    heads = [f"{panel.title}: ours, {panel.series[0].kind} / {panel.series[1].name}, {panel.series[1].kind}" for panel in shown]
     rows = [
         [name.rstrip("*"), *(" / ".join(panel.pattern.format(one.values[model]) for one in panel.series) for panel in shown)]
         for model, name in MODELS.items()

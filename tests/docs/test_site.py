@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.docs import screens
 from tools.docs.build import build_site
 from tools.docs.links import broken_links
 from tools.docs.versions import build_versions, releases
@@ -36,6 +38,18 @@ def test_every_page_of_docs_is_in_the_menu_once(site):
     )
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     assert pages - {"index.html"} <= set(links) and len(links) == len(set(links))
+
+
+def test_no_page_is_wider_than_its_window_and_the_first_screen_shows_install_output_and_picture(site, tmp_path):
+    readme = tmp_path / "README.html"
+    readme.write_text(screens.as_on_a_forge(ROOT / "README.md"))
+    pages = {name: site[0] / "docs" / f"{name}.html" for name in ("index", "benchmarks", "comparison")}
+    seen = screens.look({"README": readme, **{name: page for name, page in pages.items() if page.exists()}}, tmp_path)
+    assert len(seen) >= 6 and [name for name, page in seen.items() if page["width"] > int(name.split()[1])] == []
+    for name, (width, height) in itertools.product(("README", "index"), screens.SIZES.items()):
+        install, output, picture = (seen[f"{name} {width}"][thing] for thing in ("install", "output", "picture"))
+        # In a small window the picture begins there.
+        assert install[0] <= output[0] < picture[0] < height and (width == 360 or picture[1] < height), (name, width)
 
 
 def test_a_link_to_a_folder_leads_to_its_readme(site):

@@ -137,7 +137,9 @@ def notes(benchmarks: dict) -> list[str]:
 def picture(benchmarks: dict, peers: dict, narrow: bool) -> str:
     """The SVG: three panels beside each other, or, where it is `narrow`, below each other."""
     shown, lines = panels(benchmarks, peers), notes(benchmarks)
-    foot = textwrap.wrap(" ".join(lines), LETTERS_OF_NARROW) if narrow else [" ".join(lines[:2]), lines[2]]
+    foot = (
+        [part for line in lines for part in textwrap.wrap(line, LETTERS_OF_NARROW)] if narrow else [" ".join(lines[:2]), lines[2]]
+    )
     panel_width, across, down = (NARROW_PANEL, 1, len(shown)) if narrow else (WIDE_PANEL, len(shown), 1)
     panel_height = HEAD + len(MODELS) * GROUP
     width, height = MARGIN + LABELS + across * panel_width, down * panel_height + len(foot) * FOOT_LINE + MARGIN

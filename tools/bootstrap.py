@@ -5,8 +5,9 @@
     ./sconsw --install board=stm32f7 run  the same, and installs it: `--install` is the user's consent to apt-get
     ./sconsw doctor                       lists what this machine has and lacks
 
-`.venv` is made from `requirements.lock` and made again whenever that file, the Python or the checkout's place changes;
-otherwise nothing is started but scons. Standard library only: this runs before anything is installed.
+`.venv` is made from `requirements-user.lock`; commands for contributors (tests, documentation) add `requirements.lock`. It is
+made again whenever the lock that a command needs, the Python or the place of the checkout changes; otherwise nothing is started
+but scons. Standard library only: this runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 ON_WINDOWS = os.name == "nt"  # written for it, but not tried there
 PYTHON = VENV / ("Scripts/python.exe" if ON_WINDOWS else "bin/python")
-LOCK = ROOT / "requirements.lock"
+USER_LOCK = ROOT / "requirements-user.lock"
+LOCK = ROOT / "requirements.lock"  # all of it, with what tests and documentation need
 STAMP = VENV / "aidge-setup"
 LOG = VENV / "aidge-setup.log"
 
 # Part of the key of .venv: a new number makes every checkout set up again.
-SETUP_VERSION = b"1"
+SETUP_VERSION = b"2"
 DEFAULT_BOARD = "host"
+# Targets that need more than a build does: packages of tests and documentation.
+FOR_CONTRIBUTORS = {"test", "stress", "mutants", "fuzz", "misra", "docs", "conformance", "packages"}
 # Options of scons that build nothing, so that nothing needs to be there.
 IDLE_OPTIONS = {"-c", "--clean", "--remove", "-h", "--help", "-H", "--help-options", "-v", "--version"}
 
@@ -46,10 +50,10 @@ def main(arguments: list[str]) -> int:
     arguments = [word for word in arguments if word != "--install"]
     missing = missing_tools(arguments)
     provide_system_tools([*missing, *(missing_welcome_tools(arguments) if consent else [])], consent, arguments)
-    if not venv_is_ready():
+    if not venv_is_ready(needed_locks(arguments)):
         if is_doctor(arguments) and machine.VENV.version() is None:
             return subprocess.call([sys.executable, "-m", "aidge_build", *arguments], cwd=ROOT)
-        make_venv()
+        make_venv(needed_locks(arguments))
     os.chdir(ROOT)
     return hand_over([str(PYTHON), "-m", *(("aidge_build",) if is_doctor(arguments) else ("SCons", "-Q")), *arguments])
 
@@ -69,7 +73,7 @@ def is_doctor(arguments: list[str]) -> bool:
 
 def missing_tools(arguments: list[str]) -> list[machine.Tool]:
     """What this machine lacks of what the command needs."""
-    venv = [] if venv_is_ready() or is_doctor(arguments) else [machine.VENV]
+    venv = [] if venv_is_ready(needed_locks(arguments)) or is_doctor(arguments) else [machine.VENV]
     return [tool for tool in [*venv, *needed_tools(arguments)] if tool.version() is None]
 
 
@@ -130,49 +134,56 @@ def provide_system_tools(missing: list[machine.Tool], consent: bool, arguments: 
         raise MissingTool(f"installed, but still not usable: {', '.join(still)}")
 
 
-def venv_key() -> str:
+def needed_locks(arguments: list[str]) -> list[Path]:
+    """The locks whose packages a command needs, in the order in which they are installed."""
+    return [USER_LOCK, LOCK] if FOR_CONTRIBUTORS & set(arguments) else [USER_LOCK]
+
+
+def venv_keys(locks: list[Path]) -> list[str]:
+    """The keys that the stamp of `.venv` holds, one for each lock."""
+    return [venv_key(lock) for lock in locks]
+
+
+def venv_key(lock: Path) -> str:
     """What `.venv` depends on: the locked packages, this set-up, the Python and the place of the checkout."""
     digest = hashlib.sha256()
-    for content in (LOCK.read_bytes(), SETUP_VERSION, sys.version.encode(), os.fsencode(ROOT)):
+    for content in (lock.read_bytes(), SETUP_VERSION, sys.version.encode(), os.fsencode(ROOT)):
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()
 
 
-def venv_is_ready() -> bool:
-    """Whether `.venv` is the one that `make_venv` would make."""
+def installed_keys() -> list[str]:
+    """The keys of the locks that `.venv` holds; none where there is no environment."""
     try:
-        return STAMP.read_text() == venv_key() and PYTHON.exists()
+        return STAMP.read_text().split() if PYTHON.exists() else []
     except OSError:
-        return False
+        return []
 
 
-def make_venv() -> None:
-    """Makes `.venv` anew; the stamp is written last, so that an interrupted set-up is not taken for a finished one."""
+def venv_is_ready(locks: list[Path]) -> bool:
+    """Whether `.venv` is the one that `make_venv` would make, or has packages for contributors beside."""
+    return installed_keys()[: len(locks)] == venv_keys(locks)
+
+
+def make_venv(locks: list[Path]) -> None:
+    """Makes `.venv` anew, or adds the last lock to it; the stamp is written last, so that an interrupted set-up is not taken
+    for a finished one."""
     if sys.prefix != sys.base_prefix and Path(sys.prefix).resolve() == VENV.resolve():
         sys.exit(hand_over([sys._base_executable, "-E", "-s", *sys.argv]))
     with LOCK.open("rb") as lock:
         wait_for(lock)  # a second sconsw waits here, and then finds everything done
-        if venv_is_ready():
+        if venv_is_ready(locks):
             return
-        say("SETUP  .venv from requirements.lock (once; takes about a minute)")
-        run_logged([sys.executable, "-I", "-m", "venv", "--clear", str(VENV)], create_log=False)
-        run_logged(
-            [
-                str(PYTHON),
-                "-I",
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--no-input",
-                "--disable-pip-version-check",
-                "--require-hashes",
-                "-r",
-                str(LOCK),
-            ]
-        )
+        is_added = len(locks) > 1 and installed_keys() == venv_keys(locks[:-1])
+        STAMP.unlink(missing_ok=True)
+        say(f"SETUP  .venv from {locks[-1].name} (once; takes about {'a minute' if locks[-1] == LOCK else '20 seconds'})")
+        if not is_added:
+            run_logged([sys.executable, "-I", "-m", "venv", "--clear", str(VENV)], create_log=False)
+        # The last lock holds the packages of the others, in the same versions.
+        pip = [str(PYTHON), "-I", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+        run_logged([*pip, "--require-hashes", "-r", str(locks[-1])])
         install_project()
-        STAMP.write_text(venv_key())
+        STAMP.write_text("\n".join(venv_keys(locks)))
 
 
 def wait_for(file: BinaryIO) -> None:

@@ -333,11 +333,14 @@ def test_a_set_up_that_was_interrupted_is_not_taken_for_a_finished_one(tmp_path,
             raise KeyboardInterrupt
 
     monkeypatch.setattr(bootstrap, "run_logged", step)
+    user, all_of_it = bootstrap.needed_locks(["run"]), bootstrap.needed_locks(["test"])
     with pytest.raises(KeyboardInterrupt):
-        bootstrap.make_venv()
-    assert not bootstrap.venv_is_ready() and not (venv / "aidge-setup").exists()
-    bootstrap.make_venv()
-    assert done == [False, True, False, True] and bootstrap.venv_is_ready()
+        bootstrap.make_venv(user)
+    assert not bootstrap.venv_is_ready(user) and not (venv / "aidge-setup").exists()
+    bootstrap.make_venv(user)
+    assert done == [False, True, False, True] and bootstrap.venv_is_ready(user) and not bootstrap.venv_is_ready(all_of_it)
+    bootstrap.make_venv(all_of_it)  # adds packages to the environment that is there
+    assert done[4:] == [True] and bootstrap.venv_is_ready(user) and bootstrap.venv_is_ready(all_of_it)
 
 
 @STRESS
@@ -365,7 +368,7 @@ def test_a_set_up_that_is_interrupted_ends_with_130_and_the_next_one_begins_anew
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        assert process.stdout.readline().startswith("SETUP  .venv from requirements.lock")
+        assert process.stdout.readline().startswith("SETUP  .venv from requirements-user.lock")
         time.sleep(seconds)
         os.killpg(process.pid, signal.SIGINT)
         output = process.stdout.read()

@@ -8,10 +8,12 @@ import importlib.util
 import re
 import subprocess
 import sys
-from importlib.metadata import distributions
+import tomllib
+from importlib.metadata import distribution, distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from aidge_build import machine
@@ -93,7 +95,7 @@ def test_with_consent_the_tests_get_what_they_could_do_without(bootstrap, monkey
     asked = []
     monkeypatch.setattr(bootstrap, "provide_system_tools", lambda tools, *_: asked.append(tools))
     monkeypatch.setattr(bootstrap, "missing_tools", lambda _: [])
-    monkeypatch.setattr(bootstrap, "venv_is_ready", lambda: True)
+    monkeypatch.setattr(bootstrap, "venv_is_ready", lambda locks: True)
     monkeypatch.setattr(bootstrap, "hand_over", lambda _: 0)
     for words in (["test"], ["--install", "test"]):
         assert bootstrap.main(words) == 0
@@ -142,19 +144,46 @@ def test_the_command_starts_at_a_path_with_spaces_and_quotes(bootstrap, tmp_path
     assert re.fullmatch(r"aidge-build \d+\.\d+\.\d+\n", done.stdout)
 
 
-def test_the_key_of_the_venv_follows_the_lock_file(bootstrap, tmp_path, monkeypatch):
-    before = bootstrap.venv_key()
-    (tmp_path / "lock").write_bytes(bootstrap.LOCK.read_bytes() + b"\n")
-    assert bootstrap.venv_key() == before
-    monkeypatch.setattr(bootstrap, "LOCK", tmp_path / "lock")
-    assert bootstrap.venv_key() != before
+def test_a_build_needs_the_packages_of_users_and_contributors_need_all(bootstrap):
+    for words in ("board=stm32f7 run", "matrix", "bench", "doctor", "-h"):
+        assert bootstrap.needed_locks(words.split()) == [bootstrap.USER_LOCK]
+    for words in ("test", "-n test", "docs", "conformance", "stress", "misra", "fuzz minutes=1", "mutants"):
+        assert bootstrap.needed_locks(words.split()) == [bootstrap.USER_LOCK, bootstrap.LOCK]
 
 
-def test_the_lock_names_no_registry_and_has_a_hash_for_every_package():
-    text = (ROOT / "requirements.lock").read_text()
-    assert not re.search(r"https?:|file://|--index|--extra-index|--find-links|--trusted", text)
-    for package in re.split(r"\n(?=[a-z0-9_.-]+==)", text)[1:]:
-        assert "--hash=sha256:" in package, package
+def test_the_key_of_the_venv_follows_the_lock_file(bootstrap, tmp_path):
+    lock = tmp_path / "lock"
+    lock.write_bytes(bootstrap.LOCK.read_bytes())
+    before = bootstrap.venv_key(bootstrap.LOCK)
+    assert bootstrap.venv_key(lock) == before != bootstrap.venv_key(bootstrap.USER_LOCK)
+    lock.write_bytes(lock.read_bytes() + b"\n")
+    assert bootstrap.venv_key(lock) != before
+
+
+def packages(lock: str) -> dict[str, str]:
+    """Name -> version and hashes."""
+    parts = re.split(r"\n(?=[a-z0-9_.-]+==)", (ROOT / lock).read_text())[1:]
+    return {part.partition("==")[0]: part.partition("\n    # via")[0].partition("==")[2] for part in parts}
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-user.lock"])
+def test_the_lock_names_no_registry_and_has_a_hash_for_every_package(lock):
+    assert not re.search(r"https?:|file://|--index|--extra-index|--find-links|--trusted", (ROOT / lock).read_text())
+    assert all("--hash=sha256:" in hashes for hashes in packages(lock).values())
+
+
+def test_the_lock_of_users_is_the_part_of_the_other_that_a_build_needs():
+    of_users, every = packages("requirements-user.lock"), packages("requirements.lock")
+    assert of_users.items() <= every.items() and len(of_users) < 20 < len(every)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [Requirement(line) for line in [*project["dependencies"], *project["optional-dependencies"]["emulate"]]]
+    found: set[str] = set()
+    while needed:
+        one = needed.pop()
+        if one.name.lower() not in found and (one.marker is None or one.marker.evaluate({"extra": ""})):
+            found.add(one.name.lower().replace("_", "-"))
+            needed += [Requirement(line) for line in distribution(one.name).requires or []]
+    assert found == set(of_users)
 
 
 def test_every_locked_package_takes_the_python_of_debian_12():

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv as venv_module
 import zipfile
 from importlib import metadata
@@ -24,12 +25,27 @@ from tests.programs import needs_cross_compiler
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """The wheel, made from a clone without build litter."""
+def sdist(tmp_path_factory) -> Path:
+    """The archive of the sources, made from a clone without build litter."""
     pytest.importorskip("setuptools")
     if not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
-    return built(copy_of_checkout(tmp_path_factory.mktemp("wheel") / "source"))
+    return packed(copy_of_checkout(tmp_path_factory.mktemp("sdist") / "source"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory) -> Path:
+    """The wheel, made from the archive of the sources: what that lacks, this lacks."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder := tmp_path_factory.mktemp("wheel"), filter="data")
+    return built(folder / sdist.name.removesuffix(".tar.gz"))
+
+
+def packed(source: Path) -> Path:
+    code = "from setuptools import build_meta; build_meta.build_sdist('..')"
+    subprocess.run([sys.executable, "-c", code], cwd=source, stdout=subprocess.DEVNULL, check=True)
+    (made,) = source.parent.glob("*.tar.gz")
+    return made
 
 
 def built(source: Path) -> Path:
@@ -110,12 +126,20 @@ def test_no_time_and_no_order_of_a_folder_is_in_the_wheel(wheel):
     } <= {0o644, 0o755, 0o664, 0o775}
 
 
-@pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="AIDGE_STRESS=1 builds the wheel twice")
-def test_the_same_files_make_the_same_wheel_whenever_they_were_written(wheel, tmp_path):
+def test_no_time_owner_or_order_of_a_folder_is_in_the_archive_of_the_sources(sdist):
+    with tarfile.open(sdist) as made:
+        entries = made.getmembers()
+    assert {(entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname) for entry in entries} == {(315532800, 0, 0, "", "")}
+    assert [entry.name for entry in entries] == sorted(entry.name for entry in entries)
+    assert {entry.mode for entry in entries} <= {0o644, 0o755} and sdist.read_bytes()[4:8] == (315532800).to_bytes(4, "little")
+
+
+@pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="AIDGE_STRESS=1 builds wheel and archive twice")
+def test_the_same_files_make_the_same_wheel_and_archive_whenever_they_were_written(wheel, sdist, tmp_path):
     source = copy_of_checkout(tmp_path / "another place")
     os.utime(source / "setup.py", (1_000_000_000, 1_000_000_000))
-    again = built(source)
-    assert again.name == wheel.name and again.read_bytes() == wheel.read_bytes()
+    for again, first in ((packed(source), sdist), (built(source), wheel)):
+        assert again.name == first.name and again.read_bytes() == first.read_bytes()
 
 
 @needs_cross_compiler

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build new`: the project that it makes builds and runs at once."""
+"""`aidge-build new`: the project that it makes builds and runs at once; tests/docs/test_first_run.py runs one for SCons."""
 
 from __future__ import annotations
 
@@ -22,18 +22,6 @@ ANSWER = "output: -12 9 -35 -20 -41 -28 -19 -46 10 -19\n"
 def check_compile_commands(path: Path) -> None:
     files = {Path(entry["file"]).name for entry in json.loads(path.read_text())}
     assert files >= {"main.c", "digits.c", "digits_weights.c"}
-
-
-@needs_cross_compiler
-def test_a_scons_project_runs_on_an_emulated_board_and_a_null_build_does_nothing(command, tmp_path):
-    folder = tmp_path / "demo"
-    made = aidge_build("new", folder, "--board", "stm32f7")
-    assert made.exit_code == 0 and made.stdout.startswith(f"{folder}: 13 files. Now: cd {folder} && scons run")
-    scons = (sys.executable, "-m", "SCons", "-Q")
-    output = run_in(folder, *scons, "run")
-    assert ANSWER in output and "warning:" not in output
-    assert "AIDGE" not in run_in(folder, *scons) and "is up to date" in run_in(folder, *scons, "build/demo.elf")
-    check_compile_commands(folder / "compile_commands.json")
 
 
 @pytest.fixture

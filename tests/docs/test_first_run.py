@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.build.checkout import run_in
 from tests.docs.blocks import blocks
 from tests.docs.runners import commands, missing_line
 from tests.programs import needs_cross_compiler
@@ -40,10 +43,16 @@ def shown() -> str:
 
 
 @needs_cross_compiler
-def test_the_recorded_run_is_what_the_commands_print_now(tmp_path):
+def test_the_recorded_run_is_what_the_commands_print_now_and_a_null_build_does_nothing(tmp_path):
+    run = first_run.record(tmp_path)
+    made, scons = tmp_path / "demo", (sys.executable, "-m", "SCons", "-Q")
+    assert "output: -12 9 -35 -20 -41 -28 -19 -46 10 -19\n" in run[-1][1] and "warning:" not in run[-1][1]
+    assert "AIDGE" not in run_in(made, *scons) and "is up to date" in run_in(made, *scons, "build/demo.elf")
+    files = {Path(entry["file"]).name for entry in json.loads((made / "compile_commands.json").read_text())}
+    assert files >= {"main.c", "digits.c", "digits_weights.c"}
     if HEADER["env"]["CC"] != first_run.compiler():
         pytest.skip(f"recorded with {HEADER['env']['CC']}, here is {first_run.compiler()}")
-    assert first_run.cast(first_run.record(tmp_path), HEADER["env"]["CC"]) == CAST, AGAIN
+    assert first_run.cast(run, HEADER["env"]["CC"]) == CAST, AGAIN
 
 
 def test_the_first_screen_of_the_readme_shows_lines_of_the_recorded_run():

@@ -48,6 +48,8 @@ def test_versions_are_those_that_the_pages_say_were_tried():
     tried = page("docs/builds.md")
     for first, last in re.findall(r"(\w+ [\d.]+)(?: to ([\d.]+))?", builds):
         assert first in tried and last in tried, (first, last)
+    pythons = re.findall(r"Python :: (3\.\d+)", page("pyproject.toml"))
+    assert f"Python {pythons[0]} to {pythons[-1]}" in TEXT and all(f"{version}." in tried for version in pythons)
     (packages,) = re.findall(r"^\| packages \|(.*) \(", TEXT, re.MULTILINE)
     named = {name.lower().replace("-", "").strip() for name in packages.split(",")}
     assert named == {name.replace("-", "") for name in targets() if name not in ("plain", "cubemx")}

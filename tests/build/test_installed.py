@@ -36,8 +36,7 @@ def sdist(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(sdist, tmp_path_factory) -> Path:
     """The wheel, made from the archive of the sources: what that lacks, this lacks."""
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder := tmp_path_factory.mktemp("wheel"), filter="data")
+    shutil.unpack_archive(sdist, folder := tmp_path_factory.mktemp("wheel"))
     return built(folder / sdist.name.removesuffix(".tar.gz"))
 
 

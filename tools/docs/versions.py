@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The site of each release beside the site of the checkout: tag `v1.2.3` is built into versions/1.2.3, each menu names all."""
+"""The site of each release next to the site of the checkout: tag `v1.2.3` is built into versions/1.2.3, each menu names all."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -40,9 +38,8 @@ def build_release(root: Path, out: Path, version: str, versions: list[tuple[str,
     """Builds the pages of a tag by its own settings, in a process of its own: its modules have the names of ours."""
     with tempfile.TemporaryDirectory() as made:
         tree = Path(made)
-        archive = subprocess.run(["git", "archive", f"v{version}"], cwd=root, capture_output=True, check=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(archive)) as pages:
-            pages.extractall(tree, filter="tar")
+        words = ["git", "clone", "-q", "--depth=1", f"--branch=v{version}", root.resolve().as_uri(), str(tree)]
+        subprocess.run(words, check=True, capture_output=True)
         menu = json.dumps({"versions": versions, "shown": version, "above": "../../"})
         done = subprocess.run(
             [

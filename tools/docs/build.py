@@ -13,7 +13,7 @@ from aidge_build.errors import MissingTool
 def build_site(root: Path, out: Path, context: dict | None = None) -> list[str]:
     """Writes the pages of the checkout `root` as HTML into `out`; what Sphinx warns of, a line each.
 
-    `context` is what templates know beside the settings: the versions of the menu.
+    `context` holds values for the templates: the versions of the menu.
     """
     try:
         from sphinx.application import Sphinx

@@ -2,7 +2,7 @@
 """The first run, recorded: the commands of the README's first screen and all that they print, as a cast of a terminal.
 
 `python -m tools.docs.first_run` runs them and writes docs/static/first-run.cast (asciicast v2) and first-run.svg, which shows it.
-Times are those of a quick typist and of a screen that can be read, and the same in each recording.
+Times imitate a quick typist and leave time to read; each recording has the same times.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def appearing(seconds: float) -> str:
 
 
 def compiler() -> str:
-    """The cross compiler of this machine, whose version the figures depend on."""
+    """The name and version of the cross compiler on this machine: the recorded figures depend on it."""
     return f"arm-none-eabi-gcc {machine.CROSS_COMPILER.version()}"
 
 

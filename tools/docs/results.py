@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The picture of the README: RAM, instructions and cycles of MLPerf Tiny beside other systems, from recorded figures alone.
+"""The picture of the README: RAM, instructions and cycles of MLPerf Tiny, ours and other systems', from recorded figures.
 
 `python -m tools.docs.results` writes docs/static/results.svg, results-narrow.svg (for narrow windows) and the README's table.
 """
@@ -25,7 +25,7 @@ MODELS = {
     "sww_dscnn1d": "streaming wake word",
 }
 MILLION = 1_000_000
-# Quantity -> (its name in the picture, its name in peers.toml, the style of its bars) of the system beside ours.
+# Quantity -> (its name in the picture, its name in peers.toml, the style of its bars) of the other system.
 PEERS = {
     "arena": ("TFLM + CMSIS-NN", "TFLM + CMSIS-NN", "tflm"),
     "instructions": ("TFLM + CMSIS-NN", "TFLM + CMSIS-NN", "tflm"),
@@ -72,7 +72,7 @@ class Panel:
 
 
 def panels(benchmarks: dict, peers: dict) -> list[Panel]:
-    """What the picture shows, from docs/benchmarks.json and tools/docs/peers.toml."""
+    """Returns what the picture shows, from docs/benchmarks.json and tools/docs/peers.toml."""
     ours = {row["model"]: row for row in benchmarks["results"] if row["board"] == BOARD and row["data"] == "int8"}
 
     def own(kind: str, value: Callable[[dict], float]) -> Series:
@@ -98,7 +98,7 @@ def panels(benchmarks: dict, peers: dict) -> list[Panel]:
 
 
 def of_peer(peers: dict, quantity: str, divisor: float) -> Series:
-    """The bars of the other system of a panel; what is measured on a board is what the vendor submitted."""
+    """Returns the bars of the other system of a panel; a figure that was measured on a board is the vendor's submission."""
     name, tool, style = PEERS[quantity]
     found = {
         figure["model"]: figure
@@ -122,7 +122,7 @@ def table(benchmarks: dict, peers: dict) -> str:
 
 
 def notes(benchmarks: dict) -> list[str]:
-    """What must be known to compare the bars fairly."""
+    """Returns the notes without which the bars cannot be compared fairly."""
     (row,) = (
         row for row in benchmarks["results"] if (row["model"], row["board"], row["data"]) == ("vww_mobilenet025", BOARD, "int8")
     )
@@ -214,7 +214,7 @@ def pictures(root: Path) -> dict[str, str]:
 
 
 def recorded(root: Path) -> tuple[dict, dict]:
-    """Our figures and those of others, as they are stored."""
+    """Returns docs/benchmarks.json and tools/docs/peers.toml as dictionaries."""
     benchmarks = json.loads((root / "docs" / "benchmarks.json").read_text())
     return benchmarks, tomllib.loads((root / "tools" / "docs" / "peers.toml").read_text())
 

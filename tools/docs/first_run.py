@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,11 +21,10 @@ from aidge_build import machine
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "docs" / "static"
 CAST, PICTURE = "first-run.cast", "first-run.svg"
-MODEL = "examples/digits/digits.onnx"
 COMMANDS = (
-    f"aidge-build fit {MODEL} --boards stm32l053,stm32f4",
-    "aidge-build new demo --board stm32f4",
-    "cd demo && scons run",
+    "aidge-build new demo --board stm32f4 && cd demo",
+    "aidge-build fit models/digits.onnx --boards stm32l053,stm32f4",
+    "scons run",
 )
 HOME = "/home/you"  # in place of the folder of the recording
 
@@ -42,17 +40,16 @@ text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 
 def record(folder: Path) -> list[tuple[str, str]]:
     """Runs the commands in an empty folder; (command, what it prints) of each. RuntimeError with its output if one fails."""
-    (folder / MODEL).parent.mkdir(parents=True)
-    shutil.copy(ROOT / MODEL, folder / MODEL)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "AIDGE_CACHE": ""}
-    found = []
+    found, place = [], folder
     for command in COMMANDS:
         done = subprocess.run(
-            command, shell=True, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command, shell=True, cwd=place, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         if done.returncode:
             raise RuntimeError(f"'{command}' ends with {done.returncode}:\n{done.stdout}")
+        place /= command.rpartition("&& cd ")[2] if "&& cd " in command else ""
         found.append((command, done.stdout.replace(str(folder.resolve()), HOME)))
     return found
 
@@ -93,7 +90,7 @@ def picture(text: str) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            'role="img" aria-labelledby="title">',
+            'role="img" aria-labelledby="title" xml:space="preserve">',
             "<!-- SPDX-License-Identifier: MIT; written by `python -m tools.docs.first_run` -->",
             f'<title id="title">{escape(header["title"])}</title>',
             f"<style>{STYLE}</style>",
@@ -135,15 +132,15 @@ def drawn(row: list[tuple[float, str]], y: float, columns: int) -> Iterator[str]
     place = f'x="{EDGE}" y="{y:g}"'
     if not typed:
         line = first if len(first) <= columns else first[: columns - 1] + "…"
-        yield f'<text {place} visibility="hidden">{escape(line)}{appearing(seconds)}</text>'
+        yield f"<text {place}>{escape(line)}{appearing(seconds)}</text>"
         return
-    letters = [f'<tspan visibility="hidden">{escape(letter)}{appearing(at)}</tspan>' for at, letter in row if letter]
+    letters = [f"<tspan>{escape(letter)}{appearing(at)}</tspan>" for at, letter in row if letter]
     yield f'<text class="typed" {place}>{"".join(letters)}</text>'
 
 
 def appearing(seconds: float) -> str:
-    """What makes an element visible at a time."""
-    return f'<set attributeName="visibility" to="visible" begin="{seconds}s" fill="freeze"/>'
+    """What hides an element until a time; where nothing moves it is visible."""
+    return f'<set attributeName="visibility" to="hidden" begin="0s" dur="{seconds}s"/>'
 
 
 def compiler() -> str:

@@ -26,7 +26,7 @@ typedef int sum_is_c99;
 #error "sum computes in float: -ffast-math changes its results; compile this file without it"
 #endif
 
-/* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
+/* Each layer stays a separate function, so that a debugger, a profile and the disassembly show its name. */
 #if defined(__clang__)
 #define AIDGE_FUNCTION __attribute__((noinline))
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -86,12 +86,12 @@ AIDGE_FUNCTION int sum_run(void *arena, const float *x, const float *unread, flo
     return 0;
 }
 
-/* The second name, to which users of sum.h are linked: the same address where there are aliases. */
+/* The second name, which users of sum.h are linked to: an alias if the compiler has aliases. */
 #ifdef __cplusplus
 extern "C" {
 #endif
 #if defined(__GNUC__) && defined(__ELF__)
-#if __GNUC__ >= 9 && !defined(__clang__) /* copy: these warn of attributes that an alias lacks */
+#if __GNUC__ >= 9 && !defined(__clang__) /* copy: without it gcc warns of attributes that an alias lacks */
 #define AIDGE_ALIAS(name) __attribute__((alias(#name), copy(name)))
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))

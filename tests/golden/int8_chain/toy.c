@@ -23,7 +23,7 @@ typedef int toy_is_c99;
 #include <stdint.h>
 #include <string.h>
 
-/* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
+/* Each layer stays a separate function, so that a debugger, a profile and the disassembly show its name. */
 #if defined(__clang__)
 #define AIDGE_FUNCTION __attribute__((noinline))
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -141,12 +141,12 @@ AIDGE_FUNCTION int toy_run(const int8_t *input, int8_t *output)
     return 0;
 }
 
-/* The second name, to which users of toy.h are linked: the same address where there are aliases. */
+/* The second name, which users of toy.h are linked to: an alias if the compiler has aliases. */
 #ifdef __cplusplus
 extern "C" {
 #endif
 #if defined(__GNUC__) && defined(__ELF__)
-#if __GNUC__ >= 9 && !defined(__clang__) /* copy: these warn of attributes that an alias lacks */
+#if __GNUC__ >= 9 && !defined(__clang__) /* copy: without it gcc warns of attributes that an alias lacks */
 #define AIDGE_ALIAS(name) __attribute__((alias(#name), copy(name)))
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))

@@ -15,7 +15,7 @@ typedef int packed_is_c99;
 #error "compile this file by itself: packed.h has been included before it, as for a user of packed_run"
 #endif
 #define PACKED_DEFINITIONS
-#if !(defined(__GNUC__) && defined(__ELF__)) /* without aliases an array has one name, that of the header's users */
+#if !(defined(__GNUC__) && defined(__ELF__)) /* without aliases an array has only the name that users of the header see */
 #define packed_arena packed_arena_8bed7a073be4
 #endif
 #include "packed.h"
@@ -26,7 +26,7 @@ typedef int packed_is_c99;
 #include <stdint.h>
 #include <string.h>
 
-/* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
+/* Each layer stays a separate function, so that a debugger, a profile and the disassembly show its name. */
 #if defined(__clang__)
 #define AIDGE_FUNCTION __attribute__((noinline))
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -142,12 +142,12 @@ AIDGE_FUNCTION int packed_run(void)
     return 0;
 }
 
-/* The second name, to which users of packed.h are linked: the same address where there are aliases. */
+/* The second name, which users of packed.h are linked to: an alias if the compiler has aliases. */
 #ifdef __cplusplus
 extern "C" {
 #endif
 #if defined(__GNUC__) && defined(__ELF__)
-#if __GNUC__ >= 9 && !defined(__clang__) /* copy: these warn of attributes that an alias lacks */
+#if __GNUC__ >= 9 && !defined(__clang__) /* copy: without it gcc warns of attributes that an alias lacks */
 #define AIDGE_ALIAS(name) __attribute__((alias(#name), copy(name)))
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))

@@ -18,43 +18,6 @@ from aidge_build.debug import log, log_command, shown_from
 from aidge_build.errors import AidgeError, InternalError, internal_error
 from aidge_build.terminal import print_error, print_lines, print_notes, saying, waited_for, with_verdicts
 
-# Each verb is a module of this package with SUMMARY, GROUP, EXAMPLES, add_arguments(parser) and run(arguments) -> Outcome.
-VERBS = (
-    "compile",
-    "plan",
-    "fit",
-    "explain",
-    "export",
-    "package",
-    "sbom",
-    "verify",
-    "accuracy",
-    "weights",
-    "quantize",
-    "frontend",
-    "sensitivity",
-    "check",
-    "run",
-    "bench",
-    "calibrate",
-    "sweep",
-    "tune",
-    "report",
-    "flash",
-    "boards",
-    "kernels",
-    "ops",
-    "options",
-    "conformance",
-    "link_script",
-    "explain_link",
-    "cmake_dir",
-    "new",
-    "init",
-    "doctor",
-    "completion",
-)
-
 EXIT_INTERRUPTED = 130
 # Verbs that people type, and that may be long at work on one thing. Steps of builds run side by side, and share a terminal.
 _TYPED = ("plan", "explain", "verify", "run", "export", "package")
@@ -66,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
         gc.disable()  # what a command makes it needs until it ends: looking for cycles in it is a fifth of the time
     # Sums of long rows in one order, however many cores there are; and threads that wait for each other cost more than they give.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    argv = list(sys.argv[1:] if argv is None else argv)
+    argv = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a module of this package, once that is loaded
     wants_json = "--json" in argv
     _occupy_closed_streams()
     log_command(argv)
@@ -134,25 +97,31 @@ def _json(ok: bool, data: dict) -> list[str]:
 
 
 def _run(argv: list[str]) -> Outcome:
-    from aidge_build.cli.parsing import module_of, overview, parse, unknown_verb, word_of
+    from aidge_build.cli.help import asked, overview, verb_page
+    from aidge_build.cli.parsing import parse, unknown_verb, verb_parser
+    from aidge_build.cli.verbs import VERBS, chosen, module_of, typed
 
     first = argv[0] if argv else ""
     if first == "--version":
         from aidge_build.version import VERSION
 
         return Outcome([f"aidge-build {VERSION}"])
+    wants_help, in_full = asked(argv)
     if first in ("-h", "--help"):
-        return Outcome(overview(VERBS))
+        return Outcome(overview(in_full))
     if not first or first.startswith("-"):
         what = f"a verb comes first, not {first}" if first else "the following arguments are required: VERB"
         raise AidgeError(what, hint="aidge-build --help lists the verbs", code="USAGE")
-    name = next((verb for verb in VERBS if word_of(verb) == first), None)
-    if name is None:
-        raise unknown_verb(first, VERBS)
-    arguments = parse(name, argv[1:])
+    found = chosen(argv)
+    if found is None:
+        raise unknown_verb(first)
+    name, words = found
+    if wants_help:
+        return Outcome(verb_page(verb_parser(name), name, module_of(name), in_full))
+    arguments = parse(name, words, typed(name) if first in VERBS else first)
     try:
         with saying(arguments.is_quiet), shown_from(getattr(arguments, "verbosity", 0)):
-            with waited_for(first.upper()) if first in _TYPED else contextlib.nullcontext():
+            with waited_for(name.upper()) if name in _TYPED else contextlib.nullcontext():
                 outcome = module_of(name).run(arguments)
     except AidgeError as error:
         if error.code == "KERNEL":

@@ -28,9 +28,23 @@ from aidge_build.request import CompileRequest
 from aidge_build.verify.compare import compare
 from aidge_build.verify.vectors import read_npz
 
-SUMMARY = "how often a model is right: float, quantized, and on the emulated board"
+SUMMARY = "measure how often a model is right: float, quantized, and on the emulated board"
 GROUP = PROVE
 EXAMPLES = (("accuracy kws.onnx --board stm32f7 --labels test.npz --min-top1 0.97", "fails below 97 %"),)
+COMMON = (
+    "float",
+    "samples",
+    "calibration",
+    "min-top1",
+    "max-loss",
+    "elf",
+    "out",
+    "board",
+    "cpu",
+    "optimize",
+    "rounding",
+    "quantize",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

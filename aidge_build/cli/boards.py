@@ -7,7 +7,6 @@ import argparse
 from pathlib import Path
 
 from aidge_build.boards import Board, Region, list_boards, load_board
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.devices import board_text, file_stem, read_device
 from aidge_build.errors import AidgeError
@@ -15,13 +14,12 @@ from aidge_build.options import BOARD_PATH, add_options
 from aidge_build.output import write_files
 from aidge_build.terminal import table
 
-SUMMARY = "list the boards, or write a board's file from a CMSIS pack or a devicetree"
-GROUP = UNDERSTAND
+SUMMARY = "list boards, or write a board file from a CMSIS pack or a devicetree"
 EXAMPLES = (
-    ("boards", "all"),
-    ("boards stm32f7 --json", "everything about one"),
-    ("boards --import Keil.STM32F4xx_DFP.pdsc STM32F407VGTx --out boards", "the file of another chip, from its pack"),
-    ("boards --import build/zephyr/zephyr.dts --out boards", "from the devicetree that a Zephyr build leaves"),
+    ("list boards", "all"),
+    ("list boards stm32f7 --json", "everything about one"),
+    ("list boards --import Keil.STM32F4xx_DFP.pdsc STM32F407VGTx --out boards", "the file of another chip, from its pack"),
+    ("list boards --import build/zephyr/zephyr.dts --out boards", "from the devicetree that a Zephyr build leaves"),
 )
 
 

@@ -13,7 +13,6 @@ from aidge_build.bench.measure import Case, measure
 from aidge_build.boards import load_board
 from aidge_build.calibrations import FOLDER, read_calibration, stated_error
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, probe_from
 from aidge_build.errors import AidgeError
@@ -23,9 +22,10 @@ from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import table, with_progress
 
-SUMMARY = "count cycles on a board beside the estimate, in a file to send in"
-GROUP = PROVE
-EXAMPLES = (("calibrate kws.onnx --board stm32f4 --probe :3333", "runs the model on the board, and writes calibration.json"),)
+SUMMARY = "count cycles on a board, next to the estimate, in a file to send in"
+EXAMPLES = (
+    ("bench --calibrate kws.onnx --board stm32f4 --probe :3333", "runs the model on the board, and writes calibration.json"),
+)
 _TITLES = ("measured", "~cycles", "", "instructions", "operator", "kernel")
 
 

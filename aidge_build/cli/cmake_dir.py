@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import argparse
 
-from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.installed import cmake_folder
 
 SUMMARY = "print the folder of the CMake package (cmake -Daidge_build_DIR=...)"
-GROUP = PROJECT
-EXAMPLES = (("cmake-dir", "for cmake -Daidge_build_DIR=..."),)
+EXAMPLES = (("doctor --cmake-dir", "for cmake -Daidge_build_DIR=..."),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

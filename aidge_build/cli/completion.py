@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import argparse
 
-from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.terminal import Drawn
 
-SUMMARY = "print a script that lets your shell complete verbs, options and values"
-GROUP = PROJECT
+SUMMARY = "print a script for shell completion of verbs, options and values"
 EXAMPLES = (
-    ("completion bash", 'in ~/.bashrc: eval "$(aidge-build completion bash)"'),
-    ("completion zsh", 'in ~/.zshrc, behind compinit: eval "$(aidge-build completion zsh)"'),
-    ("completion fish", "in ~/.config/fish/config.fish: aidge-build completion fish | source"),
+    ("doctor --completion bash", 'in ~/.bashrc: eval "$(aidge-build completion bash)"'),
+    ("doctor --completion zsh", 'in ~/.zshrc, behind compinit: eval "$(aidge-build completion zsh)"'),
+    ("doctor --completion fish", "in ~/.config/fish/config.fish: aidge-build completion fish | source"),
 )
 
 
@@ -23,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    from aidge_build.cli import VERBS
     from aidge_build.cli.shells import SHELLS, verbs_of
 
-    text = SHELLS[arguments.shell](verbs_of(VERBS))
+    text = SHELLS[arguments.shell](verbs_of())
     return Outcome([Drawn(line) for line in text.split("\n")], {"shell": arguments.shell, "script": text})

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build import machine
-from aidge_build.cli.groups import PROJECT
+from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_MISSING
 from aidge_build.version import VERSION
 
-SUMMARY = "list the versions of everything, and what this machine lacks"
-GROUP = PROJECT
+SUMMARY = "list versions, and what this machine lacks"
+GROUP = BEGIN
 EXAMPLES = (("doctor", "what is there, what is missing, what is too old"),)
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~0-9.,*\s]*)")

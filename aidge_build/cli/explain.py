@@ -27,7 +27,7 @@ from aidge_build.terminal import table
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
 
-SUMMARY = "which kernel each node got, and why"
+SUMMARY = "show the kernel of each node, and why"
 GROUP = UNDERSTAND
 EXAMPLES = (
     ("explain kws.onnx --board stm32f7", "which kernel each node got"),

@@ -7,7 +7,6 @@ import argparse
 import subprocess
 from typing import TYPE_CHECKING
 
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 
@@ -15,9 +14,8 @@ from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 if TYPE_CHECKING:
     from aidge_build.toolchain.failed_link import FailedLink
 
-SUMMARY = "explain why a link failed for want of memory, for a wrong header of a model, or for a library that its C calls"
-GROUP = PROVE
-EXAMPLES = (("explain-link -- arm-none-eabi-gcc main.o kws.o -T my.ld -o app.elf", "after a link that failed"),)
+SUMMARY = "explain a failed link: memory too small, wrong header of a model, or missing library"
+EXAMPLES = (("explain --link -- arm-none-eabi-gcc main.o kws.o -T my.ld -o app.elf", "after a link that failed"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compat.export_folder import generate_main_compare, scheduler_export
 from aidge_build.compat.mem_info import generate_optimized_memory_info
@@ -17,9 +16,8 @@ from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.options import FILES, add_options
 from aidge_build.verify.vectors import model_inputs, read_npz
 
-SUMMARY = "write a model as a folder of C that stands alone, with a main program"
-GROUP = BUILD
-EXAMPLES = (("export kws.onnx --out folder --lib ref", "portable C with a main program and a README"),)
+SUMMARY = "write a model as a folder of C with a main program"
+EXAMPLES = (("package --standalone kws.onnx --out folder --lib ref", "portable C with a main program and a README"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aidge_build.boards import Board, list_boards, load_board
 from aidge_build.cli.boards import board_row
-from aidge_build.cli.groups import UNDERSTAND
+from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
@@ -23,8 +23,8 @@ from aidge_build.output import write_files
 from aidge_build.report.fit_page import fit_page
 from aidge_build.terminal import counting, table
 
-SUMMARY = "on which boards a model fits, what is missing on the others, how fast it is"
-GROUP = UNDERSTAND
+SUMMARY = "show the boards that a model fits, what is missing on the others, and its speed"
+GROUP = BEGIN
 EXAMPLES = (
     ("fit kws.onnx", "on all boards"),
     ("fit kws.onnx person.tflite --boards stm32f4,rp2040 --build", "two models, linked for two boards"),

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+BEGIN = "Begin: a board, a project, this machine"
 BUILD = "Build: from a model to C"
-UNDERSTAND = "Understand: what becomes of a model, and where bytes and instructions go"
-PROVE = "Prove: exactness, accuracy, memory, speed"
-PROJECT = "Project: begin, set up, flash"
+UNDERSTAND = "Understand: kernels, memory, bytes"
+PROVE = "Prove: memory, exactness, accuracy, speed"
+BOARD = "Boards: program one, list what is supported"
 
-GROUPS = (BUILD, UNDERSTAND, PROVE, PROJECT)
+GROUPS = (BEGIN, BUILD, UNDERSTAND, PROVE, BOARD)

@@ -9,17 +9,15 @@ from pathlib import Path
 
 from aidge_build.cli.foreign_cmake import cmake_files_below
 from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for
-from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.naming import model_name_of
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 
-SUMMARY = "look at the build of this folder, and print the lines that put a model into it"
-GROUP = PROJECT
+SUMMARY = "print the lines that put a model into the build of this folder"
 EXAMPLES = (
-    ("init models/kws.onnx", "in the folder of your SConstruct, CMakeLists.txt, Makefile, platformio.ini, ..."),
-    ("init models/kws.onnx --folder ../firmware", "of another folder"),
+    ("new --existing models/kws.onnx", "in the folder of your SConstruct, CMakeLists.txt, Makefile, platformio.ini, ..."),
+    ("new --existing models/kws.onnx --folder ../firmware", "of another folder"),
 )
 
 

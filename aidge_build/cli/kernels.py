@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import argparse
 
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import IOSpec
 from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.options import MODEL, add_options, options_named
 
-SUMMARY = "list the export libraries and their kernels"
-GROUP = UNDERSTAND
-EXAMPLES = (("kernels", "libraries and their kernels"),)
+SUMMARY = "list the kernel libraries and their kernels"
+EXAMPLES = (("list kernels", "libraries and their kernels"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

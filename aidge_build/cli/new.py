@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.groups import PROJECT
+from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
 from aidge_build.cores import THUMB
@@ -25,7 +25,7 @@ from aidge_build.reading import read_regular
 from aidge_build.toolchain import render_link_script
 
 SUMMARY = "make a starter project that builds and runs at once"
-GROUP = PROJECT
+GROUP = BEGIN
 EXAMPLES = (
     ("new demo --board stm32f7", "a project for SCons, with a model that reads digits"),
     ("new demo --build cmake --board host --model kws.onnx", "for CMake, with your model"),

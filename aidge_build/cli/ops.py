@@ -8,7 +8,6 @@ import difflib
 import inspect
 from collections.abc import Iterable, Sequence
 
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.operator_manual import PAGE_HEAD, manual
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.library import Library
@@ -22,11 +21,10 @@ from aidge_build.operators.base import Operator
 from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.training.check import findings
 
-SUMMARY = "list the operators, the backends and types they run with; or show the manual of one"
-GROUP = UNDERSTAND
+SUMMARY = "list operators with their backends and types, or show the manual of one"
 EXAMPLES = (
-    ("ops", "all operators"),
-    ("ops Conv", "the manual of one"),
+    ("list operators", "all operators"),
+    ("list operators Conv", "the manual of one"),
 )
 
 _SHORT = {"float": "f", "uint": "u", "int": "i"}

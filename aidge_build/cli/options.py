@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.options import TABLE, Option
@@ -14,9 +13,8 @@ from aidge_build.options.option import CMAKE, SCONS
 from aidge_build.options.texts import CMAKE_OPTIONS, PAGE, SCONS_TOOL, cmake_options, page, with_scons_region
 from aidge_build.output import write_files
 
-SUMMARY = "list the options, and their names in SCons and CMake"
-GROUP = UNDERSTAND
-EXAMPLES = (("options", "their names in SCons, CMake and on the command line"),)
+SUMMARY = "list options with their names in SCons and CMake"
+EXAMPLES = (("list options", "their names in SCons, CMake and on the command line"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,6 +25,7 @@ EXAMPLES = (
     ("package kws.onnx --for arduino --cpu cortex-m4 --out packages", "a library for the Arduino IDE"),
     ("package kws.onnx --for plain --cpu cortex-m0plus --out packages", "C that any build takes"),
 )
+COMMON = ("name", "for", "release", "author", "url", "io-data", "board", "cpu", "io", "ram-budget", "optimize", "quantize")
 ANY_CORE = "generic"
 _LIST = {"target": str, "model": str, "files": [str]}
 

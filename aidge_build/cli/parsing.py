@@ -1,35 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""The words of a command: a parser for each verb, and the help that lists all verbs."""
+"""The words of a command: a parser for each verb, and for each form of one."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import importlib
 import re
 from collections.abc import Sequence
 from types import ModuleType
 
-from aidge_build.cli.groups import GROUPS
+from aidge_build.cli.help import PROGRAM
+from aidge_build.cli.verbs import FIRST, FORMS, VERBS, module_of, typed
 from aidge_build.errors import AidgeError
-from aidge_build.terminal import emphasized, print_lines
+from aidge_build.terminal import print_lines
 
-PROGRAM = "aidge-build"
 _OPTIONAL = ("?", "*")
-_FOOT = (
-    "aidge-build VERB --help has the options of a verb, and examples. Shell completion: aidge-build completion --help",
-    "Exit codes: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing on this machine.",
-)
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are our errors."""
+    """An argument parser whose complaints are our errors; `called` is the verb as it was typed."""
+
+    called = ""
 
     given: Sequence[str] = ()
 
     def error(self, message: str):
-        hint = f"{self._near()}{self.prog} --help"
-        raise AidgeError(message, where=self.prog.removeprefix(PROGRAM).strip(), hint=hint, code="USAGE")
+        hint = f"{self._near()}{PROGRAM} {self.called} --help"
+        raise AidgeError(message, where=self.called, hint=hint, code="USAGE")
 
     def _near(self) -> str:
         """`did you mean --out? ` for the first option given that is none: near by its letters, or by its one letter."""
@@ -51,21 +48,11 @@ class Parser(argparse.ArgumentParser):
         print_lines(message.rstrip("\n").split("\n"))
 
 
-def word_of(name: str) -> str:
-    """What a user types for the module `name`."""
-    return name.replace("_", "-")
-
-
-def module_of(name: str) -> ModuleType:
-    """The verb: SUMMARY, GROUP, EXAMPLES (command line without the program, what it does), add_arguments and run."""
-    return importlib.import_module(f"aidge_build.cli.{name}")
-
-
 def verb_parser(name: str) -> Parser:
-    """All words that a verb takes; also for those who list them."""
+    """All words that a verb, or a form of one, takes; also for those who list them."""
     module = module_of(name)
     parser = Parser(
-        prog=f"{PROGRAM} {word_of(name)}",
+        prog=f"{PROGRAM} {typed(name)}",
         description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
         epilog=_examples(module),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -87,29 +74,17 @@ def _examples(module: ModuleType) -> str:
     )
 
 
-def parse(name: str, words: Sequence[str]) -> argparse.Namespace:
-    """Options may stand between the words of a verb; behind `--` all are words."""
+def parse(name: str, words: Sequence[str], called: str = "") -> argparse.Namespace:
+    """Options may stand between the words of a verb; behind `--` all are words. Complaints name what was `called`."""
     parser = verb_parser(name)
-    parser.given = words
+    parser.called, parser.given = called or typed(name), words
     mixes = any(not action.option_strings and action.nargs in _OPTIONAL for action in parser._actions)
     return parser.parse_intermixed_args(words) if mixes and "--" not in words else parser.parse_args(words)
 
 
-def unknown_verb(word: str, names: Sequence[str]) -> AidgeError:
+def unknown_verb(word: str) -> AidgeError:
     """For a verb that is none."""
-    verbs = [word_of(name) for name in names]
-    near = difflib.get_close_matches(word, verbs, n=1)
-    return AidgeError(
-        f"there is no verb '{word}'", hint=f"did you mean '{near[0]}'?" if near else f"verbs: {', '.join(verbs)}", code="USAGE"
-    )
-
-
-def overview(names: Sequence[str]) -> list[str]:
-    """All verbs, in groups."""
-    modules = {name: module_of(name) for name in names}
-    width = max(map(len, names))
-    lines = [f"usage: {PROGRAM} VERB ...", "", "Put a neural network into firmware."]
-    for group in GROUPS:
-        lines += ["", emphasized(group)]
-        lines += [f"  {word_of(name):<{width}}  {module.SUMMARY}" for name, module in modules.items() if module.GROUP == group]
-    return [*lines, "", *_FOOT]
+    known = {name: name for name in VERBS} | {form.alias: typed(form.module) for form in FORMS}
+    near = difflib.get_close_matches(word, known, n=1)
+    hint = f"did you mean '{known[near[0]]}'?" if near else f"verbs: {', '.join(FIRST)}"
+    return AidgeError(f"there is no verb '{word}'", hint=hint, code="USAGE")

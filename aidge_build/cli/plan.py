@@ -7,7 +7,6 @@ import argparse
 from pathlib import Path
 
 from aidge_build.cascade.words import saved
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.tradeoff import tradeoff
 from aidge_build.compile import build_program
@@ -25,12 +24,25 @@ from aidge_build.report.plan_page import Named, plan_drawing, plan_page
 from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
 
-SUMMARY = "the memory plan of a model, or of a problem file of the planner"
-GROUP = UNDERSTAND
+SUMMARY = "show the memory plan of a model, or of a problem file of the planner"
 EXAMPLES = (
-    ("plan kws.onnx --board stm32f7 --why", "what is live in the fullest moment"),
-    ("plan kws.onnx --html plan.html", "the arena as a page"),
-    ("plan kws.onnx --tradeoff", "RAM against instructions, of layers computed row by row"),
+    ("explain --plan kws.onnx --board stm32f7 --why", "what is live in the fullest moment"),
+    ("explain --plan kws.onnx --html plan.html", "the arena as a page"),
+    ("explain --plan kws.onnx --tradeoff", "RAM against instructions, of layers computed row by row"),
+)
+COMMON = (
+    "why",
+    "tradeoff",
+    "html",
+    "capacity",
+    "board",
+    "cpu",
+    "io",
+    "ram-budget",
+    "memory-model",
+    "optimize",
+    "rounding",
+    "quantize",
 )
 KEYS = (
     "peak_bytes",

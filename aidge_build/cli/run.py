@@ -29,13 +29,27 @@ from aidge_build.options import BUDGET, add_options, options_named
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
 
-SUMMARY = "run a linked program (emulated on the board's true memory map, or on the board)"
+SUMMARY = "run a linked program, emulated on the board's memory map or on the board"
 GROUP = PROVE
 EXAMPLES = (
     ("run app.elf --board stm32f7", "in the emulator, on the board's true memory map"),
     ("run app.elf --board mps2-an386 --json", "instructions of each layer"),
     ("run app.elf --board stm32f4 --inferences 3 --peripherals", "firmware that sets up its chip and never returns"),
     ("run app.elf --board stm32f4 --probe localhost:3333", "on the board, with its cycles"),
+)
+COMMON = (
+    "board",
+    "inferences",
+    "seconds",
+    "until",
+    "peripherals",
+    "input",
+    "output",
+    "argument",
+    "folder",
+    "probe",
+    "max-instructions",
+    "out",
 )
 _INPUT, _OUTPUT = "input.bin", "output.bin"
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aidge_build.cli.groups import PROJECT
 from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import read_claims, read_image
 from aidge_build.errors import HINTS, AidgeError, CheckFailed
@@ -20,10 +19,9 @@ from aidge_build.reading import open_regular, read_json
 from aidge_build.report.bill import PLAN, Product, bill_of, bill_text
 
 SUMMARY = "write a software bill of materials: models, generated code, kernels, licences, digests"
-GROUP = PROJECT
 EXAMPLES = (
-    ("sbom gen/kws.plan.json --elf app.elf --out app.cdx.json", "a CycloneDX file of all models in a firmware"),
-    ("sbom gen/kws.plan.json --licence kws=Apache-2.0 --out kws.cdx.json", "of code that is not linked yet"),
+    ("report --sbom gen/kws.plan.json --elf app.elf --out app.cdx.json", "a CycloneDX file of all models in a firmware"),
+    ("report --sbom gen/kws.plan.json --licence kws=Apache-2.0 --out kws.cdx.json", "of code that is not linked yet"),
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"\w[\w.]*", re.ASCII)

@@ -18,7 +18,6 @@ from aidge_build.accuracy.stages import first_samples, on_board
 from aidge_build.accuracy.texts import figure_text
 from aidge_build.accuracy.trials import FLOAT, INT8, TYPES, Trial, Trials
 from aidge_build.boards import load_board
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
@@ -30,9 +29,11 @@ from aidge_build.request import CompileRequest
 from aidge_build.terminal import table
 from aidge_build.verify.vectors import read_npz
 
-SUMMARY = "which layer costs accuracy in int8, and the cheapest mixture of types that keeps it"
-GROUP = UNDERSTAND
-EXAMPLES = (("sensitivity float.onnx --quantize samples.npz --labels test.npz --board stm32f7", "which layer costs accuracy"),)
+SUMMARY = "find the layers that cost accuracy in int8, and the cheapest mixture of types that keeps it"
+EXAMPLES = (
+    ("accuracy --layers float.onnx --quantize samples.npz --labels test.npz --board stm32f7", "which layer costs accuracy"),
+)
+COMMON = ("search", "max-loss", "types", "objective", "out", "picture", "task", "samples", "board", "cpu", "optimize")
 _SHORT = {"int8": "8", "int16": "16", "float32": "f"}
 
 

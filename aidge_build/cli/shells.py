@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aidge_build.boards import list_boards
-from aidge_build.cli.parsing import PROGRAM, module_of, verb_parser, word_of
+from aidge_build.cli.help import PROGRAM
+from aidge_build.cli.parsing import verb_parser
+from aidge_build.cli.verbs import VERBS, forms_of, module_of
 
 _MEANT_ONCE = ("-h", "--help")
 
@@ -33,22 +35,26 @@ class Verb:
     words: tuple[str, ...] = ()
 
 
-def verbs_of(names: Sequence[str]) -> list[Verb]:
-    """What there is to complete."""
-    return [_verb(name) for name in names]
+def verbs_of() -> list[Verb]:
+    """What there is to complete: each verb with the selectors of its forms, and with the options and words of these."""
+    return [_verb(name) for name in VERBS]
 
 
 def _verb(name: str) -> Verb:
-    parser = verb_parser(name)
     boards = tuple(list_boards(()))
-    flags = tuple(
-        Flag(tuple(action.option_strings), _plain(action.help or ""), _values(action, boards))
-        for action in parser._actions
-        if action.option_strings
-    )
-    named = [action for action in parser._actions if not action.option_strings]
-    words = [word for action in named for word in (boards if action.metavar == "BOARD" else action.choices or ())]
-    return Verb(word_of(name), _plain(module_of(name).SUMMARY), flags, tuple(map(str, words)))
+    selectors = [(form.selector, _plain(module_of(form.module).SUMMARY)) for form in forms_of(name)]
+    flags: dict[tuple[str, ...], Flag] = {
+        (word,): Flag((word,), about, None) for word, about in selectors if word.startswith("-")
+    }
+    words = [word for word, _ in selectors if not word.startswith("-")]
+    for module in (name, *(form.module for form in forms_of(name))):
+        for action in verb_parser(module)._actions:
+            if action.option_strings:
+                flag = Flag(tuple(action.option_strings), _plain(action.help or ""), _values(action, boards))
+                flags.setdefault(flag.names, flag)
+            else:
+                words += map(str, boards if action.metavar == "BOARD" else action.choices or ())
+    return Verb(name, _plain(module_of(name).SUMMARY), tuple(flags.values()), tuple(words))
 
 
 def _values(action: argparse.Action, boards: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from aidge_build.boards import list_boards, load_board
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.fit.many import cores
@@ -29,13 +28,13 @@ from aidge_build.sweep.variants import Variant, read_variants
 from aidge_build.terminal import print_notes
 from aidge_build.toolchain.chosen import COMPILER_VARIABLE
 
-SUMMARY = "models x boards x options, evaluated into one file and a page, on all cores or on a Dask cluster"
-GROUP = UNDERSTAND
+SUMMARY = "evaluate models x boards x options into one file and a page"
 EXAMPLES = (
-    ("sweep matrix.toml --html sweep.html", "all points of a matrix; the same command goes on after an interruption"),
-    ("sweep a.onnx b.onnx --boards stm32f4,rp2040 --vary optimize=speed,size", "two models on two boards in two ways"),
-    ("sweep matrix.toml --scheduler tcp://10.0.0.1:8786", "on the workers of a Dask cluster"),
+    ("fit --sweep matrix.toml --html sweep.html", "all points of a matrix; the same command goes on after an interruption"),
+    ("fit --sweep a.onnx b.onnx --boards stm32f4,rp2040 --vary optimize=speed,size", "two models on two boards in two ways"),
+    ("fit --sweep matrix.toml --scheduler tcp://10.0.0.1:8786", "on the workers of a Dask cluster"),
 )
+COMMON = ("boards", "vary", "build", "measure", "out", "html", "jobs", "scheduler", "part", "answers", "prune")
 _WHERE = "the command line"
 
 

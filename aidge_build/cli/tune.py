@@ -25,12 +25,13 @@ from aidge_build.terminal import print_notes
 from aidge_build.tune.course import Course
 from aidge_build.tune.table import Head, comparisons, table_text
 
-SUMMARY = "measure every kernel at every layer of models, and write the table by which --select cost chooses"
+SUMMARY = "measure every kernel at every layer, and write the table for --select cost"
 GROUP = UNDERSTAND
 EXAMPLES = (
     ("tune kws.onnx --board stm32f4 --out costs.toml", "then: --select cost --cost-table costs.toml"),
     ("tune *.onnx --board stm32f4 --out costs.toml --layers 5", "for other models, too: what held on at least five layers"),
 )
+COMMON = ("layers", "unit", "store", "jobs", "scheduler", "board", "cpu", "optimize")
 UNITS = ("instructions", CYCLES)
 _CHOOSING = ("select", "cost_table")
 

@@ -52,13 +52,28 @@ from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_np
 
 _TITLES = ("instructions", "share", "MACs", "operator", "kernel", "node")
 
-SUMMARY = "generate, compile, run and compare a model"
+SUMMARY = "compare the generated C with numpy, value by value: generate, compile, run"
 GROUP = PROVE
 EXAMPLES = (
     ("verify kws.onnx --board stm32f7 --io-data vectors.npz", "compiles, runs, compares the outputs"),
     ("verify kws.onnx --board mps2-an386 --layers", "every layer, with its instructions"),
     ("verify kws.onnx --board stm32f4 --io-data vectors.npz --probe :3333", "on the board, with its cycles"),
     ("verify kws.onnx --board stm32f4 --io-data vectors.npz --against old.elf", "beside the firmware of before: values, bytes"),
+)
+COMMON = (
+    "io-data",
+    "layers",
+    "reference",
+    "labels",
+    "float",
+    "replay",
+    "elf",
+    "probe",
+    "board",
+    "cpu",
+    "optimize",
+    "rounding",
+    "quantize",
 )
 
 

@@ -24,7 +24,7 @@ from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
 from aidge_build.version import VERSION
 
-SUMMARY = "make new weights for firmware that is in the field, and prove that they suit"
+SUMMARY = "make new weights for firmware in the field, and prove that they fit"
 GROUP = BUILD
 EXAMPLES = (("weights retrained.onnx --against app.elf --out new.bin", "new weights for firmware in the field, proved to suit"),)
 

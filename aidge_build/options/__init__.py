@@ -4,7 +4,7 @@
 from aidge_build.options.accuracy import ACCURACY, LIMITS
 from aidge_build.options.arguments import add_options, from_words, with_given, words_of
 from aidge_build.options.option import Group, Option, options_named
-from aidge_build.options.table import BOARD_PATH, BUDGET, CHECK, FILES, MODEL, QUANTIZATION, TABLE
+from aidge_build.options.table import BOARD_PATH, BUDGET, CHECK, FILES, FIRST_PAGE, MODEL, QUANTIZATION, TABLE, TOPICS
 
 __all__ = [
     "ACCURACY",
@@ -12,10 +12,12 @@ __all__ = [
     "BUDGET",
     "CHECK",
     "FILES",
+    "FIRST_PAGE",
     "LIMITS",
     "MODEL",
     "QUANTIZATION",
     "TABLE",
+    "TOPICS",
     "Group",
     "Option",
     "add_options",

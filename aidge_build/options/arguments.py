@@ -18,13 +18,16 @@ def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> N
     Folders become a list of paths and pairs one of strings, [] where there are none; an option that was not given is its default,
     or else None.
     """
-    groups: dict[str, argparse._MutuallyExclusiveGroup] = {}
+    topics: dict[str, argparse._ActionsContainer] = {group.title or "": group for group in parser._action_groups}
+    exclusive: dict[str, argparse._MutuallyExclusiveGroup] = {}
     for option in options:
-        into: argparse._ActionsContainer = parser
+        if option.topic and option.topic not in topics:
+            topics[option.topic] = parser.add_argument_group(option.topic)
+        into = topics[option.topic] if option.topic else parser
         if option.alternatives:
-            if option.alternatives not in groups:
-                groups[option.alternatives] = parser.add_mutually_exclusive_group()
-            into = groups[option.alternatives]
+            if option.alternatives not in exclusive:
+                exclusive[option.alternatives] = into.add_mutually_exclusive_group()
+            into = exclusive[option.alternatives]
         settings: dict = {"help": _help(option), "default": option.default or None}
         if option.required:
             settings["required"] = True

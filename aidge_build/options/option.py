@@ -37,6 +37,7 @@ class Option:
     instead: dict[str, str] = field(default_factory=dict)  # a front end without this option: what to do there
     required: bool = False  # on the command line
     alternatives: str = ""  # of the options with the same word here only one may be given
+    topic: str = ""  # the heading of the help under which it is; "" under that of the verb's own options
 
     @property
     def argument(self) -> str:

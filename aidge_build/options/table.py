@@ -7,77 +7,21 @@ rewrites the texts that other languages read. What it does is a matter of `input
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aidge_build.options.accuracy import ACCURACY
 from aidge_build.options.option import CMAKE, SCONS, Group, Option
+from aidge_build.options.quantization import QUANTIZATION, QUANTIZING
 
-BOARD_PATH = Option("board-path", "a folder with boards of your own, whose data and C you trust", "folders", metavar="DIR")
-
-# Quantizing a float model: of every verb that reads a model, by these names; the verb `quantize` alone says --calibration.
-QUANTIZATION = (
-    Option(
-        "quantize",
-        "quantize the float model first: an NPZ file with samples of its inputs, `x` or one array for each input",
-        "file",
-        metavar="F.npz",
-    ),
-    Option(
-        "ranges",
-        "with --quantize: how the range of a tensor is found from its values",
-        values=("minmax", "moving-average", "percentile", "mse", "entropy"),
-        default="minmax",
-    ),
-    Option("percentile", "with --ranges percentile: how many values of a hundred lie inside", metavar="P", default="99.99"),
-    Option(
-        "activations",
-        "with --quantize: whether the zero point of a tensor is chosen, or 0",
-        values=("asymmetric", "symmetric"),
-        default="asymmetric",
-    ),
-    Option(
-        "equalize",
-        "with --quantize: scale channels so that those of one tensor have similar ranges",
-        values=("on", "off"),
-        default="off",
-    ),
-    Option(
-        "correct-bias",
-        "with --quantize: biases take what quantizing moves the mean of a channel by",
-        values=("on", "off"),
-        default="off",
-    ),
-    Option(
-        "round-weights",
-        "with --quantize: round each weight up or down as the layer's results ask for",
-        values=("on", "off"),
-        default="off",
-    ),
-    Option(
-        "layer-types",
-        "with --quantize: int8, int16 or float32 for a layer, named by its node or by what it writes",
-        "pairs",
-        metavar="LAYER=TYPE",
-    ),
-    Option(
-        "least-sqnr",
-        "with --quantize: the least signal to quantization noise that each output must have on the samples (10 if not given); "
-        "below, quantizing fails",
-        "decimal",
-        metavar="DB",
-    ),
-    Option(
-        "io-type",
-        "with --quantize: the type of the model's inputs and outputs",
-        values=("int8", "float32"),
-        default="int8",
-    ),
-    Option(
-        "io-layout",
-        "with --quantize: nhwc: images come with their channels last, as a camera delivers them",
-        values=("model", "nhwc"),
-        default="model",
-    ),
+# The headings of the help, and the options that a verb which reads a model shows on its first page.
+TARGET, MEMORY, KERNELS = "target", "memory", "kernels and numbers"
+OF_MODEL, OF_FIRMWARE = "the model", "the firmware around it"
+TOPICS = (TARGET, MEMORY, KERNELS, OF_MODEL, OF_FIRMWARE, QUANTIZING)
+FIRST_PAGE = ("board", "cpu", "io", "ram-budget", "optimize", "rounding", "quantize")
+BOARD_PATH = Option(
+    "board-path",
+    "folder with your own board files, whose data and C you trust (default: the boards of this tool)",
+    "folders",
+    metavar="DIR",
+    topic=TARGET,
 )
 MODEL = Group(
     "A model",
@@ -85,165 +29,239 @@ MODEL = Group(
     'env.AidgeModel("kws", "kws.onnx", ...)',
     "aidge_add_model(kws MODEL kws.onnx ...)",
     (
-        Option("board", "a board of `aidge-build boards`", "target", metavar="B", alternatives="target"),
+        Option(
+            "board",
+            "board that the code is generated for, a name of `aidge-build list boards` (default: the core of --cpu)",
+            "target",
+            metavar="B",
+            alternatives="target",
+            topic=TARGET,
+        ),
         Option(
             "cpu",
-            "a core such as cortex-m7 or cortex-m33+nodsp, when no board is named; generic: any other, in portable C",
+            "core, where no board is named: cortex-m7, cortex-m33+nodsp, ...; generic: any other core, in portable C (default: "
+            "portable C)",
             "target",
             metavar="CORE",
             alternatives="target",
+            topic=TARGET,
         ),
         Option(
             "fpu",
-            "with --cpu: the FPU, e.g. fpv5-sp-d16, or auto; none: -mfloat-abi=soft",
+            "FPU of the core of --cpu: fpv5-sp-d16, ..., or auto; none: -mfloat-abi=soft (default: without an FPU)",
             "target",
             metavar="FPU",
+            topic=TARGET,
         ),
         Option(
             "lib",
-            "kernel libraries in order of preference (default: the board's, or those made for the core)",
+            "kernel libraries in order of preference (default: the libraries of the board, or those made for the core)",
             "list",
             metavar="A,B",
             scons="libs",
             cmake="LIBS",
+            topic=KERNELS,
         ),
-        Option("io", "where graph inputs and outputs live", values=("caller", "arena"), default="caller"),
+        Option(
+            "io",
+            "place of the model's inputs and outputs: arrays of the caller, or the arena",
+            values=("caller", "arena"),
+            default="caller",
+            topic=MEMORY,
+        ),
         Option(
             "input",
-            "rows: the input comes row by row and is never in memory as a whole (docs/c-api.md)",
+            "rows: take the input row by row, so that it is never in memory as a whole (docs/c-api.md); whole: as one array",
             values=("whole", "rows"),
             default="whole",
+            topic=MEMORY,
         ),
         Option(
             "output",
-            "rows: the output leaves row by row and is never in memory as a whole (docs/c-api.md)",
+            "rows: hand out the output row by row, so that it is never in memory as a whole (docs/c-api.md); whole: as one array",
             values=("whole", "rows"),
             default="whole",
+            topic=MEMORY,
         ),
-        Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
+        Option(
+            "arena",
+            "owner of the arena: a static array in the generated C, or the caller, who passes it",
+            values=("static", "caller"),
+            default="static",
+            topic=MEMORY,
+        ),
         Option(
             "dma",
-            "hooks: functions of the firmware are called before inputs are read and after outputs are written; on: these, and "
-            "inputs and outputs in lines of their own of the data cache (docs/c-api.md)",
+            "hooks: call functions of the firmware before inputs are read and after outputs are written; on: hooks, and cache "
+            "lines of their own for inputs and outputs (docs/c-api.md); off: neither",
             values=("off", "hooks", "on"),
             default="off",
+            topic=OF_FIRMWARE,
         ),
         Option(
             "record",
-            "keep what the last COUNT inferences read and wrote in RAM, for a dump that verify --replay reads (docs/c-api.md)",
+            "number of the latest inferences whose inputs and outputs stay in RAM, for a dump that `verify --replay` reads "
+            "(docs/c-api.md; default: none)",
             metavar="COUNT",
+            topic=OF_FIRMWARE,
         ),
-        Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
+        Option(
+            "weights",
+            "encoding of the weights file: C arrays, or a binary that the assembler includes",
+            values=("c", "incbin"),
+            default="c",
+            topic=MEMORY,
+        ),
         Option(
             "copy-constants",
-            "constants in slow memory are copied into the arena before their layer runs, where that pays; memcpy: by the core; "
-            "hook: by functions of the firmware, while the layer before runs (docs/c-api.md)",
+            "copy constants from slow memory into the arena before their layer runs, where that is faster; memcpy: the core "
+            "copies; hook: functions of the firmware copy, while the layer before runs (docs/c-api.md); off: read them in place",
             values=("off", "memcpy", "hook"),
             default="off",
+            topic=MEMORY,
         ),
         Option(
             "constants-in",
-            "a memory for the constants of the layers that read theirs most often, and the bytes that they may take of it",
+            "memory for the constants that layers read most often, and the bytes they may take there (default: none of them "
+            "leaves flash)",
             "pairs",
             metavar="MEMORY=BYTES",
+            topic=MEMORY,
         ),
         Option(
             "bind",
-            "a number for a symbolic dimension, or the value of an input that never changes",
+            "number for a symbolic dimension, or the value of an input that never changes (default: a symbolic batch is 1, and "
+            "any other symbolic dimension is refused)",
             "pairs",
             metavar="NAME=VALUE",
+            topic=OF_MODEL,
         ),
         Option(
             "state",
-            "an output that is an input of the next inference: the model remembers it (docs/c-api.md)",
+            "output that is an input of the next inference: the model keeps it (docs/c-api.md; default: the caller passes it)",
             "pairs",
             metavar="OUTPUT=INPUT",
+            topic=OF_MODEL,
         ),
-        Option("signature", "of a .tflite model: the signature whose graph is compiled (default: the first)", metavar="KEY"),
+        Option(
+            "signature",
+            "signature of a .tflite model whose graph is compiled (default: the first)",
+            metavar="KEY",
+            topic=OF_MODEL,
+        ),
         Option(
             "kernel-path",
-            "a folder of libraries, or a library: its Python runs, name only what you trust",
+            "folder of kernel libraries, or one library; its Python code runs, so name only what you trust (default: the "
+            "libraries of this tool)",
             "folders",
             metavar="DIR",
+            topic=KERNELS,
         ),
         BOARD_PATH,
         Option(
             "optimize",
-            "what kernels prefer where speed and flash disagree; size: without an FPU no more RAM than with the last library",
+            "preference of kernels where speed and flash disagree; size: also no more RAM on cores without an FPU than with the "
+            "last library",
             values=("speed", "size", "balanced"),
             default="balanced",
+            topic=KERNELS,
         ),
         Option(
             "select",
-            "cost: another kernel than the preferred one where it was measured to be quicker, by --cost-table or the tool's own",
+            "cost: take another kernel than the preferred one where it was measured to be faster (--cost-table, or the tool's "
+            "table); library: the preferred one",
             values=("library", "cost"),
             default="library",
+            topic=KERNELS,
         ),
         Option(
             "cost-table",
-            "with --select cost: the table that aidge-build tune measured, instead of the tool's own",
+            "table for --select cost, as `aidge-build tune` writes it (default: the tool's own)",
             "file",
             metavar="FILE",
+            topic=KERNELS,
         ),
         Option(
             "rounding",
-            "the numerical contract; double, or tflite: that of TensorFlow Lite's reference kernels; any: also kernels that "
-            "round as their own library does",
+            "numerical contract; double, or tflite: TensorFlow Lite's reference kernels; any: also kernels that round as their "
+            "own library does",
             values=("onnx", "double", "tflite", "any"),
             default="onnx",
+            topic=KERNELS,
         ),
-        Option("checkout", "the sources that a library of glue is for", "checkouts", metavar="LIB=DIR"),
+        Option(
+            "checkout",
+            "source folder of a library whose kernels call it (default: none, and such a library is refused)",
+            "checkouts",
+            metavar="LIB=DIR",
+            topic=KERNELS,
+        ),
         Option(
             "memory-model",
-            "plain: no tensor is computed in place or overlaps another one; cascade: layers are computed row by row where that "
-            "needs less RAM",
+            "plain: no tensor is computed in place or overlaps another one; cascade: compute layers row by row where that needs "
+            "less RAM; default: only where the board's memories are too small",
             values=("default", "plain", "cascade"),
             default="default",
+            topic=MEMORY,
         ),
         Option(
             "ram-budget",
-            "the fewest instructions within so many bytes of RAM for the arena, inputs and outputs (20480, or 20K): layers are "
-            "computed row by row where they must, and where that is not enough kernels fall back to smaller ones",
+            "RAM for arena, inputs and outputs, such as 20480 or 20K: the fewest instructions within it, row by row and with "
+            "smaller kernels where needed (default: the board's memories)",
             metavar="BYTES",
+            topic=MEMORY,
         ),
         Option(
             "max-step",
-            "an inference runs in steps of at most so many instructions: N_begin, N_step, N_cancel (docs/c-api.md)",
+            "instructions of the longest step: an inference runs in steps, by N_begin, N_step, N_cancel (docs/c-api.md; "
+            "default: in one call)",
             "number",
             metavar="N",
+            topic=OF_FIRMWARE,
         ),
         Option(
             "update",
-            "weights: new weights can be put into firmware in the field, by N_bind; no code depends on their values "
-            "(docs/c-api.md)",
+            "weights: new weights can be installed in the field by N_bind, and no code depends on their values (docs/c-api.md); "
+            "none: only with new firmware",
             values=("none", "weights"),
             default="none",
+            topic=OF_FIRMWARE,
         ),
-        Option("weights-version", "with --update weights: of these; a higher one is newer", "number", metavar="N"),
+        Option(
+            "weights-version",
+            "version of the weights of --update weights, a higher one is newer (default: 0; `weights`: the next one)",
+            "number",
+            metavar="N",
+            topic=OF_FIRMWARE,
+        ),
         Option(
             "constant-channels",
-            "off: channels that always have the same value are kept as the model has them",
+            "on: fold channels whose value never changes into their readers; off: compute them",
             values=("on", "off"),
             default="on",
+            topic=KERNELS,
         ),
         Option(
             "assembly",
-            "off: no inline assembly, C and intrinsics instead; the build says what that costs",
+            "off: C and intrinsics instead of inline assembly, and the build prints the cost; on: assembly where a kernel has it",
             values=("on", "off"),
             default="on",
+            topic=KERNELS,
         ),
         Option(
             "unaligned",
-            "off: no kernel reads or writes a word at an address that is no multiple of 4, for code that is compiled with "
-            "-mno-unaligned-access (front ends that know the flags say it by themselves); the build says what that costs",
+            "off: kernels access words only at multiples of 4, for code that is compiled with -mno-unaligned-access, and the "
+            "build prints the cost (builds that know the flags set it); on: words at any address",
             values=("on", "off"),
             default="on",
+            topic=KERNELS,
         ),
         Option(
             "kernels",
-            "shared: functions in assembly that several models of a program have are linked once (docs/c-api.md)",
+            "shared: link the assembly functions that models have in common once (docs/c-api.md); own: each model has its copy",
             values=("own", "shared"),
             default="own",
+            topic=KERNELS,
         ),
         *QUANTIZATION,
     ),
@@ -252,7 +270,7 @@ MODEL = Group(
 FILES = (
     Option(
         "name",
-        "prefix of all files and symbols (default: the file's stem)",
+        "prefix of all files and symbols (default: the name of the model's file)",
         "place",
         instead={SCONS: "the first argument"},
     ),
@@ -264,10 +282,16 @@ CHECK = Group(
     "env.AidgeCheck(app, ...)",
     "aidge_check_memory(app kws ...)",
     (
-        Option("board", "the board whose memories count", metavar="B", alternatives="memories"),
+        Option(
+            "board",
+            "board whose memories the program is checked against (default: the memories of the linker map)",
+            metavar="B",
+            alternatives="memories",
+        ),
         Option(
             "region",
-            "a memory, instead of a board; normal: the MPU makes it Normal memory, whatever its address says",
+            "memory, instead of a board; normal: the MPU makes it Normal memory, whatever its address (default: the memories "
+            "of the linker map)",
             "pairs",
             metavar="NAME=ORIGIN,LENGTH[,ram|flash][,normal]",
             scons="regions",
@@ -276,7 +300,7 @@ CHECK = Group(
         ),
         Option(
             "map",
-            "the map of the link (GNU ld), which names the memories; without board and memories one beside the program is found",
+            "linker map (GNU ld), which names the memories (default: one that is found beside the program)",
             "file",
             metavar="F.map",
             alternatives="memories",
@@ -284,31 +308,32 @@ CHECK = Group(
         BOARD_PATH,
         Option(
             "shares",
-            "models that never run at the same time: their arenas may have the same bytes",
+            "models that never run at the same time: their arenas may share bytes (default: no arena shares any)",
             "list",
             metavar="A+B,C+D",
         ),
         Option(
             "weights-in",
-            "memories that hold weights beside flash, because start-up code copies them there",
+            "memories besides flash that may hold weights, because start-up code copies them there (default: none)",
             "list",
             metavar="RAM,ITCM",
         ),
         Option(
             "dma-arrays",
-            "arrays that DMA reads or writes (inputs of --io caller): no other bytes may lie in their lines of the cache",
+            "arrays that DMA reads or writes (inputs of --io caller), whose cache lines must hold no other bytes (default: none)",
             "list",
             metavar="A,B",
         ),
         Option(
             "max-step-unproved",
-            "what it is that a step of a model has no bound for all inputs (INS03): an error, or a warning",
+            "severity of a step without a bound for all inputs (INS03): an error, or a warning",
             values=("error", "warning"),
             default="error",
         ),
         Option(
             "quiet",
-            "warnings and notes with these codes (docs/proof.md) are not printed, e.g. STK02; errors always are",
+            "codes of warnings and notes (docs/proof.md) not to print, e.g. STK02; errors are always printed (default: print "
+            "all)",
             "list",
             metavar="CODE,CODE",
         ),
@@ -320,11 +345,21 @@ BUDGET = Group(
     "env.AidgeBudget(app, ...)",
     "aidge_check_memory(app kws ...)",
     (
-        Option("max-stack", "fail when the stack may grow beyond, or when no bound can be proved", "number", metavar="BYTES"),
-        Option("max-flash", "fail when all flash memories together hold more", "number", metavar="BYTES"),
+        Option(
+            "max-stack",
+            "limit of the stack: the check fails above it, or when no bound can be proved (default: no limit)",
+            "number",
+            metavar="BYTES",
+        ),
+        Option(
+            "max-flash",
+            "limit of all flash memories together: the check fails above it (default: no limit)",
+            "number",
+            metavar="BYTES",
+        ),
         Option(
             "max-instructions",
-            "fail when an inference takes more",
+            "limit of an inference: the run fails above it (default: no limit)",
             "number",
             metavar="N",
             instead={CMAKE: "a target of your own that calls `aidge-build run --max-instructions`"},
@@ -332,62 +367,3 @@ BUDGET = Group(
     ),
 )
 TABLE = (MODEL, CHECK, BUDGET, ACCURACY)
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A setting of a whole build or of the process: `where` is who reads it."""
-
-    name: str
-    where: str
-    meaning: str
-
-
-VARIABLES = (
-    Variable(
-        "AIDGE_BUILD",
-        "SCons environment",
-        "the command, if it is not beside the running Python or on the PATH: a path, or a list of arguments",
-    ),
-    Variable(
-        "AIDGE_BOARD",
-        "SCons environment",
-        "the board of every model that names none; without it the environment's own -mcpu and -mfpu decide",
-    ),
-    Variable(
-        "AIDGE_OPTIONS",
-        "SCons environment",
-        "options of every model that does not say otherwise, also of models named as sources: `{'optimize': 'size'}`",
-    ),
-    Variable("AIDGECOMSTR", "SCons environment", "what is printed instead of the generator's command line"),
-    Variable("AIDGECHECKCOMSTR", "SCons environment", "what is printed instead of the check's command line"),
-    Variable("AIDGE_EXECUTABLE", "CMake", "the command, if it is not found: a path, or a list of arguments"),
-    Variable("AIDGE", "GNU make", "the command (`aidge-build`)"),
-    Variable("AIDGE_COMPILE", "GNU make", "the command that compiles the C of models, where no rule of the makefile does"),
-    Variable("AIDGE_CHECK_OPTIONS", "GNU make", "options of `aidge-build check` for `$(AIDGE_CHECK)` and `aidge_check`"),
-    Variable("AIDGE_OUT", "GNU make", "the folder of everything that is generated (`build/aidge`)"),
-    Variable(
-        "AIDGE_DEBUG", "process", "1 shows tracebacks, 2 graphs, 3 schedules, 4 calls, too; SCons hands it to the generator"
-    ),
-    Variable(
-        "AIDGE_LOG",
-        "process",
-        "a file to which commands, their graphs and schedules (or what AIDGE_DEBUG says) and their errors are appended; "
-        "SCons hands it to the generator",
-    ),
-    Variable(
-        "AIDGE_CACHE",
-        "process",
-        "the folder in which `aidge-build fit` keeps its answers (`aidge-build` in the user's cache); empty: nothing is kept",
-    ),
-    Variable(
-        "AIDGE_FRONT_END", "process", "set by SCons and CMake (`SCons`, `CMake`): hints name options as they are typed there"
-    ),
-    Variable("AIDGE_TOOLCHAIN_PREFIX", "process", "the cross compiler's prefix (`arm-none-eabi-`)"),
-    Variable(
-        "AIDGE_CC",
-        "process",
-        "another compiler for the programs that our verbs build for boards, a command with its first words: `clang-19`; "
-        "the cross compiler has the C library, and links ([builds.md](builds.md#other-compilers))",
-    ),
-)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from aidge_build.errors import AidgeError
 from aidge_build.options.accuracy import ACCURACY
 from aidge_build.options.option import CMAKE, SCONS, Group, Option
-from aidge_build.options.table import BUDGET, CHECK, FILES, MODEL, TABLE, VARIABLES
+from aidge_build.options.table import BUDGET, CHECK, FILES, MODEL, TABLE
+from aidge_build.options.variables import VARIABLES
 
 COMMAND = "aidge-build options --update ."
 SCONS_TOOL, CMAKE_OPTIONS, PAGE = (

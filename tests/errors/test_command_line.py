@@ -21,7 +21,9 @@ HOSTILE = "w*/ int injected = 42; /*"
     "words, line",
     [
         (["chekc", "app.elf"], "aidge-build: there is no verb 'chekc'. Hint: did you mean 'check'?"),
-        (["stakc"], "aidge-build: there is no verb 'stakc'. Hint: verbs: compile, plan, "),
+        (["stakc"], "aidge-build: there is no verb 'stakc'. Hint: verbs: new, fit, doctor, "),
+        (["bords"], "aidge-build: there is no verb 'bords'. Hint: did you mean 'list boards'?"),
+        (["list", "bords"], "aidge-build: list: there is no list of 'bords'. Hint: boards, kernels, operators, options"),
         (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
         (
             ["compile", "a.onnx", "-o", "out"],

@@ -7,35 +7,79 @@ import os
 
 import pytest
 
-from aidge_build.cli import VERBS
 from aidge_build.cli.groups import GROUPS
 from aidge_build.cli.linked import memories
-from aidge_build.cli.parsing import module_of, parse, verb_parser, word_of
+from aidge_build.cli.parsing import parse, verb_parser
+from aidge_build.cli.verbs import FIRST, FORMS, MODULES, RARE, chosen, module_of, typed
 from tests.command import aidge_build
 from tests.models import model
 
 
-def test_the_help_lists_each_verb_once_under_what_it_is_for():
-    lines = aidge_build("--help").stdout.splitlines()
-    headings = [line for line in lines if line in GROUPS]
-    assert headings == list(GROUPS)
-    for name in VERBS:
-        (line,) = [index for index, line in enumerate(lines) if line.split(" ")[:3] == ["", "", word_of(name)]]
-        above = [heading for heading in headings if lines.index(heading) < line]
-        assert above[-1] == module_of(name).GROUP and lines[line].endswith(module_of(name).SUMMARY)
-    assert max(map(len, lines)) <= 130
+def listed(lines: list[str]) -> dict[str, str]:
+    """Verb -> the heading above it."""
+    found, heading = {}, ""
+    for line in lines:
+        heading = line if line in GROUPS else heading
+        word = line.split()[0] if line.startswith("  ") else ""
+        if word in (*FIRST, *RARE) and line.endswith(module_of(word).SUMMARY):
+            found[word] = heading
+    return found
 
 
-@pytest.mark.parametrize("name", VERBS)
-def test_each_verb_shows_examples_that_it_accepts(name):
+def test_the_first_page_lists_sixteen_verbs_and_the_page_of_all_the_rest():
+    first, every = aidge_build("--help").stdout.splitlines(), aidge_build("--help", "all").stdout.splitlines()
+    assert len(FIRST) == 16 and listed(first) == {name: module_of(name).GROUP for name in FIRST}
+    assert listed(every) == {name: module_of(name).GROUP for name in (*FIRST, *RARE)}
+    assert [line for line in first if line in GROUPS] == list(GROUPS)
+    for form in FORMS:
+        assert any([*line.split()[:3]] == [*typed(form.module).split(), form.alias] for line in every)
+    assert max(map(len, (*first, *every))) <= 130
+
+
+# What each form is asked here; {net} is a model, {out} a folder to write into.
+FORM_WORDS = {
+    "init": ("{net}", "--folder", "{out}"),
+    "link-script": ("--board", "stm32f4", "--out", "{out}/link.ld", "--json"),
+    "sweep": ("{net}", "--boards", "nosuch"),
+    "completion": ("fish",),
+    "cmake-dir": (),
+    "export": ("{net}", "--lib", "ref", "--out", "{out}/folder"),
+    "plan": ("{net}", "--why"),
+    "explain-link": ("--", "no-such-linker"),
+    "sbom": ("{out}/gone.plan.json", "--out", "{out}/bill.json"),
+    "sensitivity": ("{net}", "--labels", "{out}/gone.npz"),
+    "calibrate": ("{net}", "--board", "nosuch", "--probe", ":1"),
+    "boards": ("stm32f7",),
+    "kernels": (),
+    "ops": ("Relu",),
+    "options": ("--json",),
+}
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.alias)
+def test_a_form_of_a_verb_answers_as_its_old_name_does(form, relu, tmp_path):
+    words = [word.format(net=relu, out=tmp_path) for word in FORM_WORDS[form.alias]]
+    old = aidge_build(form.alias, *words)
+    for path in sorted(tmp_path.glob("folder/**/*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    assert old == aidge_build(form.verb, form.selector, *words) and old.stdout + old.stderr
+    assert aidge_build(form.alias, "--help") == aidge_build(form.verb, form.selector, "--help")
+    assert f"aidge-build {form.alias} --help" in aidge_build(form.alias, "--no-such-option", *words).stderr
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_help_of_a_verb_has_at_most_fourteen_options_and_examples_that_it_accepts(name):
     examples = module_of(name).EXAMPLES
-    shown = verb_parser(name).format_help()
-    assert examples
+    first, every = (aidge_build(*typed(name).split(), "--help", *more).stdout for more in ((), ("all",)))
+    shown = [line for line in first.splitlines() if line.startswith("  -")]
+    assert len(shown) <= 14 and examples
+    options = {action.option_strings[-1] for action in verb_parser(name)._actions if action.option_strings} - {"--help"}
+    assert [option for option in sorted(options) if option not in every] == []
     for words, about in examples:
-        assert f"aidge-build {words}" in shown and about in shown
-        verb, *more = words.split()
-        assert verb == word_of(name)
-        parse(name, more)
+        assert f"aidge-build {words}" in first and about in first
+        meant, more = chosen(words.split())
+        assert meant == name or name == "list"
+        parse(meant, more)
 
 
 def test_the_memories_of_an_example_of_check_are_as_the_check_reads_them():

@@ -9,17 +9,17 @@ from functools import cache
 
 import pytest
 
-from aidge_build.cli import VERBS
-from aidge_build.cli.parsing import word_of
 from aidge_build.cli.shells import SHELLS, verbs_of
+from aidge_build.cli.verbs import FORMS, VERBS
 from tests.command import aidge_build
 
 QUESTIONS = {
-    ("comp",): {"compile", "completion"},
+    ("comp",): {"compile"},
     ("compile", "--optimi"): {"--optimize"},
-    ("plan", "--optimize", "s"): {"speed", "size"},
+    ("explain", "--optimize", "s"): {"speed", "size"},
     ("new", "--board", "mps2-an386"): {"mps2-an386", "mps2-an386-nofpu"},
-    ("boards", "stm32f7"): {"stm32f7", "stm32f767"},
+    ("explain", "--pl"): {"--plan"},
+    ("list", "boards", "stm32f7"): {"stm32f7", "stm32f767"},
 }
 BASH = """
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); COMPREPLY=(); _aidge_build; echo "${COMPREPLY[@]}"; }
@@ -28,7 +28,7 @@ ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); COMPREPLY=(); _aidge_build; ech
 
 @cache
 def script(shell: str) -> str:
-    return SHELLS[shell](verbs_of(VERBS))
+    return SHELLS[shell](verbs_of())
 
 
 def run(shell: str, text: str) -> list[str]:
@@ -43,8 +43,8 @@ def run(shell: str, text: str) -> list[str]:
 def test_the_verb_prints_the_script_with_every_verb_and_option():
     for shell in SHELLS:
         assert aidge_build("completion", shell).stdout == script(shell) + "\n"
-        for name in VERBS:
-            assert word_of(name) in script(shell)
+        for word in (*VERBS, *(form.selector.removeprefix("--") for form in FORMS)):
+            assert word in script(shell)
     for name in ("--memory-model", "--dry-run", "--min-top1"):
         assert name in script("bash") and name in script("zsh") and name.removeprefix("--") in script("fish")
 

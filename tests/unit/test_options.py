@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.cli import VERBS
 from aidge_build.cli.options import written_texts
+from aidge_build.cli.verbs import MODULES
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments
 from aidge_build.option_values import scheme_of
 from aidge_build.options import FILES, MODEL, QUANTIZATION, TABLE, add_options
 from aidge_build.options.option import CMAKE, SCONS, Option
-from aidge_build.options.table import VARIABLES
 from aidge_build.options.texts import SCONS_TOOL, with_scons_region
+from aidge_build.options.variables import VARIABLES
 from aidge_build.program import Options
 from aidge_build.quantization import Scheme
 from tests.command import aidge_build
@@ -107,7 +107,7 @@ def test_no_verb_repeats_an_option_of_the_table_by_hand():
     """An option of the same name that a verb adds itself would be a second place for its meaning."""
     names = {f"--{option.name}" for option in MODEL.options}
     own = {}
-    for verb in VERBS:
+    for verb in MODULES:
         tree = ast.parse((ROOT / f"aidge_build/cli/{verb}.py").read_text())
         calls = [
             node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument"

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from aidge_build.cli import VERBS
 from aidge_build.cli.groups import GROUPS
-from aidge_build.cli.parsing import module_of, verb_parser, word_of
+from aidge_build.cli.parsing import verb_parser
+from aidge_build.cli.verbs import FORMS, VERBS, forms_of, module_of, typed
 from tools.docs.markdown import cell, code
 
 
@@ -16,19 +16,27 @@ def verb_page() -> Iterator[str]:
     yield from (
         "# Verbs",
         "",
-        "Each verb of `aidge-build`, with its words and options. `aidge-build VERB --help` prints the same. The options of",
-        "models, checks and budgets have names in SCons and CMake, too: [options.md](options.md).",
+        "Each verb of `aidge-build`, with its words and options. `aidge-build VERB --help` prints the most used options,",
+        "`aidge-build VERB --help all` all of them. The options of models, checks and budgets have names in SCons and CMake,",
+        "too: [options.md](options.md).",
         "",
         "Exit codes: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing on this machine, 70 a fault of",
         "aidge-build itself.",
         "",
     )
+    yield from ("A form of a verb is chosen by one word, and is a command alone, too:", "", "| form | alone |", "|---|---|")
+    yield from (f"| [`{typed(form.module)}`](#{_anchor(typed(form.module))}) | `{form.alias}` |" for form in FORMS)
+    yield ""
     for group in GROUPS:
         yield from (f"## {group}", "")
         for name in VERBS:
-            module = module_of(name)
-            if module.GROUP == group:
-                yield from verb(word_of(name), module.SUMMARY, module.EXAMPLES, verb_parser(name))
+            if module_of(name).GROUP == group:
+                for module in (name, *(form.module for form in forms_of(name))):
+                    yield from verb(typed(module), module_of(module).SUMMARY, module_of(module).EXAMPLES, verb_parser(module))
+
+
+def _anchor(title: str) -> str:
+    return title.replace(" ", "-")
 
 
 def verb(word: str, summary: str, examples, parser: argparse.ArgumentParser) -> Iterator[str]:

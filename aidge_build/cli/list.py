@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""The verb `list`: what is supported. Each list is a form of this verb with options of its own (`cli/verbs.py`)."""
+
+from __future__ import annotations
+
+import argparse
+
+from aidge_build.cli.groups import BOARD
+from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.verbs import forms_of
+from aidge_build.errors import AidgeError
+
+SUMMARY = "list boards, kernels, operators or options"
+GROUP = BOARD
+EXAMPLES = (
+    ("list boards f407", "the boards whose name or title has this word"),
+    ("list operators Conv", "the manual of an operator"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", nargs="?", metavar="WHAT", help="boards, kernels, operators or options")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    what = f"there is no list of '{arguments.what}'" if arguments.what else "the following arguments are required: WHAT"
+    raise AidgeError(what, where="list", hint=", ".join(form.selector for form in forms_of("list")), code="USAGE")

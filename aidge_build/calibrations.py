@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How far estimated cycles were from those that boards counted: computed from the files of `aidge-build calibrate` in the folder
-boards/calibrations."""
+"""The deviation of estimated cycles from those that boards counted, computed from the files in boards/calibrations, which
+`aidge-build bench --calibrate` writes."""
 
 from __future__ import annotations
 

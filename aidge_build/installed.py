@@ -25,7 +25,7 @@ def scons_toolpath() -> str:
 
 
 def cmake_folder() -> Path:
-    """The folder of the CMake package: `-Daidge_build_DIR=$(aidge-build cmake-dir)`."""
+    """The folder of the CMake package: `-Daidge_build_DIR=$(aidge-build doctor --cmake-dir)`."""
     return _PACKAGE / "cmake"
 
 

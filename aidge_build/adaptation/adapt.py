@@ -157,8 +157,8 @@ def _remedy(found: Match, view: NodeView, libraries: Sequence[Library]) -> str:
     if types and given and given[0].name not in types:
         return f"its kernels take {' or '.join(types)}: insert a Cast, or export the model in such a type"
     if found.rejected and all(reason.startswith("has no kernel for") for _, reason in found.rejected):
-        return "name a library that has one behind those (--lib A,B): aidge-build kernels says which do"
-    return "aidge-build kernels lists what each library accepts; a library of your own: --kernel-path"
+        return "name a library that has one behind those (--lib A,B): aidge-build list kernels says which do"
+    return "aidge-build list kernels lists what each library accepts; a library of your own: --kernel-path"
 
 
 def _view_after_copy(view: GraphView, node: Node) -> Option:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build boards`: the list of boards, everything about some of them, or a board file from a chip's description."""
+"""`aidge-build list boards`: the list of boards, everything about some of them, or a board file from a chip's description."""
 
 from __future__ import annotations
 

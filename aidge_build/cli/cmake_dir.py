@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build cmake-dir`: where CMake finds this package."""
+"""`aidge-build doctor --cmake-dir`: where CMake finds this package."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from aidge_build.terminal import Drawn
 
 SUMMARY = "print a script for shell completion of verbs, options and values"
 EXAMPLES = (
-    ("doctor --completion bash", 'in ~/.bashrc: eval "$(aidge-build completion bash)"'),
-    ("doctor --completion zsh", 'in ~/.zshrc, behind compinit: eval "$(aidge-build completion zsh)"'),
-    ("doctor --completion fish", "in ~/.config/fish/config.fish: aidge-build completion fish | source"),
+    ("doctor --completion bash", 'in ~/.bashrc: eval "$(aidge-build doctor --completion bash)"'),
+    ("doctor --completion zsh", 'in ~/.zshrc, behind compinit: eval "$(aidge-build doctor --completion zsh)"'),
+    ("doctor --completion fish", "in ~/.config/fish/config.fish: aidge-build doctor --completion fish | source"),
 )
 
 

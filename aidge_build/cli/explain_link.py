@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build explain-link`: why a program does not fit, has a wrong header or lacks a library, whoever links it."""
+"""`aidge-build explain --link`: why a program does not fit, has a wrong header or lacks a library, whoever links it."""
 
 from __future__ import annotations
 

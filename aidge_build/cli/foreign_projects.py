@@ -133,8 +133,8 @@ def _esp_idf(files: Mapping[str, str], name: str, model: str) -> Advice:
 # Behind project(...). Who has no aidge-build on the PATH is told what to install.
 _FIND_PACKAGE = (
     "if(NOT aidge_build_DIR)",
-    "  execute_process(COMMAND aidge-build cmake-dir OUTPUT_VARIABLE aidge_build_DIR OUTPUT_STRIP_TRAILING_WHITESPACE",
-    "                  RESULT_VARIABLE aidge_build_missing)",
+    "  execute_process(COMMAND aidge-build doctor --cmake-dir OUTPUT_VARIABLE aidge_build_DIR",
+    "                  OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE aidge_build_missing)",
     "  if(aidge_build_missing)",
     '    message(FATAL_ERROR "aidge-build: ${aidge_build_missing}. Install the Python package aidge_build (pip install)")',
     "  endif()",
@@ -157,7 +157,7 @@ def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
             where="CMakeLists.txt",
             tried=folders[:3],
             code="USAGE",
-            hint=f"where the program is made: aidge-build init {posixpath.relpath(model, below)} --folder FOLDER/{below}",
+            hint=f"where the program is made: aidge-build new --existing {posixpath.relpath(model, below)} --folder FOLDER/{below}",
         )
     elif included := next(filter(None, (program_of(one) for path, one in files.items() if path.endswith(".cmake"))), None):
         target, where = included[0], f"behind what makes {included[0]}"

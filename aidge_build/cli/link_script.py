@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build link-script`: the linker script of a board."""
+"""`aidge-build new --link-script`: the linker script of a board."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="NAME", help="the folder to make; its name is the program's")
     parser.add_argument("--build", default="scons", choices=tuple(_BUILD), help="the build system (default: scons)")
     parser.add_argument(
-        "--board", default="host", metavar="B", help="a board of `aidge-build boards` (default: host, this machine)"
+        "--board", default="host", metavar="B", help="a board of `aidge-build list boards` (default: host, this machine)"
     )
     parser.add_argument("--model", type=Path, metavar="FILE", help="your model (default: one that reads handwritten digits)")
     add_board_path(parser)

@@ -16,11 +16,12 @@ from aidge_build.operators.base import Operator, as_tuple
 from aidge_build.operators.sample import Sample
 
 PAGE_HEAD = """<!-- SPDX-License-Identifier: MIT -->
-<!-- Written by `aidge-build ops --markdown > docs/operators.md`: do not edit. -->
+<!-- Written by `aidge-build list operators --markdown > docs/operators.md`: do not edit. -->
 # Operators
 
-Every operator that can be imported, built with `aidge_build.net` and executed by the numpy backend `cpu`; those with kernels also
-become C. `aidge-build ops` is the table, `aidge-build ops NAME` one page. How an operator is made: [kit.md](kit.md).
+Every operator that can be imported, built with `aidge_build.net` and executed by the numpy backend `cpu`; operators with kernels
+also become C. `aidge-build list operators` prints the table, `aidge-build list operators NAME` one page. [kit.md](kit.md) shows
+how to add an operator.
 """
 MOST_EXAMPLES = 3
 

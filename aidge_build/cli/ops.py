@@ -78,7 +78,7 @@ def _chosen(wanted: str, operators: dict[str, type[Operator]]) -> list[str]:
     ]
     if not found:
         near = difflib.get_close_matches(wanted, operators, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else "'aidge-build ops' lists them"
+        hint = f"did you mean {', '.join(near)}?" if near else "'aidge-build list operators' lists them"
         raise AidgeError(f"no operator is called {wanted!r}", code="OPERATOR", hint=hint)
     return found
 

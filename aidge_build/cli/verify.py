@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             raise AidgeError(
                 "verify runs on a board",
                 where=f"--cpu {arguments.cpu}",
-                hint="name one with --board; `aidge-build boards` lists them",
+                hint="name one with --board; `aidge-build list boards` lists them",
                 code="USAGE",
             )
         arguments.board = "host"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # CMake package: a neural-network model as a source file of the firmware (Ninja and Make generators, CMake 3.20 or newer).
 #
-#   find_package(aidge_build CONFIG REQUIRED)           # "-Daidge_build_DIR=$(aidge-build cmake-dir)", or CMAKE_PREFIX_PATH;
+#   find_package(aidge_build CONFIG REQUIRED)           # "-Daidge_build_DIR=$(aidge-build doctor --cmake-dir)", or CMAKE_PREFIX_PATH;
 #                                                       # or add_subdirectory(<checkout>/aidge_build/cmake aidge_build)
 #   aidge_add_model(kws MODEL models/kws.onnx BOARD stm32f7)
 #   target_link_libraries(app PRIVATE kws)

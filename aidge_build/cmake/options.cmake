@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Written by `aidge-build options --update .`; do not edit.
+# Written by `aidge-build list options --update .`; do not edit.
 # single, lists: keywords of a call. rows: keyword:what becomes of the value:option of `aidge-build`.
 macro(_aidge_options_of_model)
   set(single MODEL NAME OUT BOARD CPU FPU IO INPUT OUTPUT ARENA DMA RECORD WEIGHTS COPY_CONSTANTS SIGNATURE OPTIMIZE SELECT

@@ -14,7 +14,7 @@ from aidge_build.onnx_format import ModelNode, OnnxModel, has_body
 from aidge_build.operators.base import Operator
 
 _EARLY = {"LayerNormalization": 17}  # operators that onnxruntime writes before the opset that has them
-LISTED = "'aidge-build ops' lists the supported ones"
+LISTED = "'aidge-build list operators' lists the supported ones"
 
 _OURS = f"{Operator.__module__.partition('.')[0]}."  # of the modules of operators that are no library's
 

@@ -43,7 +43,10 @@ def builder(name: str) -> Callable[..., Value | tuple[Value, ...]]:
     found = [name] if name in builtin_operators() else [full for full in builtin_operators() if full.rpartition("::")[2] == name]
     if len(found) != 1:
         raise AidgeError(
-            f"{len(found)} operators are called {name}", code="OPERATOR", tried=sorted(found), hint="'aidge-build ops' lists them"
+            f"{len(found)} operators are called {name}",
+            code="OPERATOR",
+            tried=sorted(found),
+            hint="'aidge-build list operators' lists them",
         )
     return builder_of(found[0], builtin_operators()[found[0]])
 

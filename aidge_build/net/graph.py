@@ -233,7 +233,9 @@ class Graph:
     def _require_known(self, source: ModelNode) -> None:
         if source.full_type not in self._operators:
             raise AidgeError(
-                f"no operator is registered for {source.full_type}", code="OPERATOR", hint="'aidge-build ops' lists them"
+                f"no operator is registered for {source.full_type}",
+                code="OPERATOR",
+                hint="'aidge-build list operators' lists them",
             )
 
     def copy(self, name: str = "") -> Graph:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Every option that a user gives, in whichever build: its names, its values and its meaning, once.
 
-An option that is added here is there on the command line, in SCons and in CMake after `aidge-build options --update .`, which
-rewrites the texts that other languages read. What it does is a matter of `inputs.py` and of who reads it from there.
+An option that is added here is there on the command line; `aidge-build list options --update .` adds it to SCons, to CMake and to
+docs/options.md. `inputs.py` and its callers read the values.
 """
 
 from __future__ import annotations

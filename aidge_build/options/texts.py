@@ -9,7 +9,7 @@ from aidge_build.options.option import CMAKE, SCONS, Group, Option
 from aidge_build.options.table import BUDGET, CHECK, FILES, MODEL, TABLE
 from aidge_build.options.variables import VARIABLES
 
-COMMAND = "aidge-build options --update ."
+COMMAND = "aidge-build list options --update ."
 SCONS_TOOL, CMAKE_OPTIONS, PAGE = (
     "site_scons/site_tools/aidge.py",
     "aidge_build/cmake/options.cmake",

@@ -117,6 +117,6 @@ def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) ->
 
 def _of_ram(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
     if purposes.get("arena", 0) > max((size for name, size in purposes.items() if name != "arena"), default=0):
-        yield f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build plan` says which moment needs most)"
+        yield f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build explain --plan` says which moment needs most)"
     yield "smaller buffers, stack or heap"
     yield "a board with more RAM"

@@ -49,7 +49,7 @@ import SCons.Util
 
 EXIT_MISSING = 3
 
-# <options> Written by `aidge-build options --update .`; do not edit.
+# <options> Written by `aidge-build list options --update .`; do not edit.
 # What a call takes -> option of `aidge-build`, what becomes of the value, the valid values (none: any).
 OPTIONS = {
     "board": ("--board", "target", ()),

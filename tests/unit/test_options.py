@@ -31,7 +31,7 @@ NOT_CHOSEN = {"trace", "cost_table", "ram_budget", "max_step", "record", "dma_li
 
 @pytest.mark.parametrize("name", written_texts(ROOT))
 def test_what_is_written_from_the_table_is_fresh(name):
-    assert (ROOT / name).read_text() == written_texts(ROOT)[name], "write it anew: aidge-build options --update ."
+    assert (ROOT / name).read_text() == written_texts(ROOT)[name], "write it anew: aidge-build list options --update ."
 
 
 def test_the_update_of_a_checkout_makes_it_fresh(tmp_path):

@@ -36,11 +36,14 @@ from aidge_build.reading import read_regular
 from aidge_build.request import CompileRequest
 from aidge_build.schedule.recording import slots_of
 from aidge_build.terminal import counting
+from aidge_build.tflite_format import is_tflite
 
 LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
 NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
-CONTRACT_NAMES = {"tflite": "double"}  # what users may say for the name of a contract
+CONTRACT_NAMES = {"tflite": "double"}  # what users say for the name of a contract
+UNNAMED_CONTRACT = "onnx"  # where the words of a request name none
+USER_NAMES = {name: said for said, name in CONTRACT_NAMES.items()}
 # The options that generated code depends on by their words alone.
 CHOICES = tuple(option.argument for option in MODEL.options if option.values and option not in QUANTIZATION)
 
@@ -73,6 +76,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         unfit = [name for name in possible if name not in wanted]
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
     left_out, also_read = load_libraries(unfit, library_folders)
+    arguments = _with_contract(arguments, model)
     rounding = CONTRACT_NAMES.get(arguments.rounding, arguments.rounding)
     options = replace(
         Options(**{name: getattr(arguments, name) for name in CHOICES}),
@@ -120,10 +124,18 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         state=states(arguments.state),
         options=replace(options, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
-        words=tuple(words_of(arguments, MODEL.options)),
+        words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
         notices=(*_of_core(core), *_of_rows(table, options)),
     )
     return _quantized(request, arguments)
+
+
+def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Namespace:
+    """The arguments with a contract: whoever hands over a .tflite file expects LiteRT's answers."""
+    if arguments.rounding is not None:
+        return arguments
+    rounding = "tflite" if is_tflite(model) else UNNAMED_CONTRACT
+    return argparse.Namespace(**{**vars(arguments), "rounding": rounding})
 
 
 def _of_core(core: Core | None) -> tuple[str, ...]:

@@ -154,6 +154,8 @@ def _remedy(found: Match, view: NodeView, libraries: Sequence[Library]) -> str:
     types = sorted({side.dtype.name for kernel in kernels for side in kernel.spec.inputs[:1] if not side.dtype.is_wildcard})
     if found.rejected and all(reason.startswith("the CPU has no ") for _, reason in found.rejected):
         return "name the core for which it is: --board, or --cpu with --fpu; or a library for every core behind those (--lib A,B)"
+    if any(reason.startswith("rounds as 'onnx', the build wants 'double'") for _, reason in found.rejected):
+        return "--rounding onnx computes it, at most one level from LiteRT in most layers (docs/tflite.md)"
     if types and given and given[0].name not in types:
         return f"its kernels take {' or '.join(types)}: insert a Cast, or export the model in such a type"
     if found.rejected and all(reason.startswith("has no kernel for") for _, reason in found.rejected):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.contract.spec import NodeView
@@ -14,16 +14,19 @@ from aidge_build.operators.dynamic import DynamicLayer
 MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
 MOST_NAMED = 4  # layers of one kernel and reason
 LONGEST_NAME = 40
+_OTHER_CONTRACT = "rounds as 'onnx', the build wants 'double'"
 _WIDE = ("input 1 is int16", "the weights are int16", "int16 weights")  # how specs refuse such weights
 
 
 def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequence[str], *, lacks_fpu: bool) -> tuple[str, ...]:
-    """One line that names every layer slower than MOST_PER_MAC with its kernel and the reason, or nothing.
+    """Lines that name every layer slower than MOST_PER_MAC, with its kernel and the reason: one line for the layers whose faster
+    kernels keep another contract, one for the others; or nothing.
 
     What a kernel takes it says itself (`KernelNode.takes_per_mac`); any with floats is slow where the core has no FPU, but for
     layers that only scale their sums to floats.
     """
     is_narrow, found = "narrow" in features, dict[str, list[str]]()
+    by_contract: dict[str, list[str]] = {}
     for node in assignment.view.nodes:
         choice, seen = assignment.choices[node.name], assignment.node_view(node)
         if choice.kernel is None or not seen.multiply_accumulates:
@@ -34,7 +37,25 @@ def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequ
             reason = "float32 on a core without an FPU"
         else:
             continue
+        if reason.endswith(_OTHER_CONTRACT):
+            by_contract.setdefault(reason.split()[0], []).append(node.name)
+            continue
         found.setdefault(f"{choice.kernel.library} {choice.kernel.name}: {reason}", []).append(node.name)
+    return (*_contract_line(by_contract), *_slow_line(found))
+
+
+def _contract_line(layers: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """`layers` by the library whose faster kernels keep the contract `onnx` alone."""
+    names = [name for found in layers.values() for name in found]
+    return _line(
+        names,
+        f"portable kernels under --rounding tflite, because the faster ones of {', '.join(layers)} exist for onnx alone",
+        "that takes 6 to 11 times the instructions; --rounding onnx has the faster ones, with values that are at most one level "
+        "from LiteRT's in most layers (docs/tflite.md)",
+    )
+
+
+def _slow_line(found: Mapping[str, list[str]]) -> tuple[str, ...]:
     if not found:
         return ()
     count = sum(map(len, found.values()))

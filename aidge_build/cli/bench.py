@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.bench.figures import ANY, Figures
@@ -21,7 +22,7 @@ from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, probe_from
 from aidge_build.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, AidgeError, MissingTool
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.inputs import NAME_TO_LOOK_AT, UNNAMED_CONTRACT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
 from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.output import write_files
@@ -56,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_probe_arguments(parser)
     parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
     parser.add_argument("--data", default=",".join((*ENDINGS, ANY)), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
-    add_options(parser, options_named(MODEL, "lib", "optimize", "cost-table"))
+    *others, rounding = options_named(MODEL, "lib", "optimize", "cost-table", "rounding")
+    one_contract = "numerical contract of every model, whatever its format: figures of one record are comparable"
+    add_options(parser, (*others, replace(rounding, meaning=one_contract, default=UNNAMED_CONTRACT)))
     parser.add_argument("--vectors", type=int, metavar="N", help="only the first N test vectors of each model")
     parser.add_argument(
         "--reference",
@@ -96,6 +99,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     figures, refused = _measured(arguments, work, probe)
     data = {
         "compiler": compiler,
+        "rounding": arguments.rounding,
         "results": [entry.as_json() for entry in figures],
         "refused": [{"title": title, **error.as_json()} for title, error in refused.items()],
     }
@@ -196,6 +200,8 @@ def _request(arguments: argparse.Namespace, case: Case, board: Board) -> Compile
         board.name,
         "--optimize",
         arguments.optimize,
+        "--rounding",
+        arguments.rounding,
         *(["--lib", arguments.lib] if arguments.lib else []),
         *(["--select", "cost", "--cost-table", arguments.cost_table] if arguments.cost_table else []),
     ]

@@ -11,7 +11,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.importers.left_out import left_out
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.installed import own_files
 from aidge_build.naming import counted
 from aidge_build.options import FILES, add_options
@@ -61,12 +61,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.stamp:
         _refuse_a_replaced_model(request, Path(arguments.stamp))
     manifest = sources.manifest
+    rounding = manifest["options"]["rounding"]
     summary = (
         f"{name}: {counted(len(manifest['layers']), 'layer')}, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
         f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena "
         f"{manifest['arena_bytes']:,} B, "
         + (f"record {manifest['record']['size_bytes']:,} B, " if "record" in manifest else "")
-        + f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}"
+        + f"weights {manifest['weights_bytes']:,} B, rounding {USER_NAMES.get(rounding, rounding)}"
     )
     notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
     origins = {name for layer in manifest["layers"] for name in layer["origin"]}

@@ -52,5 +52,6 @@ def _as_json(option: Option) -> dict:
 
 
 def _line(row: dict) -> str:
-    values = f" ({', '.join(row['values'])}; default {row['default']})" if row["values"] else ""
+    default = f"; default {row['default']}" if row["default"] else ""
+    values = f" ({', '.join(row['values'])}{default})" if row["values"] else ""
     return f"{row['name']:<20} {row['scons']:<18} {row['cmake']:<18} {row['meaning']}{values}"

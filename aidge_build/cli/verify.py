@@ -36,7 +36,7 @@ from aidge_build.elf.findings import ERROR
 from aidge_build.emit.record import record_functions
 from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError, needs_option
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.longest import StepsBound
 from aidge_build.options import CHECK, add_options, options_named
 from aidge_build.output import write_files
@@ -315,9 +315,10 @@ def _layer(layer: dict, instructions: int) -> tuple[str, ...]:
 
 def _lines(arguments: argparse.Namespace, data: dict, passed: bool) -> list[str]:
     against = f"'{arguments.reference}'" if arguments.reference else "the numpy backend"
+    rounding = USER_NAMES.get(data["rounding"], data["rounding"])
     lines = [
         f"{arguments.model} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ from {against}"
-        f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {data['rounding']}"
+        f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {rounding}"
     ]
     if data["instructions_per_inference"] is not None:
         total, macs = data["instructions_per_inference"], data["macs_executed"]

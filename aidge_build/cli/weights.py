@@ -16,7 +16,7 @@ from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.image import Image, read_image
 from aidge_build.emit.blob import read_blob
 from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.inputs import UNNAMED_CONTRACT, add_model_arguments, load
 from aidge_build.naming import counted
 from aidge_build.options import MODEL, from_words, with_given
 from aidge_build.output import write_files
@@ -86,6 +86,7 @@ def _merged(arguments: argparse.Namespace, claim: Claim, update: ClaimedUpdate) 
             hint=f"make the weights with the version that made the firmware: {_install(claim)}",
         ) from error
     remembered.weights_version = update.version + 1
+    remembered.rounding = remembered.rounding or UNNAMED_CONTRACT
     return with_given(arguments, remembered, MODEL.options)
 
 

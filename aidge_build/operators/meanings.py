@@ -50,7 +50,7 @@ def meaning(operator: Operator) -> Meaning:
     found = next((known[base] for base in type(operator).__mro__ if base in known), None)
     if found is None:
         raise AidgeError(
-            f"{operator.type} on quantized tensors has no meaning under the contract '{DOUBLE}'",
+            f"{operator.type} on quantized tensors has no meaning under the contract tflite",
             code="ROUNDING",
         )
     return found

@@ -183,10 +183,10 @@ MODEL = Group(
         ),
         Option(
             "rounding",
-            "numerical contract; double, or tflite: TensorFlow Lite's reference kernels; any: also kernels that round as their "
-            "own library does",
-            values=("onnx", "double", "tflite", "any"),
-            default="onnx",
+            "numerical contract; onnx: exact sums, rounded once; tflite: the bits of LiteRT's reference kernels; any: onnx, and "
+            "kernels that round as their own library does (default: tflite for a .tflite file, onnx for an ONNX file)",
+            values=("onnx", "tflite", "any", "double"),  # double: what tflite was called
+            metavar="{onnx,tflite,any}",
             topic=KERNELS,
         ),
         Option(

@@ -105,7 +105,7 @@ def test_under_its_own_contract_an_operator_gives_every_integer_that_litert_give
 
 @pytest.mark.parametrize("name", WITHOUT_CONTRACT)
 def test_what_the_contract_does_not_say_is_refused(name):
-    with pytest.raises(AidgeError, match="contract 'double'|a rule of its own"):
+    with pytest.raises(AidgeError, match="contract tflite|a rule of its own"):
         view = simplify(import_tflite(CASES[name](), "case.tflite", rounding="double")[0], "double")
         types = [(view.tensor(one).layout.stored_dims, view.tensor(one).dtype.name) for one in view.inputs]
         list(results(view, inputs_of(name, types)))

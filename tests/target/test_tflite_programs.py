@@ -57,9 +57,9 @@ def test_what_the_contract_of_litert_does_not_say_is_not_computed_in_float32_in_
 
 
 @pytest.mark.parametrize("family", ["SVDF int8", "UNIDIRECTIONAL_SEQUENCE_LSTM int8"])
-def test_what_only_that_contract_says_is_refused_under_the_default_one(family, tmp_path):
+def test_what_only_that_contract_says_is_refused_under_another_one(family, tmp_path):
     (tmp_path / "m.tflite").write_bytes(file_of(f"{family} random 0"))
-    result = aidge_build("compile", tmp_path / "m.tflite", "--out", tmp_path / "gen", "--board", "host")
+    result = aidge_build("compile", tmp_path / "m.tflite", "--out", tmp_path / "gen", "--board", "host", "--rounding", "onnx")
     assert (result.exit_code, "exists under --rounding tflite alone" in result.stderr) == (2, True), result
 
 

@@ -320,7 +320,7 @@ class TfliteNode:
         """What the quantized output stores of these real numbers; `exact`: a recipe makes one operator on integers of all."""
         require(
             self._rounding == "onnx" or self.operator.type == "QUANTIZE" or exact,
-            f"it is computed in real numbers, which the contract '{self._rounding}' does not say",
+            "it is computed in real numbers, which the contract tflite does not say",
             "--rounding onnx computes it",
         )
         value = self.output()

@@ -20,11 +20,11 @@ def _average(operator, values, inputs, outputs):
     (data,), (tensor,), (output,) = values, inputs, outputs
     if tensor.quantization != output.quantization:
         raise AidgeError(
-            f"{operator.type} between two quantizations has no meaning under the contract 'double'",
+            f"{operator.type} between two quantizations has no meaning under the contract tflite",
             code="ROUNDING",
         )
     if getattr(operator, "counts_pads", False):
-        raise AidgeError(f"{operator.type} that counts pads has no meaning under the contract 'double'", code="ROUNDING")
+        raise AidgeError(f"{operator.type} that counts pads has no meaning under the contract tflite", code="ROUNDING")
     rounded = quotients_half_up if isinstance(operator, AvgPoolingHalvesUp) else rounded_quotients
     levels = rounded(*_sums_and_counts(operator, data.astype(numpy.int64)))
     low, high = clamp_levels(operator.minimum, operator.maximum, output.quantization, output.dtype)

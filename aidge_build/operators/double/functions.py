@@ -121,7 +121,7 @@ def prelu_factors(inputs, output) -> tuple[tuple[int, int], tuple[int, int]]:
 def _normalized(operator, values, inputs, outputs):
     """Rows of length one, in units of 1 / 128: each value times the inverse root of the sum of squares."""
     if operator.order != 2 or outputs[0].quantization.scale != NORM_SCALE or outputs[0].quantization.zero_point:
-        raise AidgeError(f"{operator} to this scale has no meaning under the contract 'double'", code="ROUNDING")
+        raise AidgeError(f"{operator} to this scale has no meaning under the contract tflite", code="ROUNDING")
     data = centred(values[0], inputs[0].quantization)
     sums = (data * data).sum(axis=operator.axis, keepdims=True)
     if sums.size and sums.max() >= INT32_LIMIT:
@@ -135,7 +135,7 @@ def _table(function: Callable[[numpy.ndarray], numpy.ndarray]):
 
     def computed(operator, values, inputs, outputs):
         if inputs[0].dtype is DType.int16:
-            raise AidgeError(f"{operator.type} of int16 has no meaning under the contract 'double'", code="ROUNDING")
+            raise AidgeError(f"{operator.type} of int16 has no meaning under the contract tflite", code="ROUNDING")
         reals = dequantize_linear(values[0], inputs[0].quantization)
         results = function(reals.astype(numpy.float64)).astype(numpy.float32)
         return (quantize_away(results, outputs[0].quantization, outputs[0].dtype),)
@@ -150,7 +150,7 @@ def _saturating(bytes_by, halfwords_by, factor_of):
         if inputs[0].dtype is not DType.int16:
             return _table(bytes_by)(operator, values, inputs, outputs)
         if any(tensor.quantization.zero_point for tensor in (*inputs, *outputs)) or outputs[0].quantization.scale != 2.0**-15:
-            raise AidgeError(f"{operator.type} to this scale has no meaning under the contract 'double'", code="ROUNDING")
+            raise AidgeError(f"{operator.type} to this scale has no meaning under the contract tflite", code="ROUNDING")
         return (halfwords_by(values[0], factor_of(inputs[0].quantization.scale)).astype(numpy.int16),)
 
     return computed

@@ -22,7 +22,7 @@ def moved(operator, values, inputs, outputs):
     quantizations = {tensor.quantization for tensor in (*inputs, *outputs) if tensor is not None and not tensor.is_constant}
     if len(quantizations - {None}) > 1:
         raise AidgeError(
-            f"{operator.type} between two quantizations has no meaning under the contract 'double'",
+            f"{operator.type} between two quantizations has no meaning under the contract tflite",
             code="ROUNDING",
         )
     return operator.forward_quantized(values, inputs, outputs)

@@ -21,14 +21,14 @@ def _resized(operator, values, inputs, outputs):
     (data,), (tensor,), (output,) = values, inputs, outputs
     rows, columns = places_of(operator, tensor.dims)
     if tensor.quantization != output.quantization:
-        raise AidgeError("Resize between two quantizations has no meaning under the contract 'double'", code="ROUNDING")
+        raise AidgeError("Resize between two quantizations has no meaning under the contract tflite", code="ROUNDING")
     return (rounded_away(_weighted(data.astype(numpy.int64), rows, columns), 2 * BITS).astype(output.dtype.numpy),)
 
 
 def places_of(operator: Resize, dims: tuple[int, ...]) -> tuple[numpy.ndarray, numpy.ndarray]:
     """For each row and each column of the result {first, second, share of the second}; AidgeError where there is no meaning."""
     if operator.mode != "linear" or operator.coordinates not in COORDINATES or len(dims) != 4 or operator.dims[:2] != dims[:2]:
-        raise AidgeError("this Resize by weights has no meaning under the contract 'double'", code="ROUNDING")
+        raise AidgeError("this Resize by weights has no meaning under the contract tflite", code="ROUNDING")
     found = [fixed_places(size, made, operator.coordinates) for size, made in zip(dims[2:], operator.dims[2:])]
     for size, places in zip(dims[2:], found):
         if places[:, :2].max() >= size:

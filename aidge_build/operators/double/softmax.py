@@ -18,11 +18,11 @@ def _softmax(operator, values, inputs, outputs):
     (data,), (tensor,), (output,) = values, inputs, outputs
     if tensor.dtype is not output.dtype:
         raise AidgeError(
-            f"Softmax from {tensor.dtype.name} to {output.dtype.name} has no meaning under the contract 'double'", code="ROUNDING"
+            f"Softmax from {tensor.dtype.name} to {output.dtype.name} has no meaning under the contract tflite", code="ROUNDING"
         )
     if tensor.dtype is DType.int16:
         if output.quantization.scale != 2.0**-15 or output.quantization.zero_point:
-            raise AidgeError(f"{operator.type} to this scale has no meaning under the contract 'double'", code="ROUNDING")
+            raise AidgeError(f"{operator.type} to this scale has no meaning under the contract tflite", code="ROUNDING")
         rows = halfword_softmax(operator.rows(data), difference_factor(tensor.quantization.scale))
         return (operator.from_rows(rows, data.shape).astype(numpy.int16),)
     levels = float_softmax(operator.rows(data), tensor.quantization.scale, output.quantization.scale)

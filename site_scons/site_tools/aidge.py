@@ -73,7 +73,7 @@ OPTIONS = {
     "optimize": ("--optimize", "word", ("speed", "size", "balanced")),
     "select": ("--select", "word", ("library", "cost")),
     "cost_table": ("--cost-table", "file", ()),
-    "rounding": ("--rounding", "word", ("onnx", "double", "tflite", "any")),
+    "rounding": ("--rounding", "word", ("onnx", "tflite", "any", "double")),
     "checkout": ("--checkout", "checkouts", ()),
     "memory_model": ("--memory-model", "word", ("default", "plain", "cascade")),
     "ram_budget": ("--ram-budget", "word", ()),

@@ -16,6 +16,8 @@ from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.settings import check_keys, find, guess, names_in, read_chain, read_settings, searched
 
 LARGEST_LINE_BYTES = 256
+_MOST_GUESSES = 3  # boards that are named where there is none of a name
+_SHORTEST_CHIP = 5  # letters: shorter words of a title (Arm, Pi) name no chip
 _KINDS = ("flash", "ram")
 _MEMORY_TYPES = ("default", "normal")
 _RUNNERS = ("openocd", "pyocd", "probe-rs", "uf2")
@@ -106,21 +108,33 @@ def load_board(name: str, folders: Sequence[Path] = ()) -> Board:
     return _Reader(name, str(path), settings, _core(settings, str(path), folders)).board(files)
 
 
-def guess_board(name: str, folders: Sequence[Path] = ()) -> str:
-    """`did you mean 'stm32f4'? ` for a name that is no board's: by a word of a title (STM32F407), else by its letters."""
-    wanted, by_title = name.lower(), []
-    for board in list_boards(folders):
-        path = find(board, searched(folders), bases=False)
-        title = re.search(r'^title\s*=\s*"([^"]*)"', path.read_text("utf-8", "replace"), re.MULTILINE) if path else None
-        for word in re.findall(r"[a-z0-9]{4,}", title[1].lower()) if title else ():
-            if (word.startswith(wanted) or wanted.startswith(word)) and (word == wanted or re.search(r"\d", word)):
-                by_title.append((abs(len(word) - len(wanted)), board))
-    return f"did you mean '{min(by_title)[1]}'? " if by_title and len(wanted) > 3 else guess(wanted, list_boards(folders))
+def boards_like(word: str, folders: Sequence[Path] = ()) -> list[Board]:
+    """The boards whose name or title has this word, and those whose chip is how the word begins: those of the chip come first.
+
+    Case and punctuation do not matter; board files that cannot be read are left out.
+    """
+    wanted, found = _plain(word), []
+    for name in list_boards(folders) if len(wanted) > 1 else ():
+        try:
+            board = load_board(name, folders)
+        except AidgeError:
+            continue
+        chips = [_plain(part) for part in board.title.split()]
+        is_chip = any(len(chip) > _SHORTEST_CHIP and wanted.startswith(chip) for chip in chips)
+        if is_chip or wanted in _plain(name) or wanted in _plain(board.title):
+            found.append((not is_chip, wanted not in _plain(board.title), name, board))
+    return [board for *_, board in sorted(found, key=lambda each: each[:3])]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def _unknown_board(name: str, folders: Sequence[Path], where: str = "") -> AidgeError:
-    names = list_boards(folders)
-    hint = f"{guess_board(name, folders)}Boards: {', '.join(names)}"
+    alike = [] if where else boards_like(name, folders)  # a file that extends none would look for itself
+    like = [f"'{board.name}' ({board.title})" for board in alike[:_MOST_GUESSES]]
+    meant = f"did you mean {' or '.join(like)}? " if like else guess(name.lower(), list_boards(folders))
+    hint = f"{meant}`aidge-build list boards` lists them; --board-path DIR names a folder with board files of your own"
     return AidgeError(f"there is no board '{name}'", where=where, hint=hint, code="BOARD")
 
 

@@ -191,7 +191,7 @@ def quantized_file(
     """A float model quantized by the samples of an NPZ file, with the progress on stderr."""
     arrays = read_npz(samples)
     try:
-        with counting("QUANT") as progress:
+        with counting("QUANT", is_kept=False) as progress:
             return quantized(model, arrays, scheme, progress, name=file_name, operators=operators, bind=bind, external=external)
     except AidgeError as error:
         raise error.within(str(samples)) if error.code == "CALIBRATION" else error

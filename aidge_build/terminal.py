@@ -289,15 +289,15 @@ def _console(stream: TextIO, is_terminal: bool):
 
 
 @contextlib.contextmanager
-def counting(verb: str) -> Iterator[Callable[[str, int, int], None]]:
+def counting(verb: str, is_kept: bool = True) -> Iterator[Callable[[str, int, int], None]]:
     """A function of (what, how many, of how many) that shows on stderr how far long work is.
 
-    On a terminal a line that is written over; else a line for each tenth of a hundred or more.
+    On a terminal a line that is written over; else, where that `is_kept`, a line for each tenth of a hundred or more.
     """
     if _quiet or not _is_shown(sys.stderr):
 
         def announce(what: str, done: int, total: int) -> None:
-            if not _quiet and total >= 100 and done * 10 // total > (done - 1) * 10 // total:
+            if is_kept and not _quiet and total >= 100 and done * 10 // total > (done - 1) * 10 // total:
                 print_notes([_announced(verb, done, total, what)])
 
         yield announce

@@ -24,7 +24,7 @@ from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, pro
 from aidge_build.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, UNNAMED_CONTRACT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
-from aidge_build.options import MODEL, add_options, options_named
+from aidge_build.options import MODEL, add_options, also_called, options_named
 from aidge_build.output import write_files
 from aidge_build.probe.server import Probe
 from aidge_build.request import CompileRequest
@@ -35,9 +35,9 @@ SUMMARY = "measure instructions and bytes of a folder of models on emulated boar
 GROUP = PROVE
 EXAMPLES = (
     ("bench models", "instructions and bytes of each model of a folder"),
-    ("bench models --boards mps2-an386,mps3-an547 --html bench.html", "on two cores, as a page"),
+    ("bench models --board mps2-an386,mps3-an547 --html bench.html", "on two cores, as a page"),
 )
-COMMON = ("boards", "rows", "models", "vectors", "probe", "optimize", "peers", "out", "html", "check", "update")
+COMMON = ("board", "rows", "models", "vectors", "probe", "optimize", "peers", "out", "html", "check", "update")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "or else measured with a seeded random input",
     )
     parser.add_argument(
-        "--boards", metavar="A,B", help="emulated boards; with --rows only these (default: those of --rows, or mps2-an386)"
+        "--board",
+        dest="boards",
+        metavar="A,B",
+        help="emulated boards; with --rows only these (default: those of --rows, or mps2-an386)",
     )
+    also_called(parser, "--board", "--boards")
     parser.add_argument(
         "--rows", metavar="F.toml", type=Path, help="boards with data and vectors for each, as in docs/benchmarks.toml"
     )
@@ -155,7 +159,7 @@ def _probe(arguments: argparse.Namespace, boards: Sequence[Board]) -> Probe | No
         return None
     if len(boards) != 1:
         names = ", ".join(board.name for board in boards)
-        raise AidgeError(f"one board is behind it, not {names}", where="--probe", hint="--boards A", code="USAGE")
+        raise AidgeError(f"one board is behind it, not {names}", where="--probe", hint="--board A", code="USAGE")
     for option in ("other_weights", "update"):
         if getattr(arguments, option) is not None:
             raise AidgeError("is of the emulator", where=f"--{option.replace('_', '-')}", hint="leave out --probe", code="USAGE")

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-from aidge_build.boards import Board, Region, list_boards, load_board
+from aidge_build.boards import Board, Region, boards_like, list_boards, load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.devices import board_text, file_stem, read_device
 from aidge_build.errors import AidgeError
@@ -17,6 +18,7 @@ from aidge_build.terminal import table
 SUMMARY = "list boards, or write a board file from a CMSIS pack or a devicetree"
 EXAMPLES = (
     ("list boards", "all"),
+    ("list boards f407", "boards with this word in their name or title"),
     ("list boards stm32f7 --json", "everything about one"),
     ("list boards --import Keil.STM32F4xx_DFP.pdsc STM32F407VGTx --out boards", "the file of another chip, from its pack"),
     ("list boards --import build/zephyr/zephyr.dts --out boards", "from the devicetree that a Zephyr build leaves"),
@@ -24,7 +26,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="BOARD", help="only these boards (default: all); with --import: the device")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="BOARD",
+        help="names, or words of names and titles (default: all boards); with --import: the device",
+    )
     parser.add_argument(
         "--import",
         dest="description",
@@ -46,9 +53,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
         return _import(arguments)
     if arguments.out:
         raise AidgeError("says where an imported board goes", where="--out", code="USAGE", hint="add --import FILE")
-    names = arguments.names or list_boards(arguments.board_path)
-    boards = [load_board(name, arguments.board_path) for name in names]
+    known = list_boards(arguments.board_path)
+    boards = [board for name in arguments.names or known for board in _named(name, known, arguments.board_path)]
     return Outcome(table([board_row(board) for board in boards]), {"boards": [_as_json(board) for board in boards]})
+
+
+def _named(word: str, known: Sequence[str], folders: Sequence[Path]) -> list[Board]:
+    """The board of this name, or else those whose name or title has the word; AidgeError (BOARD) where there is none."""
+    return ([] if word in known else boards_like(word, folders)) or [load_board(word, folders)]
 
 
 def _import(arguments: argparse.Namespace) -> Outcome:

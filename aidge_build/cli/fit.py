@@ -18,7 +18,7 @@ from aidge_build.fit.evaluation import Evaluation
 from aidge_build.fit.many import answers_of
 from aidge_build.fit.question import Question, read_questions
 from aidge_build.fit.words import UNVERIFIED, lines_of, unverified_line
-from aidge_build.options import MODEL, add_options
+from aidge_build.options import MODEL, add_options, also_called
 from aidge_build.output import write_files
 from aidge_build.report.fit_page import fit_page
 from aidge_build.terminal import counting, table
@@ -27,7 +27,7 @@ SUMMARY = "show the boards that a model fits, what is missing on the others, and
 GROUP = BEGIN
 EXAMPLES = (
     ("fit kws.onnx", "on all boards"),
-    ("fit kws.onnx person.tflite --boards stm32f4,rp2040 --build", "two models, linked for two boards"),
+    ("fit kws.onnx person.tflite --board stm32f4,rp2040 --build", "two models, linked for two boards"),
     ("fit kws.onnx --budget ram=32K,flash=128K --html fit.html", "within a budget, as a page"),
     ("fit", "the boards"),
 )
@@ -41,7 +41,8 @@ _TARGET = ("board", "cpu", "fpu")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="*", metavar="MODEL", help="ONNX or TensorFlow Lite files; none: list the boards")
-    parser.add_argument("--boards", metavar="A,B", help="only these (default: all that state their memories)")
+    parser.add_argument("--board", dest="boards", metavar="A,B", help="boards to ask (default: all that state their memories)")
+    also_called(parser, "--board", "--boards")
     parser.add_argument(
         "--budget",
         default="",
@@ -109,7 +110,7 @@ def _next(model: str, rows: Sequence[Row], is_proved: bool) -> list[str]:
     if not first.is_kept:
         return lines
     if not is_proved:
-        return [*lines, f"Next: aidge-build fit {model} --boards {first.board.name} --build --measure"]
+        return [*lines, f"Next: aidge-build fit {model} --board {first.board.name} --build --measure"]
     return [*lines, f"Next: aidge-build new DIR --board {first.board.name} --model {model}"]
 
 

@@ -7,6 +7,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 from aidge_build.cli.help import PROGRAM
@@ -15,16 +16,19 @@ from aidge_build.errors import AidgeError
 from aidge_build.terminal import print_lines
 
 _OPTIONAL = ("?", "*")
+MODEL_ENDINGS = (".onnx", ".tflite")
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are our errors; `called` is the verb as it was typed."""
+    """An argument parser whose complaints are our errors; `called` is the verb as it was typed, `words` is what follows it."""
 
     called = ""
-
-    given: Sequence[str] = ()
+    words: Sequence[str] = ()
 
     def error(self, message: str):
+        gone = [word for before, word in zip(("", *self.words), self.words, strict=False) if _is_gone(before, word)]
+        if gone:  # whatever else is missing: the first thing to know
+            raise AidgeError("there is no such file", where=gone[0], hint="check the path", code="INPUT")
         hint = f"{self._near()}{PROGRAM} {self.called} --help"
         raise AidgeError(message, where=self.called, hint=hint, code="USAGE")
 
@@ -33,7 +37,7 @@ class Parser(argparse.ArgumentParser):
         options = sorted(
             (word for word in self._option_string_actions if word.startswith("--")), key=lambda word: (len(word), word)
         )
-        for word in (word.partition("=")[0] for word in self.given):
+        for word in (word.partition("=")[0] for word in self.words):
             if word == "--":
                 break
             if re.fullmatch(r"--?[A-Za-z][\w-]*", word) and not any(
@@ -46,6 +50,11 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file=None) -> None:
         print_lines(message.rstrip("\n").split("\n"))
+
+
+def _is_gone(before: str, word: str) -> bool:
+    """Whether the word is a model's file that is not there, and no value of an option."""
+    return word.endswith(MODEL_ENDINGS) and not before.startswith("-") and not Path(word).exists()
 
 
 def verb_parser(name: str) -> Parser:
@@ -77,7 +86,7 @@ def _examples(module: ModuleType) -> str:
 def parse(name: str, words: Sequence[str], called: str = "") -> argparse.Namespace:
     """Options may stand between the words of a verb; behind `--` all are words. Complaints name what was `called`."""
     parser = verb_parser(name)
-    parser.called, parser.given = called or typed(name), words
+    parser.called, parser.words = called or typed(name), words
     mixes = any(not action.option_strings and action.nargs in _OPTIONAL for action in parser._actions)
     return parser.parse_intermixed_args(words) if mixes and "--" not in words else parser.parse_args(words)
 

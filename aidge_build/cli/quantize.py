@@ -18,22 +18,23 @@ from aidge_build.inputs import (
     read_model_file,
     scheme_of,
 )
-from aidge_build.options import MODEL, QUANTIZATION, add_options, options_named
+from aidge_build.options import MODEL, QUANTIZATION, add_options, also_called, options_named
 from aidge_build.output import write_files
 
 SUMMARY = "quantize a float model by samples of its inputs"
 GROUP = BUILD
-EXAMPLES = (("quantize float.onnx --calibration samples.npz --out int8.onnx", "from samples of its inputs"),)
+EXAMPLES = (("quantize float.onnx --quantize samples.npz --out int8.onnx", "from samples of its inputs"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the float model's ONNX file")
     parser.add_argument(
-        "--calibration",
+        "--quantize",
         required=True,
         metavar="F.npz",
-        help="samples of its inputs: `x`, or an array for each input by its name; the samples come first",
+        help="samples of the inputs, as compile --quantize reads them: `x`, or an array for each input; samples come first",
     )
+    also_called(parser, "--quantize", "--calibration")
     parser.add_argument("--out", required=True, metavar="FILE", help="the quantized model's ONNX file")
     add_options(parser, (*options_named(MODEL, "bind", "lib", "kernel-path"), *QUANTIZATION[1:]))
 
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     made = quantized_file(
         model,
         str(path),
-        Path(arguments.calibration),
+        Path(arguments.quantize),
         scheme_of(arguments),
         operators=operators_of(libraries),
         bind=bindings(arguments.bind),
@@ -57,8 +58,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     write_files({out: made.file})
     near = [f"{path}: output '{name}' and the float model's: {found}" for name, found in made.outputs.items()]
     notices = [f"{path}: {notice}" for notice in made.notices]
+    line = f"{out}: {len(made.file):,} B, the float model has {len(model):,} B"
+    if len(made.file) > len(model):
+        line += "; the ONNX file is larger, because it names a scale and a zero point for each tensor: weights in flash are int8"
     return Outcome(
-        [*notices, *near, f"{out}: {len(made.file):,} B, the float model has {len(model):,} B"],
+        [*notices, *near, line],
         {
             "file": str(out),
             "bytes": len(made.file),

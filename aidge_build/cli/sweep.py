@@ -14,7 +14,7 @@ from aidge_build.boards import list_boards, load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.fit.many import cores
-from aidge_build.options import BOARD_PATH, MODEL, add_options, options_named
+from aidge_build.options import BOARD_PATH, MODEL, add_options, also_called, options_named
 from aidge_build.output import write_files
 from aidge_build.sweep.course import WHOLE, Course, Share
 from aidge_build.sweep.matrix import Matrix, matrix_of, read_matrix
@@ -31,10 +31,10 @@ from aidge_build.toolchain.chosen import COMPILER_VARIABLE
 SUMMARY = "evaluate models x boards x options into one file and a page"
 EXAMPLES = (
     ("fit --sweep matrix.toml --html sweep.html", "all points of a matrix; the same command goes on after an interruption"),
-    ("fit --sweep a.onnx b.onnx --boards stm32f4,rp2040 --vary optimize=speed,size", "two models on two boards in two ways"),
+    ("fit --sweep a.onnx b.onnx --board stm32f4,rp2040 --vary optimize=speed,size", "two models on two boards in two ways"),
     ("fit --sweep matrix.toml --scheduler tcp://10.0.0.1:8786", "on the workers of a Dask cluster"),
 )
-COMMON = ("boards", "vary", "build", "measure", "out", "html", "jobs", "scheduler", "part", "answers", "prune")
+COMMON = ("board", "vary", "build", "measure", "out", "html", "jobs", "scheduler", "part", "answers", "prune")
 _WHERE = "the command line"
 
 
@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="a matrix (.toml, as docs/sweep.md says), models, or models beside a matrix"
     )
-    parser.add_argument("--boards", metavar="A,B", help="instead of the matrix's (default: all that have memories)")
+    parser.add_argument(
+        "--board", dest="boards", metavar="A,B", help="boards, instead of the matrix's (default: all that have memories)"
+    )
+    also_called(parser, "--board", "--boards")
     parser.add_argument(
         "--vary",
         action="append",

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     for finding in check_identity(image, claim):
         if finding.severity == ERROR:
             raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it anew")
-    request = load(_merged(arguments, claim, update), claim.model)
+    request = _requested(_merged(arguments, claim, update), claim.model)
     sources = compile(request)
     _require_suits(request, sources, claim, update)
     head = read_blob(sources.blob, arguments.out)
@@ -88,6 +88,18 @@ def _merged(arguments: argparse.Namespace, claim: Claim, update: ClaimedUpdate) 
     remembered.weights_version = update.version + 1
     remembered.rounding = remembered.rounding or UNNAMED_CONTRACT
     return with_given(arguments, remembered, MODEL.options)
+
+
+def _requested(merged: argparse.Namespace, name: str) -> CompileRequest:
+    """The request; firmware remembers no paths, so a board of the user's own must be named again."""
+    try:
+        return load(merged, name)
+    except AidgeError as error:
+        if error.code == "BOARD" and not merged.board_path:
+            error.hint = (
+                f"the firmware was generated for a board of your own: give its folder again, --board-path DIR ({error.hint})"
+            )
+        raise
 
 
 def _require_suits(request: CompileRequest, sources: Sources, claim: Claim, update: ClaimedUpdate) -> None:

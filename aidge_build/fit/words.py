@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from aidge_build.fit.asked import Row
 from aidge_build.fit.evaluation import FITS, IMAGE, INSTRUCTIONS, MILLISECONDS, REFUSED, STACK
@@ -14,6 +15,7 @@ UNVERIFIED = "*"
 TITLES = ("board", "core", "verdict", "RAM", "flash", "arena", "instructions", "time", "stack")
 NUMBERS = (3, 4, 5, 6, 7, 8)
 VERDICT = 2
+_MOST_DETAILED = 4  # boards whose memories a note lists
 _GOOD, _CLOSE, _BAD = "green", "yellow", "bold red"
 _NAMES = {IMAGE: "flash", STACK: "stack", INSTRUCTIONS: "instructions", MILLISECONDS: "time"}
 
@@ -54,7 +56,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
         _of(row, "flash"),
         _bytes(found.arena_bytes),
         _instructions(found.instructions, found.instructions_error),
-        _time(found.milliseconds, found.milliseconds_error),
+        _time(found.milliseconds, found.milliseconds_error, row.board.clock_hz),
         _bytes(found.stack_bytes),
     )
 
@@ -92,13 +94,28 @@ def _instructions(count: int | None, error: float | None) -> str:
     return f"{count:,}" if not error else f"~{count:,} ±{error:.1f} %"
 
 
-def _time(milliseconds: float | None, error: float | None) -> str:
-    return NOT_KNOWN if milliseconds is None else f"~{milliseconds:,.1f} ms ±{error or 0:g} %"
+def _time(milliseconds: float | None, error: float | None, clock_hz: int | None) -> str:
+    """The shortest and the longest time that the stated error allows, at the clock of the board."""
+    if milliseconds is None:
+        return NOT_KNOWN
+    share = (error or 0.0) / 100
+    ends = two_digits(milliseconds * (1 - share), math.floor), two_digits(milliseconds * (1 + share), math.ceil)
+    clock = f" at {clock_hz / 1e6:g} MHz" if clock_hz else ""
+    return " to ".join(dict.fromkeys(ends)) + f" ms{clock}"
+
+
+def two_digits(value: float, towards: Callable[[float], int]) -> str:
+    """A number that is not negative, with two significant digits: `towards` floor or ceil."""
+    if value <= 0:
+        return "0"
+    unit = math.floor(math.log10(value)) - 1
+    scaled = towards(round(value / 10.0**unit, 6))
+    return f"{scaled * 10**unit:,}" if unit >= 0 else f"{scaled / 10**-unit:g}"
 
 
 def unverified_line() -> str:
     """What the mark behind a board's name means."""
-    return f"{UNVERIFIED} the memories in this board's file were compared with no source (verified = false)"
+    return f"{UNVERIFIED} the memories in this board's file are not checked against a source (verified = false)"
 
 
 def notes_of(rows: Sequence[Row]) -> list[str]:
@@ -115,4 +132,23 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
         lines.append(
             "RAM and flash: of the smallest firmware with the model, from one link for each core; --build links each board"
         )
+    if any(row.found.memories for row in rows):
+        lines += _what_counts(rows)
+    if any(row.found.milliseconds is not None for row in rows):
+        lines.append("time: without and with wait states of the flash; aidge-build run app.elf --board B times your own program")
     return lines
+
+
+def _what_counts(rows: Sequence[Row]) -> list[str]:
+    """Which memories the column RAM adds up, and how much of it is the stack."""
+    boards = [row.board for row in rows]
+    stacks = sorted({board.stack_bytes for board in boards})
+    spread = f"{stacks[0]:,} B" if len(stacks) == 1 else f"{stacks[0]:,} to {stacks[-1]:,} B"
+    first = f"RAM: inputs, outputs and a stack of {spread} included"
+    if len(boards) > _MOST_DETAILED:
+        return [f"{first}, of all RAM of a board together"]
+    memories = {
+        board.name: " + ".join(f"{region.name} {size(region.length_bytes)}" for region in board.regions if region.kind == "ram")
+        for board in boards
+    }
+    return [f"{first}, of {'; '.join(f'{name}: {each}' for name, each in memories.items())}"]

@@ -42,6 +42,12 @@ def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> N
         into.add_argument(f"--{option.name}", **settings)
 
 
+def also_called(parser: argparse.ArgumentParser, name: str, *older: str) -> None:
+    """Lets an option of the parser have older names, which no help shows."""
+    for word in older:
+        parser._option_string_actions[word] = parser._option_string_actions[name]
+
+
 def _help(option: Option) -> str:
     default = f" (default: {option.default})" if option.default else ""
     return option.meaning + (" (repeat)" if option.repeated else default)

@@ -74,10 +74,22 @@ def test_a_bad_model_is_refused_in_one_line_and_nothing_is_written(data, words, 
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
 
 
+def test_a_model_that_is_not_there_is_named_before_an_option_that_is_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ("compile", "gone.onnx"),
+        ("quantize", "gone.onnx", "--out", "made.onnx"),
+        ("accuracy", "--board", "host", "gone.tflite"),
+    ):
+        assert "gone." in (found := aidge_build(*words)).stderr and "there is no such file" in found.stderr
+    Path("net.onnx").write_bytes(GOOD)
+    assert "required: --quantize" in aidge_build("quantize", "net.onnx", "--out", "made.onnx").stderr
+
+
 @pytest.mark.parametrize(
     "more, words",
     [
-        (("--board", "stm32f77"), ("stm32f77", "stm32f7", "mps2-an386")),
+        (("--board", "stm32f77"), ("stm32f77", "did you mean 'stm32f7", "aidge-build list boards")),
         (("--lib", "reff"), ("reff", "did you mean ref")),
         (("--cpu", "cortex-m99"), ("cortex-m99", "cortex-m4")),
         (("--bind", "H"), ("--bind", "NAME=NUMBER")),

@@ -71,7 +71,7 @@ def test_the_verb_writes_the_file_and_says_what_stays_in_float(tmp_path):
     words = ["quantize", tmp_path / "net.onnx", "--calibration", tmp_path / "cal.npz", "--out", tmp_path / "new/q.onnx"]
     found = aidge_build(*words)
     assert found.exit_code == 0, found.stderr
-    assert "LpNormalization stays in float32: LpNormalization_1" in found.stdout and found.stderr.count("QUANT") == 20
+    assert "LpNormalization stays in float32: LpNormalization_1" in found.stdout and found.stderr == ""
     first = (tmp_path / "new/q.onnx").read_bytes()
     assert aidge_build(*words).exit_code == 0 and (tmp_path / "new/q.onnx").read_bytes() == first
     assert aidge_build(*words[:-1], tmp_path / "net.onnx").exit_code == 2  # never over the float model

@@ -7,10 +7,11 @@ import dataclasses
 
 import pytest
 
-from aidge_build.boards import list_boards, load_board
+from aidge_build.boards import boards_like, list_boards, load_board
 from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
 from aidge_build.toolchain import render_link_script
+from tests.command import aidge_build
 
 NAMES = tuple(sorted(path.stem for path in board_folder().glob("*.toml")))
 
@@ -73,10 +74,39 @@ def test_the_stm32h743_has_the_islands_of_its_reference_manual_and_switches_on_t
     assert "LONG(0x580244DC)" not in render_link_script(load_board("stm32f7"))
 
 
-def test_a_misspelled_board_lists_the_valid_ones_and_guesses():
+def test_a_misspelled_board_is_guessed():
     with pytest.raises(AidgeError) as caught:
         load_board("smt32f7")
-    assert str(caught.value) == f"there is no board 'smt32f7'. Hint: did you mean 'stm32f7'? Boards: {', '.join(NAMES)}"
+    assert str(caught.value) == (
+        "there is no board 'smt32f7'. Hint: did you mean 'stm32f7'? `aidge-build list boards` lists them; --board-path DIR names "
+        "a folder with board files of your own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("stm32f407", ["stm32f4"]),
+        ("STM32F407VG", ["stm32f4"]),
+        ("f407", ["stm32f4"]),
+        ("pico", ["rp2040", "rp2350"]),
+        ("nano 33", ["nrf52840"]),
+        ("cortex-m55", ["mps3-an547"]),
+        ("-", []),
+        ("stm32f8", []),
+    ],
+)
+def test_a_board_is_found_by_a_word_of_its_name_or_title(word, names):
+    assert [board.name for board in boards_like(word)] == names
+
+
+def test_a_chip_that_no_board_is_called_leads_to_the_board_that_has_it():
+    with pytest.raises(AidgeError, match=r"did you mean 'stm32f4' \(STM32F407\)\? `aidge-build list boards`"):
+        load_board("stm32f407")
+    assert [board["name"] for board in aidge_build("list", "boards", "f407", "stm32f7", "--json").json["boards"]] == [
+        "stm32f4",
+        "stm32f7",
+    ]
 
 
 @pytest.mark.parametrize(

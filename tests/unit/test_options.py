@@ -116,10 +116,10 @@ def test_no_verb_repeats_an_option_of_the_table_by_hand():
         words = {argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)}
         if words & names:
             own[verb] = words & names
-    # The board of a linked program, of counts or of a new project is not the one that a model is generated for; `run` feeds
-    # files, and `bench` and `options` write their pages anew.
-    others = {verb: {"--board"} for verb in ("calibrate", "flash", "new", "link_script", "conformance")}
-    others |= {verb: {"--update"} for verb in ("bench", "options")}
+    # The board of a linked program, of counts or of a new project is not the one that a model is generated for, and `fit` asks
+    # several; `run` feeds files, `bench` and `options` write their pages anew, and `quantize` must have samples.
+    others = {verb: {"--board"} for verb in ("calibrate", "flash", "new", "link_script", "conformance", "fit", "sweep")}
+    others |= {"bench": {"--board", "--update"}, "options": {"--update"}, "quantize": {"--quantize"}}
     assert own == {"run": {"--board", "--input", "--output"}, **others}
 
 

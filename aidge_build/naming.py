@@ -160,6 +160,14 @@ def layer_symbols(model: str, nodes: Iterable[tuple[str, str]]) -> tuple[str, ..
     return tuple(symbols)
 
 
+LONGEST_READ = 28  # columns of a name in lines for people; exporters name fused layers by whole chains
+
+
+def readable(name: str, symbol: str, model: str) -> str:
+    """A layer's name for people: its own, or what its function in C is called without the model's name, where its own is long."""
+    return name if len(name) <= LONGEST_READ else symbol.removeprefix(f"{model}_")
+
+
 # 48 bits: enough to tell apart all headers of a model that anybody will ever have, short enough for a line of the linker.
 DIGEST_DIGITS = 12
 _SECOND_NAME = re.compile(rf"(\w+)_([0-9a-f]{{{DIGEST_DIGITS}}})", re.ASCII)

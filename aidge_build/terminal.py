@@ -12,7 +12,9 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -189,11 +191,35 @@ def table(
     return _rendered(drawn)
 
 
+def fitted(lines: Iterable[str]) -> list[str]:
+    """The lines, broken at words where they are wider than the terminal, or than COLUMNS where that is set for a kept output."""
+    width = _width()
+    if width is None:
+        return list(lines)
+    found: list[str] = []
+    for line in lines:
+        parts = [] if isinstance(line, Drawn) or len(line) <= width else _broken(line, width)
+        found += parts or [line]
+    return found
+
+
+def _broken(line: str, width: int) -> list[str]:
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, width, subsequent_indent=f"{indent}    ", break_long_words=False, break_on_hyphens=False)
+
+
+def _width() -> int | None:
+    """The columns that there are; None where an output is kept as it is."""
+    if _is_shown(sys.stdout):
+        return shutil.get_terminal_size().columns
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdigit() and int(columns) > 0 else None
+
+
 def _rendered(drawn) -> list[str]:
     is_terminal = _is_shown(sys.stdout)
     console = _console(io.StringIO(), is_terminal)
-    if not is_terminal:
-        console.width = _UNLIMITED
+    console.width = _width() or _UNLIMITED
     with console.capture() as capture:
         console.print(drawn)
     return [Drawn(line.rstrip()) for line in capture.get().split("\n")[:-1]]

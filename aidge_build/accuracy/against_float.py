@@ -102,32 +102,28 @@ def as_json(comparison: Comparison, path: Path) -> dict:
     }
 
 
-_NAME = 60  # characters of a name in the table; --json has the whole
-
-
-def lines(comparison: Comparison, data: dict) -> list[str]:
-    """The comparison for people."""
+def lines(comparison: Comparison, data: dict, read: Mapping[str, str]) -> list[str]:
+    """The comparison for people; `read` are short names of layers, without which tensors of the float model are named, too."""
     rows = [
         (
             _decibels(layer["own_sqnr_db"]),
             _decibels(layer["sqnr_db"]),
             "{:.4g} to {:.4g}".format(*layer["float_range"]),
             "{:.4g} to {:.4g}".format(*layer["firmware_range"]),
-            shortened(layer["node"], _NAME),
-            shortened(layer["original"], _NAME),
+            read.get(layer["node"], layer["node"]),
+            *(() if read else (layer["original"],)),
         )
         for layer in data["layers"]
     ]
-    found = table(rows, ("own SQNR dB", "SQNR dB", "float range", "firmware range", "node", "tensor of the float model"), (0, 1))
+    titles = ("own SQNR dB", "SQNR dB", "float range", "firmware range", "layer", "tensor of the float model")
+    found = table(rows, titles if not read else titles[:-1], (0, 1))
     if comparison.missing:
-        found.append(f"without a counterpart in the float model: {', '.join(comparison.missing)}")
+        found.append(f"without a counterpart in the float model: {', '.join(read.get(one, one) for one in comparison.missing)}")
     departs = comparison.departs
     if departs is None:
         return [*found, "no layer departs from the float model"]
-    return [
-        *found,
-        f"first layer that departs: node '{departs.node}', {_decibels(departs.own_db)} dB of its own; {_cause(departs)}",
-    ]
+    name, decibels = read.get(departs.node, departs.node), _decibels(departs.own_db)
+    return [*found, f"first layer that departs: node '{name}', {decibels} dB of its own; {_cause(departs)}"]
 
 
 def _cause(departs: Noise) -> str:

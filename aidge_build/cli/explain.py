@@ -20,10 +20,10 @@ from aidge_build.emit.manifest import channels_removed
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.naming import layer_symbols
+from aidge_build.naming import layer_symbols, readable
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
-from aidge_build.terminal import table
+from aidge_build.terminal import fitted, table
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
 
@@ -34,8 +34,6 @@ EXAMPLES = (
     ("explain kws.onnx --board stm32f7 conv_1", "one node, with every rejection"),
     ("explain kws.onnx --board mps2-an386 --measure", "and what each costs, in the emulator"),
 )
-
-_NAME = 28  # columns of a name in a table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,15 +80,19 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if node.name in chosen
     ]
     lines = [f"{request.file_name}: {notice}" for notice in (*notices, *given_way)]
-    if whole is not None and arguments.node is None:
-        lines += _costs(described, whole, symbols)
-    else:
+    named = zip((node.name for node in assignment.view.nodes), symbols, strict=True)
+    read = {name: readable(name, symbol, NAME_TO_LOOK_AT) for name, symbol in named}
+    if arguments.node is not None or arguments.verbosity:
         lines += chain.from_iterable(map(_lines, described))
+    elif whole is not None:
+        lines += _costs(described, whole, read)
+    else:
+        lines += _kernels(described, read)
     if arguments.node is None:
         lines += [assignment.format_line(), *_constants(described)]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
-    return Outcome(lines, {"nodes": described, **copies, "instructions": whole})
+    return Outcome(fitted(lines), {"nodes": described, **copies, "instructions": whole})
 
 
 def _constants(described: Sequence[dict]) -> list[str]:
@@ -105,7 +107,12 @@ def _constants(described: Sequence[dict]) -> list[str]:
 def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:
     """The names of the nodes to explain."""
     nodes = assignment.view.nodes
-    found = {node.name for node in nodes if name is None or name == node.name or name in node.origin}
+    symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in nodes])
+    found = {
+        node.name
+        for node, symbol in zip(nodes, symbols, strict=True)
+        if name is None or name in (node.name, readable(node.name, symbol, NAME_TO_LOOK_AT), *node.origin)
+    }
     if name is not None and not found:
         raise AidgeError(f"there is no node '{name}'", where=file_name, code="USAGE", tried=[node.name for node in nodes][:40])
     return found
@@ -137,12 +144,31 @@ def _measured(request: CompileRequest, io_data: str | None) -> tuple[dict[str, i
     return layers, round(whole / result.runs) if whole is not None and result.runs else None
 
 
-def _costs(described: Sequence[dict], whole: int, symbols: Sequence[str]) -> list[str]:
-    """A table that fits a terminal: what each layer costs, and all of them; layers with long names by their functions'."""
-    labels = {entry["name"]: symbol.removeprefix(f"{NAME_TO_LOOK_AT}_") for entry, symbol in zip(described, symbols, strict=True)}
+def _kernels(described: Sequence[dict], read: Mapping[str, str]) -> list[str]:
+    """A table that fits a terminal: the kernel of each layer; and what else is to be said of some."""
     rows = [
         (
-            entry["name"] if len(entry["name"]) <= _NAME else labels[entry["name"]],
+            read[entry["name"]],
+            entry["op"],
+            f"{entry['library']} {entry['kernel']}".strip(),
+            f"{entry['dtype']} {'x'.join(map(str, entry['dims']))} {entry['format']}",
+            f"{entry['constants_bytes']:,} B" if entry["constants_bytes"] else "",
+            str(len(entry["rejected"]) or ""),
+        )
+        for entry in described
+    ]
+    lines = table(rows, ("layer", "operator", "kernel", "output", "constants", "rejected"), numbers=(4, 5))
+    for entry in described:
+        remarks = [entry["cascade"], f"refused: {entry['refused']}" if entry["refused"] else ""]
+        lines += [f"{read[entry['name']]}: {remark}" for remark in remarks if remark]
+    return [*lines, "why a kernel was taken, and the others rejected: name a layer, or -v for all"]
+
+
+def _costs(described: Sequence[dict], whole: int, read: Mapping[str, str]) -> list[str]:
+    """A table that fits a terminal: what each layer costs, and all of them."""
+    rows = [
+        (
+            read[entry["name"]],
             entry["op"],
             f"{entry['library']} {entry['kernel']}".strip(),
             "x".join(map(str, entry["dims"])),
@@ -212,7 +238,7 @@ def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:
 def _lines(entry: dict) -> list[str]:
     shape = "x".join(map(str, entry["dims"]))
     text = (
-        f"{entry['name'][:40]:<40} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
+        f"{entry['name']:<28} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
         f"{entry['dtype']} {shape} {entry['format']}: {entry['rule']}"
     )
     reasons = "; ".join(f"{rejected['kernel']} ({rejected['reason']})" for rejected in entry["rejected"])

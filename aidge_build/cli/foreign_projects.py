@@ -157,7 +157,7 @@ def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
             where="CMakeLists.txt",
             tried=folders[:3],
             code="USAGE",
-            hint=f"where the program is made: aidge-build new --existing {posixpath.relpath(model, below)} --folder FOLDER/{below}",
+            hint=f"for the program: aidge-build new --existing {posixpath.relpath(model, below)} --folder FOLDER/{below}",
         )
     elif included := next(filter(None, (program_of(one) for path, one in files.items() if path.endswith(".cmake"))), None):
         target, where = included[0], f"behind what makes {included[0]}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from aidge_build.cascade.words import saved
@@ -17,12 +18,14 @@ from aidge_build.memory.checker import check
 from aidge_build.memory.picture import render_text
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan
 from aidge_build.memory.planner import plan
+from aidge_build.naming import LONGEST_READ, readable
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reading import read_regular
 from aidge_build.report.plan_page import Named, plan_drawing, plan_page
 from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
+from aidge_build.terminal import fitted
 
 SUMMARY = "show the memory plan of a model, or of a problem file of the planner"
 EXAMPLES = (
@@ -100,7 +103,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
     manifest = emit(program).manifest
     data = {key: manifest[key] for key in KEYS}
     peak, steps = program.peak, [layer.node.name for layer in program.layers]
-    line = f"{arguments.model}: {peak.report_line(data['bound_node'] or '', program.order.report())}"
+    named = _named(program)
+    short = {} if arguments.verbosity else {**_of_tensors(program), **named.buffers}
+    read = {layer.node.name: readable(layer.node.name, layer.symbol, NAME_TO_LOOK_AT) for layer in program.layers}
+    bound = data["bound_node"] or ""
+    step = bound if arguments.verbosity else read.get(bound, bound)
+    line = f"{arguments.model}: {peak.report_line(step, program.order.report())}"
     lines = [
         *(f"{arguments.model}: {notice}" for notice in program.notices),
         line,
@@ -122,17 +130,19 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     lines += saved(program.cascades, peak.peak_bytes, program.whole_peak_bytes)
     drawn = [part.plan for part in program.split] or [peak]
-    _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", _named(program), lines)
+    _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", named, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
     lines += (
-        _why(data["live_at_peak"], peak) if arguments.why else [line for each in drawn for line in _picture(each, len(steps))]
+        _why(data["live_at_peak"], peak, short)
+        if arguments.why
+        else [line for each in drawn for line in _picture(each, len(steps), short)]
     )
-    return Outcome(lines, data)
+    return Outcome(fitted(lines), data)
 
 
-def _picture(drawn: MemoryPlan, steps: int) -> list[str]:
+def _picture(drawn: MemoryPlan, steps: int, read: Mapping[str, str]) -> list[str]:
     heading = [f"{drawn.region}: {drawn.peak_bytes:,} B"] if drawn.region else []
-    return heading + render_text(drawn, max(1, steps)).split("\n")
+    return heading + render_text(drawn, max(1, steps), read=read).split("\n")
 
 
 def _tensors_of(program: Program) -> dict[str, list[str]]:
@@ -142,6 +152,11 @@ def _tensors_of(program: Program) -> dict[str, list[str]]:
         for tensor in layer.outputs:
             found.setdefault(program.buffer_of.get(tensor.name, tensor.name), []).append(tensor.name)
     return found
+
+
+def _of_tensors(program: Program) -> dict[str, str]:
+    """What layers write, by the names that their functions have in C."""
+    return {tensor.name: layer.symbol.removeprefix(f"{NAME_TO_LOOK_AT}_") for layer in program.layers for tensor in layer.outputs}
 
 
 def _named(program: Program) -> Named:
@@ -228,8 +243,8 @@ def _outcome(
         "live_at_peak": live,
     }
     last = max((placement.buffer.last for placement in found.placements), default=1)
-    lines += _why(live, found) if arguments.why else render_text(found, max(last, len(steps))).split("\n")
-    return Outcome(lines, data)
+    lines += _why(live, found, {}) if arguments.why else render_text(found, max(last, len(steps))).split("\n")
+    return Outcome(fitted(lines), data)
 
 
 def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
@@ -249,16 +264,21 @@ def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
     ]
 
 
-def _why(live: list[dict], found: MemoryPlan) -> list[str]:
+def _why(live: list[dict], found: MemoryPlan, read: Mapping[str, str]) -> list[str]:
     lines = [f"live in step {found.bound_step}, the largest moment: {found.lower_bound_bytes:,} B"]
     for entry in live:
-        others = [name for name in entry["tensors"] if name != entry["name"]]
+        others = [_read(name, read) for name in entry["tensors"] if name != entry["name"]]
         shared = f", then in place {', '.join(map(printable, others))}" if others else ""
         lines.append(
             f"  {entry['size_bytes']:>12,} B at {entry['offset_bytes']:>10,}  "
-            f"steps [{entry['first']}, {entry['last']})  {entry['kind']:<10}  {printable(entry['name'])}{shared}"
+            f"steps [{entry['first']}, {entry['last']})  {entry['kind']:<10}  {printable(_read(entry['name'], read))}{shared}"
         )
     return lines
+
+
+def _read(name: str, read: Mapping[str, str]) -> str:
+    """A buffer's name for people: that of the layer that writes it where its own is long."""
+    return name if len(name) <= LONGEST_READ else read.get(name, name)
 
 
 def _draw(arguments: argparse.Namespace, drawn: list[MemoryPlan], peak: str, named: Named, lines: list[str]) -> None:

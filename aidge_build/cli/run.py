@@ -161,6 +161,9 @@ def _outcome(
     if result.run_cycles is not None and result.runs:
         cycles = round(result.run_cycles / result.runs)
         lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({validation_of(board.core)})")
+        if board.clock_hz:
+            time = f"~{1000 * cycles / board.clock_hz:,.1f} ms at {board.clock_hz / 1e6:g} MHz without flash stalls"
+            lines.append(f"{time}; aidge-build fit MODEL --board {board.name} prints the range with them")
     lines += [*measured_lines(result, board), *_memory_used(result, claims)]
     if result.exit_code:
         lines.append(f"exit code {result.exit_code}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -38,19 +39,19 @@ from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError, needs_option
 from aidge_build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.longest import StepsBound
-from aidge_build.options import CHECK, add_options, options_named
+from aidge_build.naming import readable
+from aidge_build.options import CHECK, add_options, also_called, options_named
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
-from aidge_build.shortening import shortened
-from aidge_build.terminal import table
+from aidge_build.terminal import fitted, table
 from aidge_build.verify.compare import Difference, compare, top1_equal
 from aidge_build.verify.firmware import Execution, execute
 from aidge_build.verify.float_levels import BY_FLOATS, come_from_floats, first_wrong_layer
 from aidge_build.verify.layers import meanings
-from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs
+from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs, remarks_on
 
-_TITLES = ("instructions", "share", "MACs", "operator", "kernel", "node")
+_TITLES = ("instructions", "share", "MACs", "operator", "kernel", "layer")
 
 SUMMARY = "compare the generated C with numpy, value by value: generate, compile, run"
 GROUP = PROVE
@@ -64,7 +65,7 @@ COMMON = (
     "io-data",
     "layers",
     "reference",
-    "labels",
+    "label-array",
     "float",
     "replay",
     "elf",
@@ -84,7 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_against_arguments(parser)
     add_probe_arguments(parser)
     parser.add_argument("--reference", metavar="KEY", help="the references in the NPZ file (default: the numpy backend)")
-    parser.add_argument("--labels", metavar="KEY", help="class labels in the NPZ file: prints the accuracy")
+    parser.add_argument(
+        "--label-array", dest="labels", metavar="KEY", help="array of class numbers in the NPZ file: print the accuracy, too"
+    )
+    also_called(parser, "--label-array", "--labels")
     parser.add_argument("--perturb", type=int, default=0, metavar="N", help="run N seeded perturbations of the vectors instead")
     parser.add_argument("--seed", type=int, default=0, help="of the perturbations")
     parser.add_argument("--layers", action="store_true", help="compare every layer's output with the numpy backend, too")
@@ -169,10 +173,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
         data["by_floats"] = by_floats
     passed = (passed or by_floats) and not (arguments.layers and first)
-    text = _lines(arguments, data, passed)
+    read = {layer.node.name: readable(layer.node.name, layer.symbol, program.name) for layer in program.layers}
+    used = {arguments.reference, arguments.labels} - {None}
+    text = _lines(arguments, data, passed, {} if arguments.verbosity else read)
+    text[1:1] = [] if replay else remarks_on(arrays, program.view, count, used)
     text += measured_lines(execution.result, board)
     data |= measured_json(execution.result)
-    names = {layer.symbol: layer.node.name for layer in program.layers}
+    names = {layer.symbol: read[layer.node.name] for layer in program.layers}
     text += [*step_lines(execution.result, execution.result.runs, names), *bound_lines(bounds, names)]
     found = list(bound_findings(bounds, arguments.max_step_unproved))
     text += [finding.line(arguments.model) for finding in found]
@@ -189,11 +196,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         passed = passed and not data["replay"]["departures"]
     if beside and floats:
         data["beside_float"] = against_float.as_json(beside, floats)
-        text += lines(beside, data["beside_float"])
+        text += lines(beside, data["beside_float"], {} if arguments.verbosity else read)
         passed = passed and not (least_sqnr is not None and beside.departs)
         if arguments.picture:
             write_files({arguments.picture: layers_drawing(data["beside_float"]).encode()})
-    return Outcome(text, data, 0 if passed else 1)
+    return Outcome(fitted(text), data, 0 if passed else 1)
 
 
 def _float_model(arguments: argparse.Namespace) -> Path | None:
@@ -224,7 +231,7 @@ def _accuracy(outputs: Vectors, arrays: Vectors, key: str | None) -> float | Non
     if key is None:
         return None
     if key not in arrays:
-        raise AidgeError(f"there is no array '{key}'", where="--labels", tried=sorted(arrays), code="VECTORS")
+        raise AidgeError(f"there is no array '{key}'", where="--label-array", tried=sorted(arrays), code="VECTORS")
     first = next(iter(outputs.values()))
     return float(numpy.mean(first.reshape(len(first), -1).argmax(1) == arrays[key].reshape(-1)))
 
@@ -298,34 +305,27 @@ def _per_vector(instructions: int | None, count: int) -> int | None:
     return None if instructions is None else round(instructions / count)
 
 
-_NAME = 60  # characters of a layer's name in the table; --json has the whole
-
-
-def _layer(layer: dict, instructions: int) -> tuple[str, ...]:
+def _layer(layer: dict, instructions: int, read: Mapping[str, str]) -> tuple[str, ...]:
     share = f"{100 * layer['instructions'] / max(1, instructions):.1f} %"
-    return (
-        f"{layer['instructions']:,}",
-        share,
-        f"{layer['macs']:,}",
-        layer["op"],
-        layer["kernel"],
-        shortened(layer["name"], _NAME),
-    )
+    name = read.get(layer["name"], layer["name"])
+    return f"{layer['instructions']:,}", share, f"{layer['macs']:,}", layer["op"], layer["kernel"], name
 
 
-def _lines(arguments: argparse.Namespace, data: dict, passed: bool) -> list[str]:
+def _lines(arguments: argparse.Namespace, data: dict, passed: bool, read: Mapping[str, str]) -> list[str]:
+    """The answer, and with --layers or -v a row for each layer; `read` are short names of layers."""
     against = f"'{arguments.reference}'" if arguments.reference else "the numpy backend"
     rounding = USER_NAMES.get(data["rounding"], data["rounding"])
     lines = [
-        f"{arguments.model} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ from {against}"
+        f"{Path(arguments.model).name} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ "
+        f"from {against}"
         f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {rounding}"
     ]
     if data["instructions_per_inference"] is not None:
         total, macs = data["instructions_per_inference"], data["macs_executed"]
         lines.append(f"{total:,} instructions per inference" + (f", {total / macs:.2f} per MAC" if macs else ""))
         counted = [layer for layer in data["layers"] if layer["instructions"] is not None]
-        if counted:
-            lines += table([_layer(layer, total) for layer in counted], _TITLES, numbers=(0, 1, 2))
+        if counted and (arguments.layers or arguments.verbosity):
+            lines += table([_layer(layer, total, read) for layer in counted], _TITLES, numbers=(0, 1, 2))
     lines.append(
         f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
         + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else "")
@@ -336,8 +336,9 @@ def _lines(arguments: argparse.Namespace, data: dict, passed: bool) -> list[str]
         lines.append(f"accuracy {100 * data['accuracy']:.1f} %")
     if data["first_difference"]:
         first = data["first_difference"]
+        node = read.get(first["node"], first["node"])
         lines.append(
-            f"first differing layer: node '{first['node']}' ({first['kernel']}), tensor '{first['tensor']}', "
+            f"first differing layer: node '{node}' ({first['kernel']}), tensor '{first['tensor']}', "
             f"vector {first['vector']}, "
             f"index {first['index']}: {first['got']} instead of {first['expected']} "
             f"({first['differing_values']} of {first['values']:,} values)"

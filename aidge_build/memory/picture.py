@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from string import ascii_letters, digits
+from types import MappingProxyType
 
 from aidge_build.errors import printable
 from aidge_build.memory.plan import MemoryPlan, Placement
@@ -14,10 +16,11 @@ MOST_ROWS = 16
 LONGEST_NAME = 40
 
 
-def render_text(plan: MemoryPlan, steps: int, width: int = 80) -> str:
+def render_text(plan: MemoryPlan, steps: int, width: int = 80, read: Mapping[str, str] = MappingProxyType({})) -> str:
     """Draw `plan` over the steps `[0, steps)` in at most `width` columns, then list the buffers of the largest moment.
 
     A cell shows the buffer that fills most of it; `·` is free. The column of the largest moment is marked below the picture.
+    `read` has shorter names of buffers.
     """
     if not plan.placements:
         return "the arena is empty\n"
@@ -33,7 +36,7 @@ def render_text(plan: MemoryPlan, steps: int, width: int = 80) -> str:
     marked = "".join("^" if low <= plan.bound_step < high else " " for low, high in zip(edges, edges[1:], strict=False))
     lines.append(f"{'':>{margin}}  {marked}".rstrip())
     lines.append(f"largest moment: step {plan.bound_step}, {plan.lower_bound_bytes:,} B")
-    lines += [_legend_line(plan, placement) for placement in reversed(plan.live_at(plan.bound_step))]
+    lines += [_legend_line(plan, placement, read) for placement in reversed(plan.live_at(plan.bound_step))]
     return "\n".join(lines) + "\n"
 
 
@@ -55,10 +58,10 @@ def _cells(plan: MemoryPlan, edges: list[int], low: int, high: int) -> str:
     return "".join(max(sorted(cell), key=cell.__getitem__) if cell else FREE for cell in filled)
 
 
-def _legend_line(plan: MemoryPlan, placement: Placement) -> str:
+def _legend_line(plan: MemoryPlan, placement: Placement, read: Mapping[str, str]) -> str:
     symbol = SYMBOLS[plan.placements.index(placement) % len(SYMBOLS)]
     buffer = placement.buffer
-    name = printable(buffer.name)
+    name = printable(buffer.name if len(buffer.name) <= LONGEST_NAME else read.get(buffer.name, buffer.name))
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME - 3]}..."
     return (

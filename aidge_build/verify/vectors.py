@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy
 
@@ -15,8 +15,9 @@ from aidge_build.graph.view import GraphView
 from aidge_build.npz import read_npz
 from aidge_build.onnx_format.tables import as_places
 
-__all__ = ["Vectors", "model_inputs", "perturbed", "random_vectors", "read_npz", "reference_outputs"]
+__all__ = ["Vectors", "model_inputs", "perturbed", "random_vectors", "read_npz", "reference_outputs", "remarks_on"]
 
+_MOST_NAMED = 4  # arrays that nobody read
 Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
@@ -66,6 +67,29 @@ def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
     """Vectors in the order in which the firmware has the elements, with the axes of the graph."""
     rows = [tensor.from_stored(one) for one in numpy.ascontiguousarray(values)]
     return numpy.array(rows, values.dtype).reshape(len(values), *tensor.dims)
+
+
+def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int, used: Collection[str]) -> list[str]:
+    """What a caller of `model_inputs` should know: floats that were quantized, and references that nobody compared with.
+
+    `used` are the keys of arrays that were read beside the inputs, without what `KEY_<output>` adds.
+    """
+    inputs = {f"x_{name}" if f"x_{name}" in arrays else "x": view.tensor(name) for name in view.given}
+    lines = []
+    for key, tensor in inputs.items():
+        if key in arrays and arrays[key].dtype.kind == "f" and tensor.quantization is not None:
+            scale, zero_point = tensor.quantization.scale, tensor.quantization.zero_point
+            lines.append(f"{key}: real values, quantized with the input's scale {scale:.9g} and zero point {zero_point}")
+    read = {*inputs, *used, *(f"{key}_{name}" for key in used for name in view.handed_out)}
+    left = [
+        key
+        for key, values in sorted(arrays.items())
+        if key not in read and values.ndim > 1 and len(values) == count and values.dtype.kind in "iuf"
+    ]
+    if left:
+        more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+        lines.append(f"not compared with: {', '.join(left[:_MOST_NAMED])}{more}; --reference {left[0]} compares with that array")
+    return lines
 
 
 def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView, count: int) -> Vectors:

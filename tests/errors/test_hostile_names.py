@@ -114,7 +114,7 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("nan.onnx", "--html", "page.html", "--svg", "page.svg"),
         ("m.onnx", "--capacity", "1"),
     ],
-    "explain": [("m.onnx",), ("nan.onnx", f"first{EVIL}"), ("m.onnx", EVIL)],
+    "explain": [("m.onnx",), ("m.onnx", "-v"), ("nan.onnx", f"first{EVIL}"), ("m.onnx", EVIL)],
     "export": [("m.onnx", "--out", "folder"), ("nan.onnx", "--out", "folder")],
     "package": [
         *(("m.onnx", "--name", "m", "--for", target, "--out", "packages") for target in targets()),
@@ -200,7 +200,7 @@ def test_what_is_looked_at_is_really_shown(folder, monkeypatch):
     assert f"symbolic batch 'batch{shown}' becomes 1" in aidge_build("compile", "m.onnx", "--name", "m", "--out", "o2").stdout
     assert f"constant 'w{shown}' holds NaN" in aidge_build("plan", "nan.onnx").stdout
     assert shown in aidge_build("plan", "m.onnx", "--why").stdout
-    assert "first\\x1b]0;title" in aidge_build("explain", "m.onnx").stdout
+    assert "first\\x1b]0;title" in aidge_build("explain", "m.onnx", "-v").stdout
     assert f"mine: {shown}" in aidge_build("kernels", "--kernel-path", "library").stdout
     assert "\\x1b]0;title\\x07\\x1b[2J\\r" in aidge_build("report", "app.elf", *MEMORIES, "--items", "1000").stdout
 

@@ -60,7 +60,7 @@ def test_what_the_first_library_does_not_take_goes_to_another_is_right_and_the_r
     assert depthwise["library"] != library
     said = [entry["reason"] for entry in depthwise["rejected"] if entry["kernel"].startswith(f"{library} ")]
     assert said and any(reason in text for text in said), depthwise["rejected"]
-    assert reason in aidge_build("explain", unusual, "--board", board).stdout
+    assert reason in aidge_build("explain", unusual, "--board", board, "-v").stdout
     verified = aidge_build(
         "verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6, "--layers", "--json"
     )

@@ -13,8 +13,9 @@ import pytest
 from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
+from aidge_build.recipes import simplify
 from aidge_build.verify.compare import Difference, compare, top1_equal
-from aidge_build.verify.vectors import model_inputs, perturbed, random_vectors, read_npz, reference_outputs
+from aidge_build.verify.vectors import model_inputs, perturbed, random_vectors, read_npz, reference_outputs, remarks_on
 from tests.models import graph
 
 ONE = graph("y = Relu(x)", inputs="float[1,3] x", outputs="float[1,3] y")
@@ -184,3 +185,23 @@ def test_words_are_places_in_the_tables_of_inputs_and_outputs():
 def test_random_words_are_all_that_the_model_knows_and_one_that_it_does_not():
     drawn = random_vectors(words_view(), 200, 3)["colour"]
     assert drawn.dtype == numpy.int64 and set(drawn.reshape(-1).tolist()) == {-1, 0, 1, 2}
+
+
+def test_references_that_nobody_compared_with_are_named_and_floats_that_were_quantized_are_said():
+    stored = numpy.zeros((2, 3), numpy.int8)
+    arrays = {
+        "x": floats([1, 2, 3], [4, 5, 6]),
+        "y": stored,
+        "y_ort": stored,
+        "names": numpy.array(["a", "b"]),
+        "x_scale": floats(1),
+    }
+    assert remarks_on(arrays, ONE, 2, {"y_ort"}) == ["not compared with: y; --reference y compares with that array"]
+    assert remarks_on(arrays, ONE, 2, {"y", "y_ort"}) == [] == remarks_on({"x": arrays["x"]}, ONE, 2, set())
+    assert remarks_on(arrays | {f"y{n}": stored for n in range(6)}, ONE, 2, set())[0].startswith(
+        "not compared with: y, y0, y1, y2 and 4 more; --reference y "
+    )
+    constants = {"s": numpy.float32(0.5), "z": numpy.int8(3)}
+    view = graph("r = DequantizeLinear(x, s, z) y = Relu(r)", inputs="int8[1,3] x", outputs="float[1,3] y", constants=constants)
+    (line,) = remarks_on({"x": arrays["x"]}, simplify(view, "onnx"), 2, set())
+    assert line == "x: real values, quantized with the input's scale 0.5 and zero point 3"

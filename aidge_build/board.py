@@ -31,6 +31,7 @@ class Region:
     clock: tuple[int, int] | None = None
     cached: bool = field(default=True, repr=False)
     normal: bool = field(default=False, repr=False)
+    script_name: str = field(default="", repr=False, compare=False)  # what the linker script of a program calls it; "" as `name`
 
     @property
     def end(self) -> int:

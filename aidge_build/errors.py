@@ -41,7 +41,7 @@ HINTS = {
     "LIBRARY": _LIBRARY,
     "LINK": "run the link command by itself: its own words say what is missing",
     "LINK_HEADER": "generate the model anew and compile all that includes its header",
-    "LINK_OVERFLOW": "aidge-build report ELF says where the bytes are",
+    "LINK_OVERFLOW": "docs/howto-shrink.md lists what needs less RAM and flash; aidge-build report ELF shows where the bytes are",
     "MODEL": _CHECKED,
     "MODEL_FILE": "name the file that the exporter wrote, and check that it was copied whole",
     "NOTE": "link the program again with what this version generates",

@@ -20,7 +20,6 @@ from aidge_build.importers.formats import import_file
 from aidge_build.inputs import read_model_file
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
-from aidge_build.shortening import shortened
 from aidge_build.terminal import table
 from aidge_build.verify.vectors import Vectors
 

@@ -70,7 +70,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "install_line": line,
         "probe_servers": list(servers),
     }
-    return Outcome(_lines(tools, packages, line, servers), data, EXIT_MISSING if troubled else 0)
+    rest = [entry for entry in (*tools, *packages) if not entry.problem and not _is_there(entry)]
+    shown = [entry for entry in (*tools, *packages) if arguments.verbosity or entry not in rest]
+    return Outcome(_lines(shown, packages, line, servers, rest), data, EXIT_MISSING if troubled else 0)
+
+
+def _is_there(entry: Entry) -> bool:
+    """Whether a user can use it: -v alone lists what is absent or too old, and what is for tests."""
+    return entry.version is not None and not entry.purpose.startswith("is ") and entry.purpose != _TESTS
 
 
 def _probe_servers() -> tuple[str, ...]:
@@ -87,8 +94,7 @@ def required_packages() -> list[Entry]:
     return [_package_entry(*one) for one in _requirements() if one[2] == _REQUIRED]
 
 
-def _lines(tools: list[Entry], packages: list[Entry], line: str, servers: tuple[str, ...]) -> list[str]:
-    entries = [*tools, *packages]
+def _lines(entries: list[Entry], packages: list[Entry], line: str, servers: tuple[str, ...], left_out: list[Entry]) -> list[str]:
     rows = [
         f"{'aidge_build':18} {VERSION:12} {Path(__file__).resolve().parent.parent}",
         f"{'python':18} {platform.python_version():12} {sys.executable}",
@@ -97,7 +103,7 @@ def _lines(tools: list[Entry], packages: list[Entry], line: str, servers: tuple[
     rows.append(_servers(servers))
     unfit = [entry for entry in entries if entry.problem and entry.version is not None]
     gone = [entry for entry in entries if entry.problem and entry.version is None]
-    absent = [entry for entry in entries if entry.version is None and not entry.problem and not entry.purpose.endswith(_TESTS)]
+    optional = [entry for entry in left_out if not entry.purpose.endswith(_TESTS)]
     if gone:
         rows.append(f"Missing: {_names(gone)}.")
     if unfit:
@@ -106,10 +112,10 @@ def _lines(tools: list[Entry], packages: list[Entry], line: str, servers: tuple[
         rows.append(f"Type: {line}")
     if any(entry.problem for entry in packages):
         rows.append("Python packages: ./sconsw in the checkout, or pip install 'aidge_build[emulate,test]'")
-    if absent:
-        rows.append(f"Not installed, and needed by some commands only: {_names(absent)}.")
+    if optional:
+        rows.append(f"Optional, not installed or too old: {_names(optional)} (aidge-build doctor -v: what each is for).")
     if not gone and not unfit:
-        rows.append("Nothing that every command needs is missing." if absent else "Nothing is missing.")
+        rows.append("Nothing that every command needs is missing." if optional else "Nothing is missing.")
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.boards import Region, load_board
@@ -66,11 +66,23 @@ class Memories:
 def memories(arguments: argparse.Namespace, image: Image) -> Memories:
     """Those of the board, those that the command names, or those of the linker's map: `--map`, or one beside the program."""
     if arguments.board:
-        return Memories(load_board(arguments.board, arguments.board_path).regions, f"board {arguments.board}")
+        regions = load_board(arguments.board, arguments.board_path).regions
+        return Memories(_with_script_names(regions, _beside(image).regions), f"board {arguments.board}")
     if arguments.region:
         return Memories(tuple(_parse_region(text) for text in arguments.region), "--region")
     if arguments.map:
         return _of_map(Path(arguments.map), image)
+    return _beside(image)
+
+
+def _with_script_names(regions: Sequence[Region], scripted: Sequence[Region]) -> tuple[Region, ...]:
+    """The regions of a board with the names that the linker script has for memories that begin at the same addresses."""
+    names = {region.origin: region.name for region in scripted}
+    return tuple(replace(region, script_name=names.get(region.origin, "")) for region in regions)
+
+
+def _beside(image: Image) -> Memories:
+    """The memories of a map of this program that is beside it."""
     elf = Path(image.path)
     own_names = (f"{elf.name}.map", f"{elf.stem}.map")
     silent = ""

@@ -97,7 +97,7 @@ def _check(
             "the linker script must keep the alignment of input sections: no SUBALIGN, no address of its own",
         )
     yield from _check_region(label, symbol, part, regions)
-    yield from _check_section(image, label, symbol, part)
+    yield from _check_section(image, label, symbol, part, regions)
     sharers = list(_sharers(image, symbol, part, others))
     if sharers:
         more = f" and {len(sharers) - _SHOWN} more" if len(sharers) > _SHOWN else ""
@@ -113,7 +113,7 @@ def _check_region(label: str, symbol: Symbol, part: ClaimedArena, regions: Seque
     last = symbol.address + part.size_bytes - 1
     lies = region_at(symbol.address, regions)
     if lies is not None and lies.kind == "flash":
-        yield Finding("MEM02", ERROR, f"{label} lies in {lies.name}, which cannot be written", script_line(part.region or "RAM"))
+        yield Finding("MEM02", ERROR, f"{label} lies in {lies.name}, which cannot be written", script_line(part, regions))
     named = [(region.origin, region.length_bytes) for region in regions if region.name == part.region]
     spans = [*named, *([part.memory] if part.memory else [])]
     missed = next((span for span in spans if not (span[0] <= symbol.address and last < span[0] + span[1])), None)
@@ -126,17 +126,22 @@ def _check_region(label: str, symbol: Symbol, part: ClaimedArena, regions: Seque
         "MEM02",
         ERROR,
         f"{label} lies {where}, the plan says {part.region} (0x{missed[0]:08x} to 0x{missed[0] + missed[1] - 1:08x})",
-        script_line(part.region),
+        script_line(part, regions),
     )
 
 
-def script_line(region: str) -> str:
-    """What a linker script lacks that brings an arena into its memory."""
+def script_line(part: ClaimedArena, regions: Sequence[Region]) -> str:
+    """What a linker script lacks that brings an arena into its memory, which the script may call by a name of its own."""
+    region = part.region or "RAM"
     inputs = f".bss.aidge_{region} .bss.aidge_{region}.*" if region != "RAM" else ".bss.aidge_*"
-    return f"the linker script needs, before .bss: .aidge_{region} (NOLOAD) : {{ *({inputs}) }} > {region}"
+    origin = part.memory[0] if part.memory else None
+    named = [one for one in regions if one.name == region]
+    found = next(iter(named or [one for one in regions if one.origin == origin]), None)
+    name = (found.script_name or found.name) if found else region
+    return f"the linker script needs, before .bss: .aidge_{region} (NOLOAD) : {{ *({inputs}) }} > {name}"
 
 
-def _check_section(image: Image, label: str, symbol: Symbol, part: ClaimedArena) -> Iterator[Finding]:
+def _check_section(image: Image, label: str, symbol: Symbol, part: ClaimedArena, regions: Sequence[Region]) -> Iterator[Finding]:
     section = image.section_of(symbol)
     end = symbol.address + part.size_bytes
     if section is None:
@@ -153,7 +158,7 @@ def _check_section(image: Image, label: str, symbol: Symbol, part: ClaimedArena)
             "MEM02",
             WARNING,
             f"{label} lies in {section.name}, whose bytes are stored: its {part.size_bytes:,} zeros cost flash, too",
-            script_line(part.region or "RAM"),
+            script_line(part, regions),
         )
 
 

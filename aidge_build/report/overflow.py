@@ -118,5 +118,10 @@ def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) ->
 def _of_ram(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
     if purposes.get("arena", 0) > max((size for name, size in purposes.items() if name != "arena"), default=0):
         yield f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build explain --plan` says which moment needs most)"
+    if purposes.get("arena", 0):
+        yield (
+            "--ram-budget BYTES (CMake RAM_BUDGET, SCons ram_budget=): layers computed row by row; "
+            "--io arena (IO arena, io='arena'): inputs and outputs within the arena; docs/howto-shrink.md has the price of each"
+        )
     yield "smaller buffers, stack or heap"
     yield "a board with more RAM"

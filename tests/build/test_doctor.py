@@ -46,7 +46,7 @@ def test_a_missing_tool_is_named_with_the_line_that_installs_it(monkeypatch):
 def test_a_tool_that_only_tests_and_some_builds_need_may_be_absent(monkeypatch):
     gone = dataclasses.replace(machine.CROSS_CPLUSPLUS, version=lambda: None)
     monkeypatch.setattr(machine, "FOR_TESTS", (gone,))
-    done = aidge_build("doctor")
+    done = aidge_build("doctor", "-v")
     line = next(line for line in done.stdout.splitlines() if line.startswith("libstdc++-arm "))
     assert "not installed, for C++ on boards but host, tests (package libstdc++-arm-none-eabi-newlib)" in line
     assert "libstdc++-arm" not in aidge_build("doctor", "--json").json["missing"]
@@ -76,16 +76,18 @@ def test_what_only_some_commands_need_is_named_before_nothing_is_said_to_be_miss
     done = aidge_build("doctor")
     assert done.exit_code == 0 and "Nothing is missing." not in done.stdout
     assert done.stdout.splitlines()[-2:] == [
-        "Not installed, and needed by some commands only: cmake, unicorn.",
+        "Optional, not installed or too old: cmake, unicorn (aidge-build doctor -v: what each is for).",
         "Nothing that every command needs is missing.",
     ]
+    assert not any(line.startswith(("cmake", "hypothesis", "pytest")) for line in done.stdout.splitlines())
 
 
 @pytest.mark.parametrize("version, is_old", [("3.19.8", True), ("3.20", False), ("3.20.0", False), ("4.0", False), ("", False)])
 def test_a_tool_that_is_too_old_is_listed_with_the_least_version(monkeypatch, version, is_old):
     with_optional(monkeypatch, version=lambda: version)
-    done = aidge_build("doctor")
+    done = aidge_build("doctor", "-v")
     assert done.exit_code == 0 and ("is too old, wants >=3.20, for builds with CMake" in done.stdout) == is_old
+    assert ("Optional, not installed or too old: cmake" in aidge_build("doctor").stdout) == is_old
     monkeypatch.setattr(machine, "TOOLS", (dataclasses.replace(machine.CMAKE, version=lambda: version),))
     monkeypatch.setattr(machine, "FOR_TESTS", ())
     done = aidge_build("doctor")

@@ -8,6 +8,9 @@ import struct
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from aidge_build.boards import Region
+from aidge_build.elf.arena_proof import script_line
+from aidge_build.elf.claim import ClaimedArena
 from tests.command import aidge_build
 from tests.elf.fault import Fault, check, memory_findings, require_found
 from tests.elf.own_script import ARENA, AXI, REGIONS, SCRIPT, WEIGHTS, claim, edited, link, program
@@ -390,3 +393,17 @@ def test_an_arena_lies_in_the_memory_of_its_name_and_in_the_one_that_was_planned
     others = [region for region in REGIONS if "AXI" not in region]
     found = [finding["text"] for finding in memory_findings(check(elf, *others, *regions)) if finding["code"] == "MEM02"]
     assert (len(found) == 1 and expected in found[0]) if expected else found == []
+
+
+@pytest.mark.parametrize(
+    ("regions", "name"),
+    [
+        ((Region("CCM", 0x10000000, 0x10000, "ram", (), script_name="CCMRAM"),), "CCMRAM"),
+        ((Region("CCM", 0x10000000, 0x10000, "ram", ()),), "CCM"),
+        ((Region("RAM", 0x20000000, 0x8000, "ram", ()), Region("CCMRAM", 0x10000000, 0x8000, "ram", ())), "CCMRAM"),
+        ((), "CCM"),
+    ],
+)
+def test_the_line_that_a_script_lacks_has_the_name_that_the_script_gives_the_memory(regions, name):
+    part = ClaimedArena("net_arena", 100, "CCM", memory=(0x10000000, 0x10000))
+    assert script_line(part, regions).endswith(f".aidge_CCM (NOLOAD) : {{ *(.bss.aidge_CCM .bss.aidge_CCM.*) }} > {name}")

@@ -198,6 +198,12 @@ def test_the_arena_and_the_weights_of_a_model_are_called_so(tmp_path):
     arena = json.loads((tmp_path / "digits.plan.json").read_text())["arena_bytes"]
     assert f"Largest in SRAM: digits_arena {arena:,} B, the stack 256 B" in str(caught.value)
     assert f"a smaller model: its arena is {arena:,} B (`aidge-build explain --plan` says" in caught.value.hint
+    for word in (
+        "--ram-budget BYTES (CMake RAM_BUDGET, SCons ram_budget=)",
+        "--io arena (IO arena, io='arena')",
+        "docs/howto-shrink.md",
+    ):
+        assert word in caught.value.hint
 
 
 def link_words(folder: Path, code: str, script: str) -> list[str]:

@@ -189,13 +189,8 @@ def test_random_words_are_all_that_the_model_knows_and_one_that_it_does_not():
 
 def test_references_that_nobody_compared_with_are_named_and_floats_that_were_quantized_are_said():
     stored = numpy.zeros((2, 3), numpy.int8)
-    arrays = {
-        "x": floats([1, 2, 3], [4, 5, 6]),
-        "y": stored,
-        "y_ort": stored,
-        "names": numpy.array(["a", "b"]),
-        "x_scale": floats(1),
-    }
+    arrays = {"x": floats([1, 2, 3], [4, 5, 6]), "y": stored, "y_ort": stored}
+    arrays |= {"names": numpy.array(["a", "b"]), "x_scale": floats(1)}
     assert remarks_on(arrays, ONE, 2, {"y_ort"}) == ["not compared with: y; --reference y compares with that array"]
     assert remarks_on(arrays, ONE, 2, {"y", "y_ort"}) == [] == remarks_on({"x": arrays["x"]}, ONE, 2, set())
     assert remarks_on(arrays | {f"y{n}": stored for n in range(6)}, ONE, 2, set())[0].startswith(

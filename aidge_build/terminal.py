@@ -198,8 +198,8 @@ def fitted(lines: Iterable[str]) -> list[str]:
         return list(lines)
     found: list[str] = []
     for line in lines:
-        parts = [] if isinstance(line, Drawn) or len(line) <= width else _broken(line, width)
-        found += parts or [line]
+        shown = line if isinstance(line, Drawn) else printable(line, None)  # before words are told apart by what separates them
+        found += [shown] if isinstance(line, Drawn) or len(shown) <= width else _broken(shown, width)
     return found
 
 

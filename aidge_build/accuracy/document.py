@@ -59,19 +59,51 @@ def _stage(one: Judged, reference: Judged | None) -> dict:
         "where": stage.where,
         **one.figures.as_json(),
         "mean_deviation": deviations(stage.outputs, reference.stage.outputs) if reference else {},
-        "same_answers": _same_answers(stage, reference.stage) if reference else None,
+        "same_answers": same_answers(stage, reference.stage) if reference else None,
         "instructions": stage.instructions,
         "peak_bytes": stage.peak_bytes,
         "flash_bytes": stage.flash_bytes,
     }
 
 
-def _same_answers(stage: Stage, reference: Stage) -> int | None:
+def same_answers(stage: Stage, reference: Stage) -> int | None:
     """In how many samples the largest value of every output stands at the same index as in the reference."""
     both = [(values, reference.outputs[name]) for name, values in stage.outputs.items() if name in reference.outputs]
     if not both or any(values.shape != others.shape or values.shape[1] < 2 for values, others in both):
         return None
     return int(numpy.logical_and.reduce([values.argmax(1) == others.argmax(1) for values, others in both]).sum())
+
+
+def agreement(model: str, stages: Sequence[Stage], samples: int, differing: int | None) -> dict:
+    """How often each stage gives the answer of the first one: what can be said of samples whose answers nobody knows."""
+    first, *others = stages
+    return {
+        "schema": SCHEMA,
+        "model": model,
+        "samples": samples,
+        "differing_values": differing,
+        "stages": [
+            {
+                "name": stage.name,
+                "where": stage.where,
+                "same_answers": same_answers(stage, first),
+                "mean_deviation": deviations(stage.outputs, first.outputs),
+            }
+            for stage in others
+        ],
+    }
+
+
+def agreement_lines(data: dict) -> list[str]:
+    """The document of `agreement` for people."""
+    found = [f"{data['model']}: {data['samples']:,} samples without labels, compared with the float model"]
+    for stage in data["stages"]:
+        same = stage["same_answers"]
+        answers = f"same answer in {same:,} of {data['samples']:,}" if same is not None else "outputs are no classes"
+        found.append(f"{stage['name']} ({stage['where']}): {answers}; {deviation_text(stage)}")
+    if data["differing_values"]:
+        found.append(f"FAILED: {data['differing_values']:,} values of the firmware are not those of the host")
+    return found
 
 
 def lines(judged: Sequence[Judged], data: dict) -> list[str]:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from aidge_build.accuracy.document import Judged, document, lines
+from aidge_build.accuracy.document import Judged, agreement, agreement_lines, document, lines
 from aidge_build.accuracy.gate import verdicts
-from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_samples, shared_samples
+from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_samples, samples_of, shared_samples
 from aidge_build.accuracy.stages import Stage, claim_of, first_samples, input_quantizations, on_board, on_elf, on_host, renamed
 from aidge_build.accuracy.task import judged, task_of
 from aidge_build.boards import load_board
@@ -58,14 +59,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     limits = {name: value for name in LIMITS if (value := getattr(arguments, name.replace("-", "_"))) is not None}
+    path = arguments.labels or arguments.quantize
+    if path is None:
+        raise AidgeError("names the samples", where="--labels", code="USAGE", hint="--labels F.npz (docs/accuracy.md)")
     request = load(arguments, NAME_TO_LOOK_AT)
     view = import_model(request)[0]
-    arrays = read_npz(Path(arguments.labels))
+    arrays = read_npz(Path(path))
+    is_labelled = any(key in ("labels", "targets") or key.startswith("targets_") for key in arrays)
     try:
-        samples = first_samples(labelled_set(arrays, view), arguments.samples)
+        samples = first_samples((labelled_set if is_labelled else samples_of)(arrays, view), arguments.samples)
     except AidgeError as error:
-        raise error.within(arguments.labels)
+        raise error.within(path)
+    if not is_labelled:
+        _require_float(arguments, path, limits)
     stages = _stages(arguments, request, view, samples)
+    if not is_labelled:
+        data = agreement(arguments.model, stages, samples.count, _differing(stages))
+        _write(arguments.out, data, bool(data["differing_values"]))
+        return Outcome(agreement_lines(data), data, EXIT_CHECK_FAILED if data["differing_values"] else 0)
     first = stages[0]
     task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
     found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]
@@ -74,6 +85,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
     _write(arguments.out, data, failed)
     return Outcome(lines(found, data), data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _require_float(arguments: argparse.Namespace, path: str, limits: Mapping[str, float]) -> None:
+    """Without labels there is no right answer: only how often a model agrees with the float model."""
+    if not arguments.float and not arguments.quantize:
+        hint = (
+            "--float F.onnx: how often the answers are those of the float model; or arrays labels or targets (docs/accuracy.md)"
+        )
+        raise AidgeError("there is no array 'labels' or 'targets'", where=path, code="VECTORS", hint=hint)
+    if limits:
+        raise AidgeError("limits a figure of labelled samples", where=f"--{next(iter(limits))}", code="USAGE", hint="add labels")
 
 
 def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphView, samples: LabelledSet) -> list[Stage]:

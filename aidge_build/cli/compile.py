@@ -69,10 +69,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
         + (f"record {manifest['record']['size_bytes']:,} B, " if "record" in manifest else "")
         + f"weights {manifest['weights_bytes']:,} B, rounding {USER_NAMES.get(rounding, rounding)}"
     )
-    notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
+    notices = [f"{Path(request.file_name).name}: {notice}" for notice in manifest.get("notices", ())]
     origins = {name for layer in manifest["layers"] for name in layer["origin"]}
     more = left_out(request.model, request.file_name, request.external, origins) if arguments.verbose else ()
-    notices += [f"{request.file_name}: {line}" for line in more]
+    notices += [f"{Path(request.file_name).name}: {line}" for line in more]
     return Outcome([*notices, summary, *changes], manifest)
 
 

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
         if node.name in chosen
     ]
-    lines = [f"{request.file_name}: {notice}" for notice in (*notices, *given_way)]
+    lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *given_way)]
     named = zip((node.name for node in assignment.view.nodes), symbols, strict=True)
     read = {name: readable(name, symbol, NAME_TO_LOOK_AT) for name, symbol in named}
     if arguments.node is not None or arguments.verbosity:

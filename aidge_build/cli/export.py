@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         vectors = model_inputs(read_npz(Path(arguments.io_data)), view)
         generate_main_compare(arguments.out, scheduler, {name: values[0] for name, values in vectors.items()})
     names = [Path(path).relative_to(arguments.out).as_posix() for path in files]
-    text = [f"{request.file_name}: {notice}" for notice in notices]
+    text = [f"{Path(request.file_name).name}: {notice}" for notice in notices]
     text.append(
         f"{arguments.out}: {len(names)} files, arena {scheduler.program.arena.peak_bytes:,} B; README.md says how to compile it"
     )

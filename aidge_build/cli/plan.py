@@ -108,9 +108,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
     read = {layer.node.name: readable(layer.node.name, layer.symbol, NAME_TO_LOOK_AT) for layer in program.layers}
     bound = data["bound_node"] or ""
     step = bound if arguments.verbosity else read.get(bound, bound)
-    line = f"{arguments.model}: {peak.report_line(step, program.order.report())}"
+    file = Path(arguments.model).name
+    line = f"{file}: {peak.report_line(step, program.order.report())}"
     lines = [
-        *(f"{arguments.model}: {notice}" for notice in program.notices),
+        *(f"{file}: {notice}" for notice in program.notices),
         line,
         f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
         f"scratch {data['scratch_bytes']:,} B",

@@ -39,7 +39,8 @@ _SHORT = {"int8": "8", "int16": "16", "float32": "f"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    add_options(parser, options_named(ACCURACY, "labels", "task", "labelled-output", "samples"))
+    labels, *others = options_named(ACCURACY, "labels", "task", "labelled-output", "samples")
+    add_options(parser, (replace(labels, required=True), *others))
     parser.add_argument("--search", action="store_true", help="look for the cheapest mixture of types, too")
     parser.add_argument("--max-loss", type=float, default=0.005, metavar="SHARE", help="that --search may lose (default: 0.005)")
     parser.add_argument(

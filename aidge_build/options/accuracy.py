@@ -13,45 +13,62 @@ ACCURACY = Group(
     (
         Option(
             "labels",
-            "samples with class numbers (`labels`) or real values (`targets`), as docs/accuracy.md says",
+            "samples with class numbers (`labels`) or real values (`targets`), as docs/accuracy.md says; without both: how often "
+            "the answer is the answer of --float (default: the samples of --quantize)",
             "file",
             metavar="F.npz",
             instead={SCONS: "the second argument"},
-            required=True,
         ),
         Option(
             "float",
-            "the model before quantization: measured, too, and compared with (with --quantize: the model itself)",
+            "model before quantization, to compare with (default: none; with --quantize the model itself)",
             "file",
             metavar="F.onnx",
         ),
         Option(
             "calibration",
-            "the samples that quantization saw: those that are measured, too, are counted (with --quantize: its own)",
+            "samples that quantization saw: the output counts those that are measured, too (default: the samples of --quantize)",
             "file",
             metavar="F.npz",
         ),
         Option(
             "task",
-            "what the outputs are for; auto: docs/accuracy.md says how that is seen",
+            "meaning of the outputs; auto: decided by labels and shapes (docs/accuracy.md)",
             values=("auto", "classes", "scores", "anomaly", "regression"),
             default="auto",
         ),
-        Option("labelled-output", "the output that labels are about (default: the first)", metavar="NAME"),
+        Option("labelled-output", "output that the labels belong to (default: the first)", metavar="NAME"),
         Option(
             "elf",
-            "a linked program with the model: its own code is called, on boards that Unicorn emulates",
+            "linked program with the model, whose own code is called, on boards that Unicorn emulates (default: a program made "
+            "for it)",
             "file",
             metavar="ELF",
             instead={CMAKE: "a target of your own that calls `aidge-build accuracy --elf`"},
         ),
-        Option("samples", "only the first N samples", "number", metavar="N"),
-        Option("min-top1", "fail when a smaller part of the answers is right, e.g. 0.97", "decimal", metavar="SHARE"),
-        Option("max-loss", "fail when top-1 is further below that of --float, e.g. 0.005", "decimal", metavar="SHARE"),
-        Option("min-auc", "fail when the area under the ROC curve is smaller", "decimal", metavar="AREA"),
-        Option("max-mae", "fail when the mean absolute error of an output is larger", "decimal", metavar="ERROR"),
-        Option("max-rmse", "fail when the root of an output's mean squared error is larger", "decimal", metavar="ERROR"),
-        Option("min-r2", "fail when less of an output's variance is explained", "decimal", metavar="SHARE"),
+        Option("samples", "number of samples, from the first on (default: all)", "number", metavar="N"),
+        Option(
+            "min-top1", "least share of right answers, e.g. 0.97; fails below it (default: no limit)", "decimal", metavar="SHARE"
+        ),
+        Option(
+            "max-loss",
+            "most top-1 that may be lost against --float, e.g. 0.005; fails above it (default: no limit)",
+            "decimal",
+            metavar="SHARE",
+        ),
+        Option("min-auc", "least area under the ROC curve; fails below it (default: no limit)", "decimal", metavar="AREA"),
+        Option(
+            "max-mae", "largest mean absolute error of an output; fails above it (default: no limit)", "decimal", metavar="ERROR"
+        ),
+        Option(
+            "max-rmse",
+            "largest root mean squared error of an output; fails above it (default: no limit)",
+            "decimal",
+            metavar="ERROR",
+        ),
+        Option(
+            "min-r2", "least explained variance (R2) of an output; fails below it (default: no limit)", "decimal", metavar="SHARE"
+        ),
     ),
 )
 LIMITS = ("min-top1", "max-loss", "min-auc", "max-mae", "max-rmse", "min-r2")

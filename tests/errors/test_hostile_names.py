@@ -114,7 +114,7 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("nan.onnx", "--html", "page.html", "--svg", "page.svg"),
         ("m.onnx", "--capacity", "1"),
     ],
-    "explain": [("m.onnx",), ("m.onnx", "-v"), ("nan.onnx", f"first{EVIL}"), ("m.onnx", EVIL)],
+    "explain": [("m.onnx",), ("nan.onnx", f"first{EVIL}"), ("m.onnx", EVIL)],
     "export": [("m.onnx", "--out", "folder"), ("nan.onnx", "--out", "folder")],
     "package": [
         *(("m.onnx", "--name", "m", "--for", target, "--out", "packages") for target in targets()),

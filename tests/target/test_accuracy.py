@@ -62,6 +62,20 @@ def test_the_first_samples_alone_are_measured_when_they_are_asked_for():
     assert accuracy("--samples", "20", "--json").json["stages"][0]["top1"]["count"] == 20
 
 
+def test_samples_without_labels_say_how_often_the_answer_is_that_of_the_float_model(tmp_path):
+    numpy.savez(tmp_path / "images.npz", x=numpy.load(IMAGES)["x"][:8])
+    words = ("accuracy", MODEL, "--labels", tmp_path / "images.npz")
+    done = aidge_build(*words, "--float", MODEL)
+    assert done.exit_code == 0 and "same answer in 8 of 8; mean difference of scores 0" in done.stdout
+    assert aidge_build(*words, "--float", MODEL, "--json").json["stages"][0]["same_answers"] == 8
+    for more, reason in (
+        ((), "--float F.onnx"),
+        (("--float", MODEL, "--min-top1", "0.9"), "--min-top1: limits a figure of labelled"),
+    ):
+        assert (refused := aidge_build(*words, *more)).exit_code == 2 and reason in refused.stderr
+    assert "--labels F.npz" in aidge_build("accuracy", MODEL).stderr
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
     """The digits network, linked for the STM32F7 with a main that reads its input from a file."""

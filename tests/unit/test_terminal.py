@@ -8,7 +8,7 @@ import time
 import pytest
 
 from aidge_build import terminal
-from aidge_build.terminal import print_error, table, with_progress
+from aidge_build.terminal import Drawn, fitted, print_error, table, with_progress
 
 ROWS = [("board", "a board with a long title"), ("b", "2,048")]
 
@@ -111,3 +111,18 @@ def test_a_quick_command_and_a_kept_output_are_not_waited_for(capsys, shown, mon
     with terminal.waited_for("PLAN"):
         time.sleep(0.01)
     assert capsys.readouterr().err == ""
+
+
+def test_lines_for_people_are_broken_at_words_where_columns_are_known(monkeypatch):
+    line = "  a long line of words, and one/very/long/path/that/stays/whole with a\rcarriage return"
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert fitted([line, "b"]) == [line, "b"]
+    monkeypatch.setenv("COLUMNS", "24")
+    assert fitted([line, Drawn("x" * 30)]) == [
+        "  a long line of words,",
+        "      and",
+        "      one/very/long/path/that/stays/whole",
+        "      with a\\rcarriage",
+        "      return",
+        "x" * 30,
+    ]

@@ -51,9 +51,18 @@ COMMON = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_options(parser, ACCURACY.options)
-    parser.add_argument("--flag", action="append", default=[], metavar="FLAG", help="one more compiler flag, e.g. --flag=-O3")
     parser.add_argument(
-        "--out", type=Path, metavar="F.json", help="write the figures there (for `report --accuracy`), unless a limit is broken"
+        "--flag",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="further compiler flag, e.g. --flag=-O3 (repeat; default: the board's)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="F.json",
+        help="file for the figures (`report --accuracy` reads it), unless a limit is broken (default: none)",
     )
 
 

@@ -56,34 +56,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     also_called(parser, "--board", "--boards")
     parser.add_argument(
-        "--rows", metavar="F.toml", type=Path, help="boards with data and vectors for each, as in docs/benchmarks.toml"
+        "--rows",
+        metavar="F.toml",
+        type=Path,
+        help="file of boards with data and vectors for each, as docs/benchmarks.toml (default: the boards of --board)",
     )
     add_probe_arguments(parser)
-    parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
-    parser.add_argument("--data", default=",".join((*ENDINGS, ANY)), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
+    parser.add_argument("--models", metavar="A,B", help="names of models (default: all of the folder)")
+    parser.add_argument(
+        "--data", default=",".join((*ENDINGS, ANY)), metavar="A,B", help=f"types of data, of {', '.join(ENDINGS)} (default: all)"
+    )
     *others, rounding = options_named(MODEL, "lib", "optimize", "cost-table", "rounding")
     one_contract = "numerical contract of every model, whatever its format: figures of one record are comparable"
     add_options(parser, (*others, replace(rounding, meaning=one_contract, default=UNNAMED_CONTRACT)))
-    parser.add_argument("--vectors", type=int, metavar="N", help="only the first N test vectors of each model")
+    parser.add_argument("--vectors", type=int, metavar="N", help="number of test vectors of each model (default: all)")
     parser.add_argument(
         "--reference",
         default="y_ort_qdq",
         metavar="KEY",
-        help="the references in the NPZ files (default: y_ort_qdq; where there are none: the numpy backend)",
+        help="array of the NPZ files with the values to compare with (default: y_ort_qdq; where there is none: the numpy "
+        "backend's)",
     )
-    parser.add_argument("--peers", metavar="F.json", type=Path, help="figures of other systems: instructions, arena, flash")
-    parser.add_argument("--out", metavar="F.json", type=Path, help="write all figures there, with every layer")
-    parser.add_argument("--html", metavar="F.html", type=Path, help="write a page, too, with a bar for each layer")
+    parser.add_argument(
+        "--peers",
+        metavar="F.json",
+        type=Path,
+        help="file with figures of other systems: instructions, arena, flash (default: none)",
+    )
+    parser.add_argument("--out", metavar="F.json", type=Path, help="file for all figures, with every layer (default: none)")
+    parser.add_argument(
+        "--html", metavar="F.html", type=Path, help="page to write, too, with a bar for each layer (default: none)"
+    )
     parser.add_argument(
         "--other-weights",
         type=int,
         metavar="N",
-        help="measure each model as it is, with all its channels, and with N other orders of its weights (seeds 0 to N - 1)",
+        help="number of other orders of weights to measure each model with, besides its own (seeds 0 to N - 1; default: none)",
     )
     record = parser.add_mutually_exclusive_group()
-    record.add_argument("--check", metavar="F.json", type=Path, help="fail when an instruction count is above the recorded one")
     record.add_argument(
-        "--update", metavar="F.json", type=Path, help="record the figures there, and the tables in F.md beside it"
+        "--check",
+        metavar="F.json",
+        type=Path,
+        help="record to compare with; fails when an instruction count is above it (default: none)",
+    )
+    record.add_argument(
+        "--update", metavar="F.json", type=Path, help="record to write, with the tables in F.md beside it (default: none)"
     )
 
 

@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="description",
         type=Path,
         metavar="FILE",
-        help="a pack's .pdsc or a whole .dts: print the board file of its device",
+        help="pack (.pdsc) or whole devicetree (.dts), to print the board file of its device (default: list boards)",
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="with --import: write the board file there")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the board file of --import (default: print it)")
     add_board_path(parser)
 
 

@@ -31,9 +31,9 @@ _TITLES = ("measured", "~cycles", "", "instructions", "operator", "kernel")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "models", metavar="MODEL", type=Path, nargs="+", help="what runs on the board, with a seeded random input"
+        "models", metavar="MODEL", type=Path, nargs="+", help="models to run on the board, with a seeded random input"
     )
-    parser.add_argument("--board", required=True, metavar="B", help="the board behind the probe")
+    parser.add_argument("--board", required=True, metavar="B", help="board behind the probe")
     add_board_path(parser)
     add_probe_arguments(parser)
     parser.add_argument(
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("calibration.json"),
         metavar="F.json",
-        help="the file: kernels, instructions and cycles, no name and no weight of a model (default: calibration.json)",
+        help="file for kernels, instructions and cycles, without names and weights of models (default: calibration.json)",
     )
 
 

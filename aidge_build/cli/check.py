@@ -67,17 +67,22 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("elf", type=Path, nargs="?", metavar="ELF", help="the linked program")
+    parser.add_argument("elf", type=Path, nargs="?", metavar="ELF", help="linked program")
     add_memory_arguments(parser)
     parser.add_argument(
-        "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)"
+        "--plan",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="plan of a model in the program (repeat; default: the claims in the program)",
     )
     add_agreed_arguments(parser)
     add_objects_argument(parser)
     add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "max-step-unproved", "quiet")))
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="file for the result as JSON, too (default: none)")
     parser.add_argument(
-        "--sarif", type=Path, metavar="FILE", help="write the findings as SARIF 2.1.0, for CI services and editors"
+        "--sarif", type=Path, metavar="FILE", help="file for the findings as SARIF 2.1.0, for CI and editors (default: none)"
     )
 
 

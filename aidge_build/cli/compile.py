@@ -33,9 +33,9 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_options(parser, FILES)
-    parser.add_argument("--depfile", metavar="FILE", help="write what was read, in Make syntax")
-    parser.add_argument("-v", "--verbose", action="store_true", help="list the nodes and constants that no layer computes")
-    parser.add_argument("--stamp", metavar="FILE", help="touch this file when all is written; the depfile names it")
+    parser.add_argument("--depfile", metavar="FILE", help="file for the list of what was read, in Make syntax (default: none)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list the nodes and constants that no layer computes, too")
+    parser.add_argument("--stamp", metavar="FILE", help="file to touch when all is written; the depfile names it (default: none)")
     parser.add_argument(
         "--check",
         action="store_true",

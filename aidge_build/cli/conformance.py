@@ -28,20 +28,22 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--board", default="host", metavar="A,B", help="where they run, boards with commas between them (default: host)"
+        "--board", default="host", metavar="A,B", help="boards that run the cases, separated by commas (default: host)"
     )
     add_options(parser, options_named(MODEL, "lib"))
     parser.add_argument(
-        "--suite", default=",".join(COLLECTIONS), metavar="A,B", help=f"which cases (default: {','.join(COLLECTIONS)})"
+        "--suite", default=",".join(COLLECTIONS), metavar="A,B", help=f"collections of cases (default: {','.join(COLLECTIONS)})"
     )
-    parser.add_argument("--only", default="", metavar="PATTERN", help="only the cases whose name matches")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th case")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="pattern of the names of cases (default: all)")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="step through the cases: every N-th (default: 1)")
     parser.add_argument(
-        "--sanitize", action="store_true", help="also on the host with address and undefined-behaviour sanitizers"
+        "--sanitize",
+        action="store_true",
+        help="run on the host with address and undefined-behaviour sanitizers, too (default: without)",
     )
-    parser.add_argument("--jobs", type=int, default=2, help="programs that are built at the same time (default: 2)")
-    parser.add_argument("--out", metavar="FILE", help="write the table (Markdown)")
-    parser.add_argument("--work", metavar="DIR", help="keep the generated sources there")
+    parser.add_argument("--jobs", type=int, default=2, help="number of programs that are built at the same time (default: 2)")
+    parser.add_argument("--out", metavar="FILE", help="file for the table, as Markdown (default: none)")
+    parser.add_argument("--work", metavar="DIR", help="folder that keeps the generated sources (default: nothing is kept)")
 
 
 def _title(suite: str, count: int, machine: str) -> str:

@@ -38,14 +38,16 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    parser.add_argument("node", nargs="?", metavar="NODE", help="only this node, with every rejection")
+    parser.add_argument(
+        "node", nargs="?", metavar="NODE", help="node to explain, with every rejection (default: a table of all nodes)"
+    )
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="run the model in the board's emulator: a table of what each layer costs, and their sum",
+        help="run the model in the board's emulator, and print the instructions of each layer (default: kernels only)",
     )
     parser.add_argument(
-        "--io-data", metavar="F.npz", help="with --measure: input vectors as `verify` reads them (default: a seeded random one)"
+        "--io-data", metavar="F.npz", help="input vectors for --measure, as `verify` reads them (default: a seeded random one)"
     )
 
 

@@ -23,16 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--hook",
         action="store_true",
-        help="for build systems, after a link that failed: say nothing where none of these is why, end with 0",
+        help="for build systems, after a failed link: print nothing where none of these is the reason, exit with 0",
     )
     how.add_argument(
         "--launch",
         action="store_true",
-        help="run the link first, as a launcher of it: explain only what fails, and exit as it does",
+        help="run the link first, explain it only where it fails, and exit with its code (default: it has failed)",
     )
-    parser.add_argument(
-        "command", nargs="+", metavar="-- COMMAND", help="the command that links; nothing of its output is touched"
-    )
+    parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="command of the link; its output is not touched")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

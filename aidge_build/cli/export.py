@@ -26,9 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--io-data",
         metavar="F.npz",
-        help="main runs the first vector of it (x, or x_<input>) and compares with the numpy backend",
+        help="input vectors, x or x_<input>: main runs the first one and compares with the numpy backend (default: zeros)",
     )
-    parser.add_argument("--test-mode", action="store_true", help="main sees every layer's output")
+    parser.add_argument(
+        "--test-mode", action="store_true", help="let main see the output of each layer (default: outputs of the model)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -47,11 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         default="",
         metavar="LIMITS",
-        help="ram=64K,flash=256K,ms=50: what the whole firmware may take and an inference may last; what is not known is over it",
+        help="limits of the whole firmware and of an inference, such as ram=64K,flash=256K,ms=50; an unknown value is over its "
+        "limit "
+        "(default: the memories of each board)",
     )
-    parser.add_argument("--build", action="store_true", help="link the program for each board: image and stack as they are then")
-    parser.add_argument("--measure", action="store_true", help="count the instructions of an inference on the emulated core")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with a picture, too")
+    parser.add_argument(
+        "--build",
+        action="store_true",
+        help="link the program for each board, to know image and stack (default: estimate the image, no stack)",
+    )
+    parser.add_argument(
+        "--measure", action="store_true", help="count the instructions on the emulated core (default: predict them)"
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="page with a picture to write, too (default: none)")
     add_options(parser, [option for option in MODEL.options if option.argument not in _TARGET])
 
 

@@ -40,13 +40,20 @@ _BOOT_HINT = "the firmware's own build brings it, with its linker script (the ch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
-    parser.add_argument("--board", required=True, metavar="B", help="the board that it was linked for")
+    parser.add_argument("elf", type=Path, metavar="ELF", help="linked program")
+    parser.add_argument("--board", required=True, metavar="B", help="board that the program was linked for")
     add_board_path(parser)
-    parser.add_argument("--runner", default="", metavar="R", help="instead of the first of the board's runners that is installed")
-    parser.add_argument("--debug", action="store_true", help="start a gdb server and gdb instead")
     parser.add_argument(
-        "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it, for the check (repeat)"
+        "--runner", default="", metavar="R", help="runner (default: the first of the board's runners that is installed)"
+    )
+    parser.add_argument("--debug", action="store_true", help="start a gdb server and gdb (default: write the program)")
+    parser.add_argument(
+        "--plan",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="plan of a model in the program, for the check (repeat; default: the claims in the program)",
     )
     add_objects_argument(parser)
     add_agreed_arguments(parser)
@@ -54,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n",
         "--dry-run",
         action="store_true",
-        help="only print the commands of all runners, also of those that are not installed",
+        help="print the commands of all runners, installed or not, and run none (default: run the first)",
     )
 
 

@@ -25,9 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model", metavar="MODEL", help="the model's ONNX file, quantized where the front end is to compute integers"
     )
     parser.add_argument(
-        "--recipe", required=True, metavar="F.toml", help="the tables audio or image, and decision (docs/frontend.md)"
+        "--recipe", required=True, metavar="F.toml", help="recipe with the tables audio or image, and decision (docs/frontend.md)"
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="the ONNX file with all of it")
+    parser.add_argument("--out", required=True, metavar="FILE", help="ONNX file to write")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -22,9 +22,11 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="the model's file, as the build is to name it: relative to the folder")
-    parser.add_argument("--folder", type=Path, default=Path("."), metavar="DIR", help="the firmware (default: this folder)")
-    parser.add_argument("--name", help="the model's name in C (default: the file's)")
+    parser.add_argument("model", metavar="MODEL", help="file of the model as the build names it, relative to the folder")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("."), metavar="DIR", help="folder of the firmware (default: this folder)"
+    )
+    parser.add_argument("--name", help="name of the model in C (default: the name of its file)")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -16,9 +16,9 @@ EXAMPLES = (("new --link-script --board stm32f7 --out link.ld", "with places for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--board", required=True, metavar="B", help="the board's name")
+    parser.add_argument("--board", required=True, metavar="B", help="board, a name of `aidge-build list boards`")
     add_board_path(parser)
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the linker script to write")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="linker script to write")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -45,7 +45,7 @@ def add_objects_argument(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="the object files of the models: their code and constants are compared with what was linked",
+        help="object files of the models, whose code and constants are compared with the program (default: none)",
     )
 
 

@@ -46,12 +46,14 @@ _IGNORED = "build/\n.sconsign.dblite\ncompile_commands.json\n__pycache__/\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, metavar="NAME", help="the folder to make; its name is the program's")
-    parser.add_argument("--build", default="scons", choices=tuple(_BUILD), help="the build system (default: scons)")
+    parser.add_argument("folder", type=Path, metavar="NAME", help="folder to make; the program gets its name")
+    parser.add_argument("--build", default="scons", choices=tuple(_BUILD), help="build system of the project (default: scons)")
     parser.add_argument(
-        "--board", default="host", metavar="B", help="a board of `aidge-build list boards` (default: host, this machine)"
+        "--board", default="host", metavar="B", help="board, a name of `aidge-build list boards` (default: host, this machine)"
     )
-    parser.add_argument("--model", type=Path, metavar="FILE", help="your model (default: one that reads handwritten digits)")
+    parser.add_argument(
+        "--model", type=Path, metavar="FILE", help="model of the project (default: one that reads handwritten digits)"
+    )
     add_board_path(parser)
 
 

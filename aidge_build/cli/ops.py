@@ -31,12 +31,21 @@ _SHORT = {"float": "f", "uint": "u", "int": "i"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("operator", nargs="?", metavar="NAME", help="the manual page of this operator (ONNX name, or our type)")
+    parser.add_argument(
+        "operator",
+        nargs="?",
+        metavar="NAME",
+        help="operator whose manual to print, by ONNX name or type (default: a table of all)",
+    )
     add_options(parser, options_named(MODEL, "kernel-path"))
     parser.add_argument(
-        "--check", action="store_true", help="try the samples of the operator, or of all: shape, type, numeric gradient"
+        "--check",
+        action="store_true",
+        help="try the samples of the operator, or of all: shape, type, numeric gradient (default: print)",
     )
-    parser.add_argument("--markdown", action="store_true", help="print the manual pages of all operators: docs/operators.md")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the manual pages of all operators, docs/operators.md (default: the table)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

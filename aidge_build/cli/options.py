@@ -19,7 +19,10 @@ EXAMPLES = (("list options", "their names in SCons, CMake and on the command lin
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--update", type=Path, metavar="DIR", help="rewrite the table in the SCons tool, CMake and docs of a checkout"
+        "--update",
+        type=Path,
+        metavar="DIR",
+        help="checkout whose SCons tool, CMake file and page to rewrite (default: print the table)",
     )
 
 

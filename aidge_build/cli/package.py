@@ -43,21 +43,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         type=lambda word: load_target(word).name,
         choices=targets(),
-        help="who imports it: "
+        help="ecosystem that imports the package: "
         + about
-        + (f" (experimental, as no build of theirs has seen one: {', '.join(experimental)})" if experimental else ""),
+        + (f" (experimental, not yet tried in a build of that ecosystem: {', '.join(experimental)})" if experimental else ""),
     )
     unnamed = Publication()
     parser.add_argument(
         "--release",
         default=unnamed.release,
         metavar="A.B.C",
-        help=f"the version of the package (default: {unnamed.release})",
+        help=f"version of the package (default: {unnamed.release})",
     )
-    parser.add_argument("--author", default=unnamed.author, metavar="NAME", help="who publishes it, perhaps with <mail@address>")
-    parser.add_argument("--url", default=unnamed.url, help="its page, for manifests that want one")
     parser.add_argument(
-        "--io-data", metavar="F.npz", help="inputs for its self-test, x or x_<input> (default: seeded ones, which need no flash)"
+        "--author",
+        default=unnamed.author,
+        metavar="NAME",
+        help="publisher of the package, perhaps with <mail@address> (default: none)",
+    )
+    parser.add_argument("--url", default=unnamed.url, help="page of the package, for manifests that want one (default: none)")
+    parser.add_argument(
+        "--io-data", metavar="F.npz", help="inputs of the self-test, x or x_<input> (default: seeded ones, which need no flash)"
     )
 
 

@@ -29,7 +29,7 @@ from aidge_build.terminal import fitted
 
 SUMMARY = "show the memory plan of a model, or of a problem file of the planner"
 EXAMPLES = (
-    ("explain --plan kws.onnx --board stm32f7 --why", "what is live in the fullest moment"),
+    ("explain --plan kws.onnx --board stm32f7 --why", "what is live at the peak"),
     ("explain --plan kws.onnx --html plan.html", "the arena as a page"),
     ("explain --plan kws.onnx --tradeoff", "RAM against instructions, of layers computed row by row"),
 )
@@ -75,18 +75,26 @@ PROBLEM_NODES = 1_000_000  # of the exhaustive search: somebody who asks for a p
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    parser.add_argument("--capacity", type=int, metavar="BYTES", help="the bytes that there are: more is an error")
     parser.add_argument(
-        "--drop-identities", action="store_true", help="of a problem file: operations that only copy are left out"
+        "--capacity", type=int, metavar="BYTES", help="bytes that there are, more is an error (default: no limit)"
     )
-    parser.add_argument("--why", action="store_true", help="list the tensors that are live in the largest moment")
+    parser.add_argument(
+        "--drop-identities",
+        action="store_true",
+        help="leave out operations that only copy, of a problem file (default: keep them)",
+    )
+    parser.add_argument(
+        "--why", action="store_true", help="list the tensors that are live at the peak (default: a picture of the arena)"
+    )
     parser.add_argument(
         "--tradeoff",
         action="store_true",
-        help="RAM against estimated instructions, of layers computed row by row",
+        help="print RAM against estimated instructions of plans with layers row by row (default: one plan)",
     )
-    parser.add_argument("--svg", metavar="FILE", type=Path, help="draw the arena")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="the drawing as a page, with a table of the buffers")
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="picture of the arena to write (default: none)")
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="page with the picture and a table of the buffers to write (default: none)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

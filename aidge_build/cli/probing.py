@@ -32,8 +32,9 @@ def add_probe_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--probe",
         metavar="HOST:PORT",
-        help="on the board, over the gdb server of its debug probe (OpenOCD, pyOCD, J-Link, ...); or a runner of the board, e.g. "
-        "pyocd, whose server is started",
+        help="address of the gdb server of a debug probe (OpenOCD, pyOCD, J-Link, ...), or a runner of the board, e.g. pyocd, "
+        "whose "
+        "server is started: run on the board (default: in the emulator)",
     )
     parser.add_argument(
         "--probe-seconds",

@@ -27,7 +27,7 @@ EXAMPLES = (("quantize float.onnx --quantize samples.npz --out int8.onnx", "from
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="the float model's ONNX file")
+    parser.add_argument("model", metavar="MODEL", help="ONNX file of the float model")
     parser.add_argument(
         "--quantize",
         required=True,
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="samples of the inputs, as compile --quantize reads them: `x`, or an array for each input; samples come first",
     )
     also_called(parser, "--quantize", "--calibration")
-    parser.add_argument("--out", required=True, metavar="FILE", help="the quantized model's ONNX file")
+    parser.add_argument("--out", required=True, metavar="FILE", help="ONNX file of the quantized model")
     add_options(parser, (*options_named(MODEL, "bind", "lib", "kernel-path"), *QUANTIZATION[1:]))
 
 

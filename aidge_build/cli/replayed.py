@@ -27,20 +27,22 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
         "--replay",
         type=Path,
         metavar="DUMP",
-        help="instead of --io-data: the inferences that a build with --record kept, out of a dump of RAM",
+        help="dump of RAM with the inferences that a build with --record kept, instead of --io-data",
     )
     parser.add_argument(
         "--name",
-        help="with --replay, --elf or --against: the model's name in the firmware (default: the file's stem, or the only model)",
+        help="name of the model in the firmware, for --replay, --elf and --against (default: the file's stem, or the only model)",
     )
     parser.add_argument(
         "--elf",
         type=Path,
         metavar="ELF",
-        help="with --replay: the program, whose symbol says where they lie; with --probe: the firmware that calls the model "
-        "(default: a program that is made for it)",
+        help="program whose symbol says where the inferences of --replay are, or firmware that calls the model, for --probe "
+        "(default: a program made for it)",
     )
-    parser.add_argument("--dump-base", metavar="ADDRESS", help="with --elf: the address of the dump's first byte")
+    parser.add_argument(
+        "--dump-base", metavar="ADDRESS", help="address of the dump's first byte, for --elf (default: the address of the record)"
+    )
 
 
 def require_one_source(arguments: argparse.Namespace) -> None:

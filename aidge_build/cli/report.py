@@ -29,7 +29,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
+    parser.add_argument("elf", type=Path, metavar="ELF", help="linked program")
     add_memory_arguments(parser)
     parser.add_argument(
         "--plan",
@@ -37,18 +37,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="the plan of a model in it: MACs, live bytes and the picture of the arena (repeat)",
-    )
-    parser.add_argument("--counts", type=Path, metavar="RUN.json", help="what `run --json` printed: instructions per layer")
-    parser.add_argument(
-        "--accuracy", action="append", default=[], type=Path, metavar="F.json", help="what `accuracy --out` wrote (repeat)"
+        help="plan of a model in the program, for MACs, live bytes and the picture of the arena (repeat; default: none)",
     )
     parser.add_argument(
-        "--layers", type=Path, metavar="F.json", help="what `verify --layers --float F --json` printed: a picture on the page"
+        "--counts",
+        type=Path,
+        metavar="RUN.json",
+        help="output of `run --json`, for the instructions of each layer (default: none)",
     )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
     parser.add_argument(
-        "--diff", type=Path, metavar="OLD.json", help="compare with what `report --json` printed before, as Markdown"
+        "--accuracy",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="F.json",
+        help="output of `accuracy --out` (repeat; default: none)",
+    )
+    parser.add_argument(
+        "--layers",
+        type=Path,
+        metavar="F.json",
+        help="output of `verify --layers --float F --json`, for a picture on the page (default: none)",
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="page to write, too (default: none)")
+    parser.add_argument(
+        "--diff",
+        type=Path,
+        metavar="OLD.json",
+        help="earlier output of `report --json` to compare with, as Markdown (default: print the tree)",
     )
     parser.add_argument("--items", type=int, default=6, metavar="N", help="symbols per group in the tree (default: 6)")
 

@@ -55,29 +55,45 @@ _INPUT, _OUTPUT = "input.bin", "output.bin"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
-    parser.add_argument("--board", required=True, metavar="B", help="the board that it was linked for")
+    parser.add_argument("elf", type=Path, metavar="ELF", help="linked program")
+    parser.add_argument("--board", required=True, metavar="B", help="board that the program was linked for")
     add_board_path(parser)
-    parser.add_argument("--emulator", default="", choices=("unicorn", "qemu"), help="instead of the board's own")
-    parser.add_argument("--input", type=Path, metavar="FILE", help=f"the program finds it as '{_INPUT}', its next argument")
-    parser.add_argument("--output", type=Path, metavar="FILE", help=f"the program writes it as '{_OUTPUT}', its next argument")
-    parser.add_argument("--argument", action="append", default=[], metavar="WORD", help="a further argument (repeat)")
+    parser.add_argument("--emulator", default="", choices=("unicorn", "qemu"), help="emulator (default: the board's)")
+    parser.add_argument(
+        "--input", type=Path, metavar="FILE", help=f"file that the program finds as '{_INPUT}', its next argument (default: none)"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help=f"file that the program writes as '{_OUTPUT}', its next argument (default: none)",
+    )
+    parser.add_argument(
+        "--argument", action="append", default=[], metavar="WORD", help="further argument of the program (repeat)"
+    )
     parser.add_argument(
         "--folder",
         type=Path,
         default=Path("."),
         metavar="DIR",
-        help="where the program finds and writes its files without --input and --output (default: here)",
+        help="folder of the program's files, without --input and --output (default: this folder)",
     )
     add_stop_arguments(parser)
     parser.add_argument(
         "--peripherals",
         action="store_true",
-        help="registers of peripherals hold what is written, and change while they are waited for (Unicorn)",
+        help="let registers of peripherals hold what is written, and change while the program waits for them (Unicorn; default: "
+        "an "
+        "access to a peripheral stops the run)",
     )
     add_probe_arguments(parser)
     add_options(parser, options_named(BUDGET, "max-instructions"))
-    parser.add_argument("--out", type=Path, metavar="RUN.json", help="write the result as JSON, too (for `report --counts`)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="RUN.json",
+        help="file for the result as JSON, too (`report --counts` reads it; default: none)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -51,10 +51,14 @@ def _number(word: str, kind: Callable[[str], Number], lowest: Number, highest: N
 def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
     """Words for firmware that never returns; the first end that comes is taken."""
     group = parser.add_argument_group("firmware that never returns", "the run ends at the first of these, or with Ctrl-C")
-    group.add_argument("--inferences", type=_inferences, default=0, metavar="N", help="after so many")
-    group.add_argument("--until", default="", metavar="SYMBOL", help="when this function is called (or this label reached)")
-    group.add_argument("--instructions", type=_instructions, default=0, metavar="N", help="after so many")
-    group.add_argument("--seconds", type=_seconds, default=0.0, metavar="S", help="after so long on this machine")
+    group.add_argument("--inferences", type=_inferences, default=0, metavar="N", help="number of inferences (default: no limit)")
+    group.add_argument(
+        "--until", default="", metavar="SYMBOL", help="function to be called, or label to be reached (default: none)"
+    )
+    group.add_argument(
+        "--instructions", type=_instructions, default=0, metavar="N", help="number of instructions (default: no limit)"
+    )
+    group.add_argument("--seconds", type=_seconds, default=0.0, metavar="S", help="seconds on this machine (default: no limit)")
 
 
 def stops_of(arguments: argparse.Namespace, claims: Sequence[Claim]) -> Stops:

@@ -29,14 +29,25 @@ _FILE = re.compile(r"\w[\w.]*", re.ASCII)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plans", type=Path, nargs="+", metavar="PLAN", help="N.plan.json, beside the generated files of a model")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the bill, CycloneDX 1.6 as JSON: app.cdx.json")
     parser.add_argument(
-        "--elf", type=Path, metavar="ELF", help="the firmware: its digest stands in the bill, and its models must be those"
+        "--out", type=Path, required=True, metavar="FILE", help="file for the bill, CycloneDX 1.6 as JSON: app.cdx.json"
     )
-    parser.add_argument("--product", metavar="NAME", help="what the bill is about (default: the firmware's name, or the models')")
-    parser.add_argument("--release", default="", metavar="A.B.C", help="its version (default: of its digest)")
     parser.add_argument(
-        "--licence", action="append", default=[], metavar="MODEL=SPDX", help="the licence of a model and its weights (repeat)"
+        "--elf",
+        type=Path,
+        metavar="ELF",
+        help="firmware, whose digest is in the bill and whose models must be the models of the plans (default: none)",
+    )
+    parser.add_argument(
+        "--product", metavar="NAME", help="subject of the bill (default: the name of the firmware, or of the models)"
+    )
+    parser.add_argument("--release", default="", metavar="A.B.C", help="version of the product (default: made from its digest)")
+    parser.add_argument(
+        "--licence",
+        action="append",
+        default=[],
+        metavar="MODEL=SPDX",
+        help="licence of a model and its weights (repeat; default: none stated)",
     )
 
 

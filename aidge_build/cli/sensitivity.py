@@ -41,15 +41,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     labels, *others = options_named(ACCURACY, "labels", "task", "labelled-output", "samples")
     add_options(parser, (replace(labels, required=True), *others))
-    parser.add_argument("--search", action="store_true", help="look for the cheapest mixture of types, too")
-    parser.add_argument("--max-loss", type=float, default=0.005, metavar="SHARE", help="that --search may lose (default: 0.005)")
     parser.add_argument(
-        "--types", default=",".join(TYPES), metavar="A,B", help=f"that --search may use (default: {','.join(TYPES)})"
+        "--search", action="store_true", help="look for the cheapest mixture of types, too (default: only measure the layers)"
     )
-    parser.add_argument("--objective", choices=OBJECTIVES, default="instructions", help="what is to be small")
-    parser.add_argument("--costs", type=Path, metavar="F.toml", help="what kernels cost (default: the shipped table of the core)")
-    parser.add_argument("--out", type=Path, metavar="F.onnx", help="write the model that --search took")
-    parser.add_argument("--picture", type=Path, metavar="F.svg", help="draw what --search measured")
+    parser.add_argument(
+        "--max-loss", type=float, default=0.005, metavar="SHARE", help="top-1 that --search may lose (default: 0.005)"
+    )
+    parser.add_argument(
+        "--types", default=",".join(TYPES), metavar="A,B", help=f"types that --search may use (default: {','.join(TYPES)})"
+    )
+    parser.add_argument(
+        "--objective", choices=OBJECTIVES, default="instructions", help="cost to minimise (default: instructions)"
+    )
+    parser.add_argument(
+        "--costs", type=Path, metavar="F.toml", help="table of kernel costs (default: the shipped table of the core)"
+    )
+    parser.add_argument("--out", type=Path, metavar="F.onnx", help="file for the model that --search found (default: none)")
+    parser.add_argument("--picture", type=Path, metavar="F.svg", help="picture of the measurements of --search (default: none)")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

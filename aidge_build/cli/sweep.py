@@ -51,30 +51,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="OPTION=A,B",
-        help="one more axis: an option of a model with these values (repeat)",
+        help="further axis: an option of a model, and its values (repeat; default: none)",
     )
-    parser.add_argument("--build", action="store_true", help="link each program for its board, and read the stack from it")
-    parser.add_argument("--measure", action="store_true", help="count instructions on the emulated cores")
     parser.add_argument(
-        "--out", type=Path, default=Path("sweep.sqlite"), metavar="F.sqlite", help="the file (default: sweep.sqlite)"
+        "--build",
+        action="store_true",
+        help="link each program for its board, to know image and stack (default: estimate the image, no stack)",
     )
-    parser.add_argument("--html", type=Path, metavar="F.html", help="write a page, too: a picture, filters and a table")
+    parser.add_argument(
+        "--measure", action="store_true", help="count the instructions on the emulated cores (default: predict them)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("sweep.sqlite"), metavar="F.sqlite", help="file of the answers (default: sweep.sqlite)"
+    )
+    parser.add_argument(
+        "--html", type=Path, metavar="F.html", help="page to write, too, with a picture, filters and a table (default: none)"
+    )
     add_workers(parser)
     parser.add_argument(
-        "--part", default="1/1", metavar="K/N", help="ask only for every N-th answer, so that N machines share the work"
+        "--part",
+        default="1/1",
+        metavar="K/N",
+        help="part of the answers, so that N machines share the work (default: all of them)",
     )
     parser.add_argument(
-        "--answers", action="append", default=[], type=Path, metavar="F.sqlite", help="take what is known there (repeat)"
+        "--answers",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="F.sqlite",
+        help="file with answers to take (repeat; default: none)",
     )
-    parser.add_argument("--prune", action="store_true", help="forget the answers that this matrix does not use")
+    parser.add_argument("--prune", action="store_true", help="forget answers that this matrix does not use (default: keep them)")
     add_options(parser, [*options_named(MODEL, "kernel-path"), BOARD_PATH])
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Who does the work, as `crew_of` reads it."""
     workers = parser.add_mutually_exclusive_group()
-    workers.add_argument("--jobs", type=int, metavar="N", help="so many processes (default: one for each core)")
-    workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this Dask scheduler, e.g. tcp://10.0.0.1:8786")
+    workers.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one for each core)")
+    workers.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="address of a Dask scheduler whose workers compute, e.g. tcp://10.0.0.1:8786 (default: processes of this machine)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -38,7 +38,7 @@ _CHOOSING = ("select", "cost_table")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="ONNX or TensorFlow Lite files")
-    parser.add_argument("--out", "-o", type=Path, required=True, metavar="F.toml", help="the table")
+    parser.add_argument("--out", "-o", type=Path, required=True, metavar="F.toml", help="table to write")
     parser.add_argument(
         "--layers",
         type=int,
@@ -50,10 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unit",
         default=UNITS[0],
         choices=UNITS,
-        help="of what kernels cost (default: instructions); in cycles, costs are not compared layer by layer",
+        help="unit of the costs (default: instructions); costs in cycles are not compared layer by layer",
     )
     parser.add_argument(
-        "--store", type=Path, metavar="F.sqlite", help="keeps what was measured (default: that of --out with .sqlite)"
+        "--store",
+        type=Path,
+        metavar="F.sqlite",
+        help="file that keeps the measurements (default: the name of --out with .sqlite)",
     )
     add_workers(parser)
     add_options(parser, [option for option in MODEL.options if option.argument not in _CHOOSING])

@@ -80,29 +80,52 @@ COMMON = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    parser.add_argument("--io-data", metavar="F.npz", help="input vectors: x, or x_<input>")
+    parser.add_argument("--io-data", metavar="F.npz", help="input vectors, an NPZ file with x or x_<input>")
     add_replay_arguments(parser)
     add_against_arguments(parser)
     add_probe_arguments(parser)
-    parser.add_argument("--reference", metavar="KEY", help="the references in the NPZ file (default: the numpy backend)")
     parser.add_argument(
-        "--label-array", dest="labels", metavar="KEY", help="array of class numbers in the NPZ file: print the accuracy, too"
+        "--reference", metavar="KEY", help="array of the NPZ file with the values to compare with (default: the numpy backend's)"
+    )
+    parser.add_argument(
+        "--label-array",
+        dest="labels",
+        metavar="KEY",
+        help="array of class numbers in the NPZ file, to print the accuracy, too (default: none)",
     )
     also_called(parser, "--label-array", "--labels")
-    parser.add_argument("--perturb", type=int, default=0, metavar="N", help="run N seeded perturbations of the vectors instead")
-    parser.add_argument("--seed", type=int, default=0, help="of the perturbations")
-    parser.add_argument("--layers", action="store_true", help="compare every layer's output with the numpy backend, too")
+    parser.add_argument(
+        "--perturb",
+        type=int,
+        default=0,
+        metavar="N",
+        help="number of seeded perturbations to run instead of the vectors (default: the vectors themselves)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the perturbations (default: 0)")
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="compare the output of each layer with the numpy backend, too (default: outputs of the model)",
+    )
     parser.add_argument(
         "--float",
         type=Path,
         metavar="F.onnx",
-        help="with --layers: compare each layer with this model, too, from before quantization (--quantize: itself); "
+        help="model before quantization, for --layers to compare with, too (default: none; with --quantize the model itself); "
         "--least-sqnr then fails where a layer's own signal to noise is smaller",
     )
-    parser.add_argument("--picture", type=Path, metavar="F.svg", help="draw the comparison with --float")
+    parser.add_argument("--picture", type=Path, metavar="F.svg", help="picture of the comparison with --float (default: none)")
     add_options(parser, options_named(CHECK, "max-step-unproved"))
-    parser.add_argument("--keep", metavar="DIR", help="leave sources, ELF, input.bin and output.bin there")
-    parser.add_argument("--flag", action="append", default=[], metavar="FLAG", help="one more compiler flag, e.g. --flag=-O3")
+    parser.add_argument(
+        "--keep", metavar="DIR", help="folder that keeps sources, ELF, input.bin and output.bin (default: nothing is kept)"
+    )
+    parser.add_argument(
+        "--flag",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="further compiler flag, e.g. --flag=-O3 (repeat; default: the board's)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -31,9 +31,11 @@ EXAMPLES = (("weights retrained.onnx --against app.elf --out new.bin", "new weig
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    parser.add_argument("--against", required=True, metavar="ELF", help="the firmware, which says with which options it was made")
-    parser.add_argument("--out", required=True, metavar="FILE", help="where the block that N_bind takes is written")
-    parser.add_argument("--name", help="the model in the firmware, where several can get new weights")
+    parser.add_argument(
+        "--against", required=True, metavar="ELF", help="firmware in the field; it holds the options that it was generated with"
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="file for the block that N_bind takes")
+    parser.add_argument("--name", help="model in the firmware, where several can get new weights (default: the only one)")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -140,7 +140,7 @@ def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Name
 
 def _of_core(core: Core | None) -> tuple[str, ...]:
     """What is said of a core that nothing is known about: build systems choose it where flags name no core."""
-    return (f"--cpu {core.name}: portable C, for no kernel is made for this core",) if core and core.is_portable else ()
+    return (f"--cpu {core.name}: portable C: there are no optimised kernels for this core",) if core and core.is_portable else ()
 
 
 def _of_rows(table: CostTable | None, options: Options) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--name",
-        help="name of the model in the firmware, for --replay, --elf and --against (default: the file's stem, or the only model)",
+        help="model in the firmware, for --replay, --elf and --against (default: the file's stem, or the only model)",
     )
     parser.add_argument(
         "--elf",

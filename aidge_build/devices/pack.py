@@ -79,7 +79,12 @@ def _device(path: Levels, core: str, where: str) -> Device:
         )
     processor = next((found for found in processors if found.get("Pname", "") == core), None) or (processors or [{}])[0]
     if "Dcore" not in processor:
-        raise AidgeError(f"nothing says which core {name} has", where=where, code=CODE, hint="is the description complete?")
+        raise AidgeError(
+            f"the pack does not name the core of device '{name}'",
+            where=where,
+            code=CODE,
+            hint='write a board file by hand, with cpu = "cortex-m4" or another core (docs/howto-board.md)',
+        )
     own = processor.get("Pname", "")
     memories = (
         _memory(found, where)

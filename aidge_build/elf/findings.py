@@ -18,7 +18,9 @@ class Rule:
 
 
 RULES = {
-    "MEM01": Rule("a memory holds more than it has, or a section lies in no memory", "`aidge-build report` shows what fills it"),
+    "MEM01": Rule(
+        "a memory region overflows, or a section is outside of all memories", "`aidge-build report` shows what fills it"
+    ),
     "MEM02": Rule(
         "an arena, a state or the weights differ from the plan, or lie elsewhere",
         "generate, compile and link anew from one model",

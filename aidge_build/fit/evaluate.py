@@ -46,9 +46,9 @@ from aidge_build.toolchain.failed_link import TooLarge
 _MORE = "a smaller model, a board with more memory, --memory-model cascade, or --optimize size"
 _NO_FLASH = "PLAN04"
 _ENOUGH_FLASH = 1 << 32
-_NOT_BUILT = "the bound is read from the board's own program: --build"
-_NOT_COUNTED = "nobody measured such kernels on this core; the emulator counts: --measure"
-_NO_TIME = "nobody estimated cycles of such kernels on this core; of what the emulator executes they are: --measure"
+_NOT_BUILT = "--build reads the bound from a program that is linked for the board"
+_NOT_COUNTED = "unknown for these kernels on this core; --measure counts them in the emulator"
+_NO_TIME = "unknown for these kernels on this core; --measure estimates it from the emulator's run"
 
 
 class _Compiled:

@@ -153,7 +153,9 @@ def test_code_for_a_core_that_nothing_is_known_about_is_portable_c_and_says_so(t
     found = [compile(load(parser.parse_args([f"--cpu={cpu}", str(DIGITS)]), "digits")) for cpu in ("generic", "host")]
     assert found[0].files["digits.c"] == found[1].files["digits.c"]
     said, others = (sources.manifest.get("notices", []) for sources in found)
-    assert [line for line in said if line not in others] == ["--cpu generic: portable C, for no kernel is made for this core"]
+    assert [line for line in said if line not in others] == [
+        "--cpu generic: portable C: there are no optimised kernels for this core"
+    ]
 
 
 def test_a_core_without_tools_is_no_boards(tmp_path):

@@ -189,7 +189,7 @@ def test_expressions_of_a_devicetree_are_computed_as_ever(tree: Path) -> None:
         ('size="0x00100000"', 'size="large"', "'large' is no number"),
         ('size="0x00100000"', 'size="-4"', "'-4' is no number"),
         ("Cortex-M4", "Cortex-M99", "unknown core 'cortex-m99'"),
-        ('Dcore="Cortex-M4"', "", "nothing says which core"),
+        ('Dcore="Cortex-M4"', "", "the pack does not name the core of device"),
         ('id="IRAM1"', 'id="IROM7"', "has no RAM"),
     ],
 )

@@ -232,7 +232,9 @@ def _cost_table(
     table compares kernels on whole ones."""
     if options.select != "cost":
         if arguments.cost_table is not None:
-            raise AidgeError("--cost-table is for --select cost", where="--cost-table", code="USAGE", hint="add --select cost")
+            raise AidgeError(
+                "works only with --select cost", where="--cost-table", code="USAGE", hint="leave it out, or add --select cost"
+            )
         return None, ()
     hint = "aidge-build tune MODEL --board B --out costs.toml measures one: --cost-table costs.toml"
     path = Path(arguments.cost_table) if arguments.cost_table else shipped_path(features, "--select cost", hint)
@@ -299,7 +301,9 @@ def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
         where="--lib",
         tried=sorted(folders),
         code="LIBRARY",
-        hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own",
+        hint=f"did you mean {near[0]}?"
+        if near
+        else "`aidge-build list kernels` lists them; --kernel-path DIR names a folder of your own",
     )
 
 
@@ -355,10 +359,10 @@ def _load_library(name: str, folders: Mapping[str, Path], checkouts: Mapping[str
         place = checkouts.get(name) or checkouts.get(folder.resolve().name)
         if place is None:
             raise AidgeError(
-                f"library {name} is glue for sources that are not part of it",
+                f"library {name} wraps kernels that are not part of it",
                 where="--lib",
                 code="LIBRARY",
-                hint=f"--checkout {name}=DIR says where they are",
+                hint=f"add --checkout {name}=DIR with their source folder",
             )
         outside = sorted({path for pattern in library.checkout for path in place.glob(pattern)})
         sources = {f"checkout/{path.relative_to(place).as_posix()}": path for path in outside}

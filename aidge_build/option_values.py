@@ -28,10 +28,10 @@ def budget(text: str | None, memory_model: str) -> int:
     """The bytes of --ram-budget; 0 where nobody gave one."""
     if text and memory_model == "plain":
         raise AidgeError(
-            "a budget has layers computed row by row, in bytes that memory_model=plain keeps apart",
+            "a budget needs tensors that overlap, which --memory-model plain forbids",
             where="--ram-budget",
             code="USAGE",
-            hint="leave out one of the two",
+            hint="leave out --ram-budget or --memory-model",
         )
     size = size_of(text) if text else 0
     if size is None or text and not size:
@@ -45,7 +45,10 @@ def dma_line(arguments: argparse.Namespace, board: Board | None, core: Core | No
         return 0
     if core is None:
         raise AidgeError(
-            "whether there is a data cache depends on the core", where="--dma on", hint="name it: --board or --cpu", code="USAGE"
+            "the core decides whether there is a data cache, and none is named",
+            where="--dma on",
+            hint="add --board B or --cpu CORE",
+            code="USAGE",
         )
     return board.dma_line if board else core.cache_line
 

@@ -52,7 +52,7 @@ def depfile_text(targets: Iterable[Path | str], dependencies: Iterable[Path | st
 
 def _make_path(path: str) -> str:
     if "\n" in path or "\r" in path:
-        raise AidgeError("a path with a line break cannot stand in a depfile", where=path, code="WRITE")
+        raise AidgeError("a depfile cannot hold a path with a line break", where=path, code="WRITE")
     for character in "# ":
         path = path.replace(character, "\\" + character)
     return path.replace("$", "$$")

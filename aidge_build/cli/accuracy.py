@@ -68,10 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     limits = {name: value for name in LIMITS if (value := getattr(arguments, name.replace("-", "_"))) is not None}
+    request = load(arguments, NAME_TO_LOOK_AT)
     path = arguments.labels or arguments.quantize
     if path is None:
-        raise AidgeError("names the samples", where="--labels", code="USAGE", hint="--labels F.npz (docs/accuracy.md)")
-    request = load(arguments, NAME_TO_LOOK_AT)
+        raise AidgeError("the samples are missing", where="--labels", code="USAGE", hint="add --labels F.npz (docs/accuracy.md)")
     view = import_model(request)[0]
     arrays = read_npz(Path(path))
     is_labelled = any(key in ("labels", "targets") or key.startswith("targets_") for key in arrays)
@@ -118,7 +118,7 @@ def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphV
         stages.append(replace(stage, outputs=renamed(stage.outputs, view.handed_out)))
     stages.append(on_host("model", view, samples, known))
     if arguments.elf and not arguments.board:
-        raise AidgeError("wants a board to run on", where="--elf", hint="name it with --board", code="USAGE")
+        raise AidgeError("works only with --board", where="--elf", hint="leave it out, or add --board B", code="USAGE")
     if arguments.elf:
         board = load_board(arguments.board, arguments.board_path)
         elf = Path(arguments.elf)

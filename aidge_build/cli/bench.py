@@ -177,10 +177,12 @@ def _probe(arguments: argparse.Namespace, boards: Sequence[Board]) -> Probe | No
         return None
     if len(boards) != 1:
         names = ", ".join(board.name for board in boards)
-        raise AidgeError(f"one board is behind it, not {names}", where="--probe", hint="--board A", code="USAGE")
+        raise AidgeError(f"the probe has one board, not {names}", where="--probe", hint="--board A", code="USAGE")
     for option in ("other_weights", "update"):
         if getattr(arguments, option) is not None:
-            raise AidgeError("is of the emulator", where=f"--{option.replace('_', '-')}", hint="leave out --probe", code="USAGE")
+            raise AidgeError(
+                "works only in the emulator", where=f"--{option.replace('_', '-')}", hint="leave out --probe", code="USAGE"
+            )
     return probe_from(arguments, boards[0])
 
 
@@ -202,7 +204,7 @@ def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
             "the folder of models is not there",
             where=str(folder),
             code="BENCH",
-            hint="it lies beside the checkout where there is one; or name a folder of your own",
+            hint="name a folder of your own models",
         )
     found = [case for case in cases_in(folder) if case.data in arguments.data.split(",")]
     wanted = arguments.models.split(",") if arguments.models else sorted({case.model for case in found})

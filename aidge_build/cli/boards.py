@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.description:
         return _import(arguments)
     if arguments.out:
-        raise AidgeError("says where an imported board goes", where="--out", code="USAGE", hint="add --import FILE")
+        raise AidgeError("works only with --import", where="--out", code="USAGE", hint="leave it out, or add --import FILE")
     known = list_boards(arguments.board_path)
     boards = [board for name in arguments.names or known for board in _named(name, known, arguments.board_path)]
     return Outcome(table([board_row(board) for board in boards]), {"boards": [_as_json(board) for board in boards]})

@@ -49,7 +49,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     board = load_board(arguments.board, arguments.board_path)
     probe = probe_from(arguments, board)
     if probe is None:
-        raise AidgeError("counts on a board", where="calibrate", hint="--probe localhost:3333, or --probe pyocd", code="USAGE")
+        raise AidgeError(
+            "the board is missing", where="calibrate", hint="add --probe localhost:3333, or --probe pyocd", code="USAGE"
+        )
     cases = [Case(path.stem, ANY, path, None) for path in arguments.models]
     figures = [
         measure(case, _request(arguments, case), board, "", 1, probe)

@@ -55,13 +55,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     request = load(arguments, NAME_TO_LOOK_AT)
     if arguments.measure and (request.board is None or request.board.emulator is None or request.board.is_host):
         raise AidgeError(
-            "nothing counts instructions there",
+            "this board has no emulator that counts instructions",
             where=f"--measure on {request.target_name}",
             code="USAGE",
-            hint="name a board that has an emulator with --board",
+            hint="name another one, e.g. --board mps2-an386",
         )
     if arguments.io_data and not arguments.measure:
-        raise AidgeError("input vectors are for --measure", where="--io-data", code="USAGE")
+        raise AidgeError("works only with --measure", where="--io-data", code="USAGE", hint="leave it out, or add --measure")
     view, notices = import_model(request)
     try:
         assignment, given_way = assigned(view, request)

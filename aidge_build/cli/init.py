@@ -33,10 +33,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
     name = arguments.name or model_name_of(Path(arguments.model))
     if re.search(r"[\s\"'$;#\\]", arguments.model) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise AidgeError(
-            "not every build file can name it",
+            "this path does not fit into every build file",
             where=arguments.model,
             code="USAGE",
-            hint="letters, digits, / . - and _ in its path; --name says what C calls the model",
+            hint="rename it to letters, digits, / . - and _; --name NAME is its name in C",
         )
     files = {
         file: read_regular(arguments.folder / file, LARGEST_TEXT_BYTES).decode("utf-8", "replace")
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     advice = advice_for(files, name, arguments.model)
     if advice is None:
         raise AidgeError(
-            "there is no build that init knows",
+            "this folder has no build file that is supported",
             where=str(arguments.folder),
             tried=list(FILES),
             code="USAGE",

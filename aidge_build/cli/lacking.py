@@ -44,7 +44,7 @@ def lacking_folder(error: Exception) -> AidgeError | None:
     if not isinstance(error, OSError):
         return None
     if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error):
-        return MissingTool("no folder for temporary files can be written", hint="TMPDIR=DIR names one", code="TEMPORARY")
+        return MissingTool("no folder for temporary files is writable", hint="TMPDIR=DIR names one", code="TEMPORARY")
     if error.errno not in _OF_FILE_SYSTEMS:
         return None
     where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes | os.PathLike) else "a file"

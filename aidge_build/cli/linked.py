@@ -124,9 +124,9 @@ def _parse_region(text: str) -> Region:
             raise ValueError
     except (ValueError, IndexError):
         raise AidgeError(
-            f"'{text}' is no memory",
+            f"'{text}' is not NAME=ORIGIN,LENGTH[,KIND][,normal]",
             where="--region",
-            hint="write FLASH=0x08000000,0x100000,flash, or SDRAM=0xC0000000,0x800000,ram,normal",
+            hint="--region FLASH=0x08000000,0x100000,flash, or --region SDRAM=0xC0000000,0x800000,ram,normal",
             code="USAGE",
         ) from None
     return Region(name, origin, length, kind, (), normal=bool(words))

@@ -61,9 +61,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     folder = arguments.folder
     project = folder.resolve().name
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", project):
-        raise AidgeError("is no name for a program: letters, digits, - and _", where=str(folder), code="USAGE")
+        raise AidgeError("is not a program name: use letters, digits, - and _", where=str(folder), code="USAGE")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise AidgeError("is there already, and not an empty folder", where=str(folder), code="USAGE", hint="name a new one")
+        raise AidgeError("exists already, and is not an empty folder", where=str(folder), code="USAGE", hint="name a new folder")
     board = load_board(arguments.board, arguments.board_path)
     model, seen = arguments.model or example_model(), _seen_from(folder, arguments.board_path)
     files = project_files(project, arguments.build, board, model, arguments.board_path, seen)

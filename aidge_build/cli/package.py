@@ -138,7 +138,7 @@ def _is_inside(path: str) -> bool:
 
 def _something_else(place: Path) -> AidgeError:
     return AidgeError(
-        "is there already, and no such package of this model",
+        "exists already, and is not such a package of this model",
         where=str(place),
         code="WRITE",
         hint="name another folder with --out, or remove it",

@@ -100,7 +100,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     if is_problem_file(arguments.model):
         if arguments.tradeoff:
-            raise AidgeError("a problem has no layers", where="--tradeoff", code="USAGE", hint="name a model")
+            raise AidgeError(
+                "works only with a model: a problem file has no layers", where="--tradeoff", code="USAGE", hint="leave it out"
+            )
         return _run_problem(arguments)
     request = load(arguments, NAME_TO_LOOK_AT)
     if arguments.tradeoff:

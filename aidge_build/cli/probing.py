@@ -62,7 +62,7 @@ def probe_from(arguments: argparse.Namespace, board: Board) -> Probe | None:
     probe = probe_of(arguments.probe, arguments.probe_seconds)
     if board.core.stack != THUMB:
         raise AidgeError(
-            "over a probe programs for Cortex-M are followed, and for no other core",
+            "a probe works only with Cortex-M cores",
             where=f"board {board.name}",
             hint="leave out --probe: the emulator runs it",
             code="USAGE",
@@ -83,13 +83,13 @@ def observed(
     folder and the arguments that the program finds."""
     if len(claims) != 1:
         raise AidgeError(
-            f"holds {len(claims) or 'no'} models; over a probe one is followed",
+            f"holds {len(claims) or 'no'} models; a probe measures programs with one",
             where=str(elf),
             hint="link a program with one model" if claims else "its linker script must keep .note.aidge",
             code="RUN",
         )
     if stops.until or stops.instructions or stops.seconds:
-        raise AidgeError("over a probe inferences are what ends a run", where="--probe", hint="--inferences N", code="USAGE")
+        raise AidgeError("ends a run only after a number of inferences", where="--probe", hint="add --inferences N", code="USAGE")
     claim, (folder, words) = claims[0], given
     program = Program(
         image=read_image(elf),

@@ -48,9 +48,11 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
 def require_one_source(arguments: argparse.Namespace) -> None:
     """Vectors or a dump, and only the options of the one that is given."""
     if (arguments.io_data is None) == (arguments.replay is None):
-        raise AidgeError("wants --io-data F.npz or --replay DUMP, one of them", where="verify", code="USAGE")
+        raise AidgeError(
+            "the vectors are missing, or given twice", where="verify", code="USAGE", hint="--io-data F.npz, or --replay DUMP"
+        )
     if arguments.replay is not None and arguments.probe is not None:
-        raise AidgeError("a record is replayed in the emulator", where="--replay", hint="leave out --probe", code="USAGE")
+        raise AidgeError("works only in the emulator", where="--replay", hint="leave out --probe", code="USAGE")
     if arguments.replay is None:
         own = ("dump_base",) if arguments.probe is not None and arguments.elf is not None else ("name", "elf", "dump_base")
         given = next((name for name in own if getattr(arguments, name) is not None), None)
@@ -75,7 +77,10 @@ def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
     recording = program.recording
     if recording is None:
         raise AidgeError(
-            "wants the firmware's own options, and --record is none of them", where="--replay", hint="--record 4", code="USAGE"
+            "needs the options that the firmware was generated with, and --record is missing",
+            where="--replay",
+            hint="add --record COUNT, e.g. --record 4",
+            code="USAGE",
         )
     data = read_regular(arguments.replay, LARGEST_DUMP_BYTES)
     where = str(arguments.replay)

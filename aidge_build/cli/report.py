@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     claims, regions = read_claims(image), memories(arguments, image).regions
     if not regions:
         raise AidgeError(
-            "a report needs the memories of the board",
+            "the memories of the board are unknown",
             where=str(arguments.elf),
             code="USAGE",
             hint="name the board with --board (not host), each memory with --region NAME=ORIGIN,LENGTH,KIND, or a --map",
@@ -103,5 +103,5 @@ def _beside_float(path: Path | None) -> dict | None:
     hint = "what `verify --layers --float F --json` printed"
     found = read_json(path, BESIDE_FLOAT, "REPORT", hint)["beside_float"]
     if not found["histogram"]["float"] or len(found["histogram"]["float"]) != len(found["histogram"]["firmware"]):
-        raise AidgeError("its histograms are none", where=str(path), code="REPORT", hint=hint)
+        raise AidgeError("it holds no valid histograms", where=str(path), code="REPORT", hint=hint)
     return found

@@ -65,7 +65,7 @@ def stops_of(arguments: argparse.Namespace, claims: Sequence[Claim]) -> Stops:
     """What the words say; AidgeError (USAGE) for inferences of a program in which they are not counted."""
     if arguments.inferences and len(claims) != 1:
         raise AidgeError(
-            f"inferences are counted in a program with one model, this one has {len(claims)}",
+            f"counts inferences of a program with one model, and this one has {len(claims)}",
             where="--inferences",
             hint="--until FUNCTION, --instructions N or --seconds S",
             code="USAGE",

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     names = [plan["model"] for plan in plans]
     for path, plan in zip(arguments.plans, plans, strict=True):
         if names.count(plan["model"]) > 1:
-            raise AidgeError(f"two plans are of a model {plan['model']}", where=str(path), code="SBOM", hint="name each once")
+            raise AidgeError(f"two plans belong to model {plan['model']}", where=str(path), code="SBOM", hint="name each once")
         _require_generated(path, plan)
     sha256 = _linked(arguments.elf, plans) if arguments.elf else ""
     product = Product(
@@ -85,11 +85,11 @@ def _require_generated(path: Path, plan: dict) -> None:
             raise AidgeError(f"the SHA-256 of {name} is {digest!r}", where=str(path), code="SBOM")
     for name, digest in sorted(plan["files"].items()):
         if not _FILE.fullmatch(name):
-            raise AidgeError(f"its file {name!r} is none", where=str(path), code="SBOM")
+            raise AidgeError(f"{name!r} is not a file name of a plan", where=str(path), code="SBOM")
         found = _digest(path.with_name(name))
         if found != digest:
             raise CheckFailed(
-                f"it is not what was generated: SHA-256 {found[:12]}, {path.name} has {str(digest)[:12]}",
+                f"it was changed after it was generated: SHA-256 {found[:12]}, {path.name} has {str(digest)[:12]}",
                 where=str(path.with_name(name)),
                 code="SBOM",
                 hint="generate the model again; changes belong into the model or a library of kernels",
@@ -129,7 +129,7 @@ def _licences(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
         model, _, licence = word.partition("=")
         if model not in names or not licence:
             raise AidgeError(
-                "is no MODEL=SPDX", where=f"--licence {word}", code="USAGE", hint=f"models: {', '.join(sorted(names))}"
+                "is not MODEL=SPDX", where=f"--licence {word}", code="USAGE", hint=f"models: {', '.join(sorted(names))}"
             )
         found[model] = licence
     return found
@@ -143,5 +143,8 @@ def _timestamp(seconds: str) -> str:
         return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
         raise AidgeError(
-            f"{seconds!r} are no seconds since 1970", where="SOURCE_DATE_EPOCH", code="USAGE", hint="git log -1 --format=%ct"
+            f"{seconds!r} is not a number of seconds since 1970",
+            where="SOURCE_DATE_EPOCH",
+            code="USAGE",
+            hint="git log -1 --format=%ct",
         ) from None

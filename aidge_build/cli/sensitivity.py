@@ -63,7 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     kinds = _kinds(arguments)
     if arguments.quantize is None:
-        raise AidgeError("names the samples to quantize by", where="--quantize F.npz", hint="it is needed here", code="USAGE")
+        raise AidgeError(
+            "the samples for quantization are missing", where="--quantize F.npz", hint="add --quantize F.npz", code="USAGE"
+        )
     quantized = load(arguments, NAME_TO_LOOK_AT)
     request = replace(quantized, model=quantized.float_model, float_model=None, bind=bindings(arguments.bind))
     view, _ = import_model(request)

@@ -119,10 +119,10 @@ def require_known_compiler() -> None:
     """AidgeError (USAGE) for a compiler of the user's choice: answers that are kept would be those of another one."""
     if os.environ.get(COMPILER_VARIABLE):
         raise AidgeError(
-            "answers are kept, and nothing says when this compiler becomes another one",
+            "a sweep keeps its answers, and cannot tell when this compiler changes",
             where=COMPILER_VARIABLE,
             code="USAGE",
-            hint="leave it out: the compiler of each core answers for it",
+            hint="unset it",
         )
 
 
@@ -155,7 +155,7 @@ def _matrix(arguments: argparse.Namespace) -> Matrix:
     """What the matrix says, and over it what the command line says."""
     tables = [name for name in arguments.files if name.endswith(".toml")]
     if len(tables) > 1:
-        raise AidgeError("is a second matrix", where=tables[1], code="USAGE", hint="name one, and models beside it")
+        raise AidgeError("is a second matrix file", where=tables[1], code="USAGE", hint="name one matrix file, and models")
     settings = read_matrix(Path(tables[0])) if tables else {}
     settings["models"] = [*settings.get("models", ()), *({"file": name} for name in arguments.files if name not in tables)]
     if arguments.boards:
@@ -176,7 +176,7 @@ def _axis(text: str) -> tuple[str, list[str]]:
 def _share(text: str) -> Share:
     found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
     if found is None or int(found[1]) > int(found[2]):
-        raise AidgeError(f"'{text}' is no share", where="--part", code="USAGE", hint="2/4 is the second of four")
+        raise AidgeError(f"'{text}' is not K/N", where="--part", code="USAGE", hint="2/4 is the second of four")
     return (int(found[1]), int(found[2])) if text != "1/1" else WHOLE
 
 

@@ -108,7 +108,10 @@ def _question(arguments: argparse.Namespace, model: str) -> Question:
 def _board(arguments: argparse.Namespace) -> Board:
     if arguments.board is None:
         raise AidgeError(
-            "names the core that is measured", where="--board", code="USAGE", hint="aidge-build list boards lists them"
+            "the board that measures is missing",
+            where="--board",
+            code="USAGE",
+            hint="add --board B; `aidge-build list boards` lists them",
         )
     board = load_board(arguments.board, arguments.board_path)
     if arguments.unit == CYCLES and cycle_model(board.core) is None:

@@ -137,9 +137,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if not arguments.board:
         if arguments.cpu:
             raise AidgeError(
-                "verify runs on a board",
+                "verify runs the code on a board, not on a core",
                 where=f"--cpu {arguments.cpu}",
-                hint="name one with --board; `aidge-build list boards` lists them",
+                hint="replace it by --board B; `aidge-build list boards` lists them",
                 code="USAGE",
             )
         arguments.board = "host"

@@ -64,7 +64,7 @@ def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
     if found:
         names = ", ".join(claim.model for claim, _ in found)
         raise AidgeError(
-            f"has several models that can get new weights: {names}", where=image.path, code="USAGE", hint="--name says which"
+            f"has several models that can get new weights: {names}", where=image.path, code="USAGE", hint="add --name NAME"
         )
     model = f"no model {name}" if name else "no model"
     raise AidgeError(

@@ -33,7 +33,7 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
                 f"there is no array for input '{name}'",
                 tried=sorted(arrays),
                 code="VECTORS",
-                hint=f"the vectors are expected as x (one input) or x_{name}",
+                hint=f"call the array x (one input) or x_{name}",
             )
         found[name] = _fitted(arrays[key], arrays, view.tensor(name), key)
     counts = {len(values) for values in found.values()}

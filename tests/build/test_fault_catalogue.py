@@ -223,7 +223,7 @@ def test_where_no_temporary_folder_can_be_written_there_is_one_line_and_exit_cod
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc"])
     done = aidge_build("verify", DIGITS, "--io-data", ROOT / "examples/digits/test_images.npz", "--board", "host")
     assert done.exit_code == 3 and done.stderr == (
-        "aidge-build: no folder for temporary files can be written. Hint: TMPDIR=DIR names one\n"
+        "aidge-build: no folder for temporary files is writable. Hint: TMPDIR=DIR names one\n"
     )
 
 

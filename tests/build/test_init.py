@@ -275,9 +275,9 @@ def test_other_builds_are_known_by_their_files(tmp_path, files, build, wanted):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["a.onnx"], "there is no build that init knows"),
-        (["a b.onnx"], "not every build file can name it"),
-        (["$x"], "can name it"),
+        (["a.onnx"], "this folder has no build file that is supported"),
+        (["a b.onnx"], "this path does not fit into every build file"),
+        (["$x"], "fit into every build file"),
     ],
 )
 def test_what_it_cannot_help_with_is_one_line(tmp_path, words, message):

@@ -82,8 +82,8 @@ def test_a_model_of_ones_own_with_several_inputs_and_floats_compiles_and_runs(co
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["full"], "is there already, and not an empty folder"),
-        (["a b"], "is no name for a program"),
+        (["full"], "exists already, and is not an empty folder"),
+        (["a b"], "is not a program name"),
         (["demo", "--board", "stm32f8"], "there is no board 'stm32f8'. Hint: did you mean 'stm32f"),
         (["demo", "--build", "meson"], "invalid choice"),
         (["demo", "--model", "gone.onnx"], "cannot be read"),

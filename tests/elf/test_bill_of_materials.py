@@ -119,7 +119,7 @@ def test_the_same_plans_make_the_same_bytes_in_any_order_and_only_a_source_date_
     timed = billed(tmp_path, *plans)
     assert timed["metadata"].pop("timestamp") == "2023-11-14T22:13:20Z" and timed == first
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
-    assert "SOURCE_DATE_EPOCH: 'soon' are no seconds since 1970" in refused(tmp_path, 2, *plans)
+    assert "SOURCE_DATE_EPOCH: 'soon' is not a number of seconds since 1970" in refused(tmp_path, 2, *plans)
 
 
 def test_the_serial_number_follows_the_content(plans, tmp_path):
@@ -137,7 +137,7 @@ def test_a_file_that_was_changed_after_it_was_generated_is_no_part_of_a_bill(tmp
     plan = generate(tmp_path, "kws")
     with open(tmp_path / "kws.c", "a") as stream:
         stream.write("/* by hand */\n")
-    assert f"{tmp_path / 'kws.c'}: it is not what was generated: SHA-256 " in refused(tmp_path, 1, plan)
+    assert f"{tmp_path / 'kws.c'}: it was changed after it was generated: SHA-256 " in refused(tmp_path, 1, plan)
     (tmp_path / "kws.c").unlink()
     assert f"{tmp_path / 'kws.c'}: cannot be read: No such file or directory" in refused(tmp_path, 2, plan)
 
@@ -156,8 +156,8 @@ def test_a_firmware_has_the_models_of_the_plans_and_no_others(firmware, plans, t
     "change, reason",
     [
         ({"model_sha256": "0" * 63}, "the SHA-256 of model is '"),
-        ({"files": {"../main.c": "0" * 64}}, "its file '../main.c' is none"),
-        ({"files": {"..": "0" * 64}}, "its file '..' is none"),
+        ({"files": {"../main.c": "0" * 64}}, "'../main.c' is not a file name of a plan"),
+        ({"files": {"..": "0" * 64}}, "'..' is not a file name of a plan"),
         (
             {"libraries": [{"name": "ref", "files": [{"path": "a.h", "sha256": "x", "licence": None}]}]},
             "the SHA-256 of a.h is 'x'",
@@ -171,9 +171,9 @@ def test_a_damaged_plan_makes_no_bill(change, reason, plans, tmp_path):
 
 
 def test_words_that_fit_no_model_are_refused(plans, tmp_path):
-    assert f"{plans[0]}: two plans are of a model kws" in refused(tmp_path, 2, plans[0], plans[0])
+    assert f"{plans[0]}: two plans belong to model kws" in refused(tmp_path, 2, plans[0], plans[0])
     for word in ("kws", "kws=", "other=MIT"):
-        assert f"--licence {word}: is no MODEL=SPDX. Hint: models: kws, vad" in refused(tmp_path, 2, *plans, "--licence", word)
+        assert f"--licence {word}: is not MODEL=SPDX. Hint: models: kws, vad" in refused(tmp_path, 2, *plans, "--licence", word)
 
 
 def test_licences_of_kernels_are_joined_and_a_file_without_one_is_said(plans):

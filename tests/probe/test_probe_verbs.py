@@ -171,7 +171,7 @@ def test_bench_has_the_cycles_of_the_board_beside_the_estimate(figures, project,
     (entry,) = json.loads((tmp_path / "bench.json").read_text())["results"]
     assert entry["measured"]["overhead"] == 5
     refused = aidge_build("bench", tmp_path, "--boards", "mps2-an385,mps2-an386", "--probe", ":9")
-    assert refused.exit_code == 2 and "one board is behind it" in refused.stderr
+    assert refused.exit_code == 2 and "the probe has one board" in refused.stderr
 
 
 def calibrated(figures, project, monkeypatch):

@@ -115,7 +115,7 @@ def test_a_program_whose_weights_were_changed_answers_otherwise(program, tmp_pat
 @pytest.mark.parametrize(
     "words, message",
     [
-        ((), "--elf: wants a board to run on"),
+        ((), "--elf: works only with --board"),
         (("--board", "stm32f7", "--optimize", "speed"), "its model was generated with other options"),
         (("--board", "stm32f7", "--io", "arena"), "only a model with --io caller and --arena static can be called"),
         (("--board", "mps3-an547"), "functions of a linked program can only be called in Unicorn"),

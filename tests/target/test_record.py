@@ -89,7 +89,7 @@ def test_the_dump_of_other_options_of_another_name_or_without_a_record_is_refuse
     named = on_host(tmp_path, stateful, "--record", "3", "--name", "kws")
     assert named.exit_code == 2 and "the record is of the header" in named.stderr, named
     without = on_host(tmp_path, stateful)
-    assert without.exit_code == 2 and "--record is none of them" in without.stderr, without
+    assert without.exit_code == 2 and "--record is missing" in without.stderr, without
     (tmp_path / "ram.bin").write_bytes(bytes(1000))
     empty = on_host(tmp_path, stateful, "--record", "3")
     assert empty.exit_code == 2 and "ram.bin: holds no record" in empty.stderr, empty
@@ -98,8 +98,8 @@ def test_the_dump_of_other_options_of_another_name_or_without_a_record_is_refuse
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "wants --io-data F.npz or --replay DUMP"),
-        (("--io-data", "x.npz", "--replay", "d"), "one of them"),
+        ((), "the vectors are missing, or given twice. Hint: --io-data F.npz, or --replay DUMP"),
+        (("--io-data", "x.npz", "--replay", "d"), "given twice"),
         (("--io-data", "x.npz", "--elf", "e"), "--elf: works only with --replay"),
         (("--replay", "d", "--elf", "e"), "--elf: works only with --dump-base"),
         (("--replay", "d", "--reference", "r"), "--reference: works only with --io-data"),

@@ -268,4 +268,4 @@ def test_a_problem_file_has_no_curve(tmp_path):
     problem = tmp_path / "problem.csv"
     problem.write_text("id,lower,upper,size\nb1,0,2,10\n")
     result = aidge_build("plan", problem, "--tradeoff")
-    assert result.exit_code == 2 and "--tradeoff: a problem has no layers" in result.stderr
+    assert result.exit_code == 2 and "--tradeoff: works only with a model: a problem file has no layers" in result.stderr

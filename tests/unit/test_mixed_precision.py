@@ -179,7 +179,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(files, words, message):
 
 def test_samples_to_quantize_by_are_asked_for(files):
     done = aidge_build("sensitivity", files / "float.onnx", "--labels", files / "test.npz")
-    assert done.exit_code == 2 and "--quantize F.npz: names the samples to quantize by" in done.stderr
+    assert done.exit_code == 2 and "--quantize F.npz: the samples for quantization are missing" in done.stderr
 
 
 COSTS = b"""schema = 1

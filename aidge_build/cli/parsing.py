@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str):
         gone = [word for before, word in zip(("", *self.words), self.words, strict=False) if _is_gone(before, word)]
         if gone:  # whatever else is missing: the first thing to know
-            raise AidgeError("there is no such file", where=gone[0], hint="check the path", code="INPUT")
+            raise AidgeError("cannot be read: No such file or directory", where=gone[0], hint="check the path", code="INPUT")
         hint = f"{self._near()}{PROGRAM} {self.called} --help"
         raise AidgeError(message, where=self.called, hint=hint, code="USAGE")
 

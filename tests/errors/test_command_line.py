@@ -81,7 +81,7 @@ def test_a_model_that_is_not_there_is_named_before_an_option_that_is_missing(tmp
         ("quantize", "gone.onnx", "--out", "made.onnx"),
         ("accuracy", "--board", "host", "gone.tflite"),
     ):
-        assert "gone." in (found := aidge_build(*words)).stderr and "there is no such file" in found.stderr
+        assert "gone." in (found := aidge_build(*words)).stderr and "No such file" in found.stderr
     Path("net.onnx").write_bytes(GOOD)
     assert "required: --quantize" in aidge_build("quantize", "net.onnx", "--out", "made.onnx").stderr
 

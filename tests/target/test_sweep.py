@@ -202,7 +202,7 @@ def test_a_file_with_answers_that_are_none_is_refused(folder, tmp_path, value):
 
 def test_a_compiler_of_which_nobody_knows_the_version_is_refused(folder, monkeypatch):
     monkeypatch.setenv("AIDGE_CC", "clang")
-    assert "AIDGE_CC: answers are kept, and nothing says when" in sweep(folder, "whole.sqlite").stderr
+    assert "AIDGE_CC: a sweep keeps its answers, and cannot tell when" in sweep(folder, "whole.sqlite").stderr
 
 
 def test_a_worker_of_another_version_is_refused_and_what_came_before_it_is_kept(folder, whole, monkeypatch):

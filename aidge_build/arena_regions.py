@@ -150,7 +150,7 @@ def _no_room(
         f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
         for room in rooms
     ]
-    which = "largest moment" if reason.step == arena.bound_step else "breaks at"
+    which = "peak" if reason.step == arena.bound_step else "breaks at"
     unproved = "tensors spread over all of them: none of the arrangements fits, which is no proof"
     return NoRoom(
         f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "

@@ -39,7 +39,7 @@ def with_quicker(
     moved, target = trials.moved(trials.found), replace(target, kept=frozenset(trials.known) - trials.taken)
     names = ", ".join(f"{name}: {kernel}" for name, kernel in moved.items())
     left = f"; {len(wanted) - len(moved)} more would need more memory" if len(moved) < len(wanted) else ""
-    return trials.found, target, (f"--select cost: measured quicker: {names}{left}",) if names else ()
+    return trials.found, target, (f"--select cost: measured faster: {names}{left}",) if names else ()
 
 
 @dataclass

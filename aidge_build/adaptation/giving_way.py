@@ -120,6 +120,6 @@ def _notice(trials: _Trials, given: Bytes, option: str) -> str:
     found, count = trials.bytes_of(trials.found), len(trials.passed)
     kernels = sorted({trials.order[name][0] for name in trials.passed})
     return (
-        f"{option}: at {count} layer{'s' if count > 1 else ''} {', '.join(kernels)} gave way to slower kernels; peak "
+        f"{option}: at {count} layer{'s' if count > 1 else ''} {', '.join(kernels)} fell back to slower kernels; peak "
         f"{found[0]:,} B instead of {given[0]:,} B, arena {found[1]:,} B instead of {given[1]:,} B"
     )

@@ -11,7 +11,7 @@ from aidge_build.adaptation.cost import CostTable
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
 
-GAVE_WAY = "it gave way: its scratch, or what may not overlap, would make the plan larger (--optimize size, --ram-budget)"
+GAVE_WAY = "a smaller kernel took the layer: its scratch, or what may not overlap, would make the plan larger (--optimize size, --ram-budget)"
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,12 @@ def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
         return None
     chosen, by = found
     others = [
-        (title(kernel), f"took {1 / by.ratio:.2f} times as much" if kernel is accepted[0] else "is no quicker than that")
+        (title(kernel), f"took {1 / by.ratio:.2f} times as much" if kernel is accepted[0] else "is no faster than that")
         for kernel in accepted
         if kernel is not chosen
     ]
     layers = f"{by.layers} layer{'s' if by.layers > 1 else ''}"
-    rule = f"measured quicker by cost table {table}: at most {by.most:.2f} times as much as {by.than} on {layers}"
+    rule = f"measured faster by cost table {table}: at most {by.most:.2f} times as much as {by.than} on {layers}"
     return Match((chosen,), (*others, *rejected), rule)
 
 

@@ -259,7 +259,7 @@ def _outcome(
 
 
 def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
-    """What is live in the largest moment, the largest first."""
+    """What is live in the peak, the largest first."""
     live = sorted(found.live_at(found.bound_step), key=lambda placement: (-placement.buffer.size_bytes, placement.offset_bytes))
     return [
         {
@@ -276,7 +276,7 @@ def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
 
 
 def _why(live: list[dict], found: MemoryPlan, read: Mapping[str, str]) -> list[str]:
-    lines = [f"live in step {found.bound_step}, the largest moment: {found.lower_bound_bytes:,} B"]
+    lines = [f"live in step {found.bound_step}, the peak: {found.lower_bound_bytes:,} B"]
     for entry in live:
         others = [_read(name, read) for name in entry["tensors"] if name != entry["name"]]
         shared = f", then in place {', '.join(map(printable, others))}" if others else ""

@@ -17,9 +17,9 @@ LONGEST_NAME = 40
 
 
 def render_text(plan: MemoryPlan, steps: int, width: int = 80, read: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Draw `plan` over the steps `[0, steps)` in at most `width` columns, then list the buffers of the largest moment.
+    """Draw `plan` over the steps `[0, steps)` in at most `width` columns, then list the buffers of the peak.
 
-    A cell shows the buffer that fills most of it; `·` is free. The column of the largest moment is marked below the picture.
+    A cell shows the buffer that fills most of it; `·` is free. The column of the peak is marked below the picture.
     `read` has shorter names of buffers.
     """
     if not plan.placements:
@@ -35,7 +35,7 @@ def render_text(plan: MemoryPlan, steps: int, width: int = 80, read: Mapping[str
         lines.append(f"{heights[row]:>{margin},} |{cells}|")
     marked = "".join("^" if low <= plan.bound_step < high else " " for low, high in zip(edges, edges[1:], strict=False))
     lines.append(f"{'':>{margin}}  {marked}".rstrip())
-    lines.append(f"largest moment: step {plan.bound_step}, {plan.lower_bound_bytes:,} B")
+    lines.append(f"peak: step {plan.bound_step}, {plan.lower_bound_bytes:,} B")
     lines += [_legend_line(plan, placement, read) for placement in reversed(plan.live_at(plan.bound_step))]
     return "\n".join(lines) + "\n"
 

@@ -89,8 +89,7 @@ class CapacityExceeded(AidgeError):
         place = f"region {region}" if region else "the arena"
         names = " + ".join(f"{buffer.name!r} {buffer.size_bytes:,} B" for buffer in live)
         super().__init__(
-            f"the buffers need {needed_bytes:,} B, {place} has {available_bytes:,} B; "
-            f"largest moment: step {step} needs {names} at once",
+            f"the buffers need {needed_bytes:,} B, {place} has {available_bytes:,} B; peak: step {step} needs {names} at once",
             tried=() if proved else (f"the best arrangement found needs {needed_bytes:,} B; that none is smaller is not proven",),
             hint="a larger region, a smaller model, or int8 instead of float32",
             code="PLAN01",

@@ -79,7 +79,7 @@ def draw_arena(boxes: Sequence[Box], names: Sequence[str], tips: Sequence[str] =
         parts.append(_buffer(box, steps, across, up, base))
     if largest is not None:
         frame = Rectangle(_LEFT + largest * across, _TOP, across, _HEIGHT)
-        parts.append(draw_box(frame, "largest", "the largest moment"))
+        parts.append(draw_box(frame, "largest", "the peak"))
     return "".join(parts)
 
 

@@ -20,7 +20,7 @@ def test_the_picture_shows_who_owns_which_address_when():
 1 |aacc|
 0 |aacc|
     ^
-largest moment: step 1, 6 B
+peak: step 1, 6 B
   b  mid  2 B at 4  steps [1, 3)  activation
   a  in  4 B at 0  steps [0, 2)  io
 """

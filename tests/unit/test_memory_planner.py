@@ -173,7 +173,7 @@ def test_a_moment_above_the_capacity_is_refused_with_its_buffers():
         plan(buffers, capacity_bytes=131_072, region="SRAM1")
     assert str(caught.value) == (
         "the buffers need 212,992 B, region SRAM1 has 131,072 B; "
-        "largest moment: step 4 needs 'relu_1' 147,456 B + 'conv_2' 65,536 B at once. "
+        "peak: step 4 needs 'relu_1' 147,456 B + 'conv_2' 65,536 B at once. "
         "Hint: a larger region, a smaller model, or int8 instead of float32"
     )
     assert caught.value.code == "PLAN01"

@@ -174,7 +174,7 @@ def test_the_report_says_peak_bound_and_what_is_proved(chain):
 
 def test_why_lists_what_is_live_in_the_largest_moment_and_what_goes_on_in_place(chain):
     result = aidge_build("plan", chain, "--why")
-    assert "the largest moment: 128 B" in result.stdout and ", then in place " in result.stdout
+    assert "the peak: 128 B" in result.stdout and ", then in place " in result.stdout
     live = planned(chain)["live_at_peak"]
     assert sum(entry["size_bytes"] for entry in live) == 128
 

@@ -63,9 +63,9 @@ def choice(view, known, *names: str):
 def test_a_kernel_that_was_always_quicker_takes_the_place_of_the_preferred_one():
     found = choice(product(), table(quicker("fast", "slow")), "slow", "other", "fast")
     assert found.kernel.library == "fast"
-    assert found.rule.startswith("measured quicker by cost table bench version 7 (")
+    assert found.rule.startswith("measured faster by cost table bench version 7 (")
     assert found.rule.endswith("): at most 0.95 times as much as slow kernels on 4 layers")
-    assert found.rejected == (("slow kernels", "took 1.25 times as much"), ("other kernels", "is no quicker than that"))
+    assert found.rejected == (("slow kernels", "took 1.25 times as much"), ("other kernels", "is no faster than that"))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def moved(fast, *entries: str, net=TWO, bytes_of=planned_bytes):
 def test_layers_that_got_a_quicker_kernel_are_named():
     names, kept, notices = moved(library("fast"), quicker("fast", "slow"))
     assert names == {"Mul_0", "Mul_1"} and not kept
-    assert notices == ("--select cost: measured quicker: Mul_0: fast kernels, Mul_1: fast kernels",)
+    assert notices == ("--select cost: measured faster: Mul_0: fast kernels, Mul_1: fast kernels",)
 
 
 def test_no_kernel_is_taken_whose_scratch_makes_the_plan_larger():
@@ -206,7 +206,7 @@ def test_only_layers_that_would_need_more_memory_keep_their_kernels():
     """The first product is a small one, beside which there is room for scratch."""
     names, kept, notices = moved(library("fast", scratch=256), quicker("fast", "slow"), net=GROWING)
     assert names == {"Mul_0"} and kept == {"Mul_2", "Mul_3"}
-    assert notices == ("--select cost: measured quicker: Mul_0: fast kernels; 2 more would need more memory",)
+    assert notices == ("--select cost: measured faster: Mul_0: fast kernels; 2 more would need more memory",)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,7 @@ from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
-from aidge_build.fit.words import _style, cells_of, lines_of, size
+from aidge_build.fit.words import _style, cells_of, lines_of, notes_of, size
 from aidge_build.report.fit_page import fit_page
 from tests.command import aidge_build
 from tests.small_model import small_model
@@ -165,6 +166,21 @@ def test_cells_say_what_is_predicted_and_with_which_error():
     predicted = cells_of(row(instructions_error=4.5, milliseconds=12.34, milliseconds_error=8.0, stack_bytes=312))
     assert predicted[6:] == ("~1,234,567 ±4.5 %", "11 to 14 ms at 84 MHz", "312 B")
     assert [size(count) for count in (1 << 20, 96 << 10, 1_000, 1_025 << 10)] == ["1M", "96K", "1,000 B", "1,025K"]
+
+
+def test_a_time_is_a_range_of_two_digits_that_holds_both_ends():
+    for shortest, longest, text in ((19.07, 143.9, "19 to 150 ms"), (0.0, 4.0, "0 to 4 ms"), (0.0123, 0.0999, "0.012 to 0.1 ms")):
+        middle = (shortest + longest) / 2
+        found = row(milliseconds=middle, milliseconds_error=100 * (longest / middle - 1))
+        assert cells_of(found)[7] == f"{text} at 84 MHz"
+    assert cells_of(row(milliseconds=1234.0, milliseconds_error=0.0))[7] == "1,200 to 1,300 ms at 84 MHz"
+
+
+def test_the_notes_name_the_memories_that_ram_adds_up_and_the_stack_in_it():
+    (line,) = [line for line in notes_of([row()]) if line.startswith("RAM: ")]
+    assert re.fullmatch(r"RAM: inputs, outputs and a stack of [\d,]+ B included, of stm32f401: SRAM 96K", line)
+    many = notes_of([row(), *(row(name) for name in ("nrf52832", "stm32f4", "stm32f411", "stm32f446"))])
+    assert any(line.endswith("included, of all RAM of a board together") for line in many)
 
 
 def test_columns_of_which_nothing_is_known_are_left_out_and_a_model_that_no_board_takes_is_one_line():

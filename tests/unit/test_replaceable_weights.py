@@ -12,6 +12,7 @@ import onnx
 import pytest
 
 from aidge_build.bench.other_weights import with_other_weights
+from aidge_build.cli import weights
 from aidge_build.compile import compile, price_of_update
 from aidge_build.emit import emit, template
 from aidge_build.emit.arrays import Array
@@ -137,3 +138,14 @@ def test_the_price_of_channels_that_are_constant_today_is_said():
         "update='weights' computes channels that are constant with these weights: 7,680 multiply-accumulates"
     )
     assert not price_of_update(net.view(net.convolution("x", 5)))
+
+
+def test_firmware_for_a_board_of_the_users_own_says_to_give_its_folder_again():
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    with pytest.raises(AidgeError) as caught:
+        weights._requested(parser.parse_args([str(DIGITS), "--board", "node"]), "net")
+    assert caught.value.what == "there is no board 'node'"
+    assert caught.value.hint.startswith(
+        "the firmware was generated for a board of your own: give its folder again, --board-path DIR"
+    )

@@ -81,18 +81,28 @@ def predict(program: Program, libraries: Sequence[Library], target: Target) -> P
     whole = known + most_unknown / 2
     error = (sqrt(sum(one * one for one in spread.values())) + most_unknown / 2) / whole if layers else 0.0
     is_known = most_unknown <= MOST_UNKNOWN * known
-    return Prediction(round(whole) if is_known else None, error, tuple(layers), *_cycles(layers))
+    cycles = _cycles(layers, most_unknown / 2) if is_known else (None, 0.0)
+    return Prediction(round(whole) if is_known else None, error, tuple(layers), *cycles)
 
 
-def _cycles(layers: Sequence[LayerPrediction]) -> tuple[float | None, float]:
-    """Of all layers, and how far they may be off, which adds up as that of instructions; one that nobody measured has none."""
-    whole, spread = 0.0, defaultdict[str, float](float)
+def _cycles(layers: Sequence[LayerPrediction], unmeasured: float) -> tuple[float | None, float]:
+    """The cycles of all layers, and their relative error, which adds up as the error of instructions.
+
+    `unmeasured` instructions take as many cycles each as the measured ones do, with the same as error. None where the cycles of
+    a measured layer are unknown.
+    """
+    whole, instructions, spread = 0.0, 0.0, defaultdict[str, float](float)
     for layer in layers:
+        if layer.instructions is None:
+            continue
         if layer.cycles is None:
             return None, 0.0
-        whole += layer.cycles
+        whole, instructions = whole + layer.cycles, instructions + layer.instructions
         spread[f"{layer.library} {layer.kernel}"] += layer.cycles * layer.cycles_error
-    return (whole, sqrt(sum(one * one for one in spread.values())) / whole) if whole else (None, 0.0)
+    if not whole:
+        return None, 0.0
+    more = unmeasured * whole / instructions
+    return whole + more, (sqrt(sum(one * one for one in spread.values())) + more) / (whole + more)
 
 
 def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[Described]:

@@ -19,7 +19,7 @@ from aidge_build.contract.library import Library
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.prediction.described import Described
-from aidge_build.prediction.predict import predict
+from aidge_build.prediction.predict import LayerPrediction, _cycles, predict
 from aidge_build.prediction.quantities import family_of, quantities, value_of, words_of
 from aidge_build.prediction.table import OF_AN_UNKNOWN_WORD, costs_for, estimate
 from tests.compiled import request_of
@@ -300,13 +300,21 @@ def test_cycles_are_those_per_instruction_and_both_errors_count():
         costs(CYCLED.replace("cycles = 1.5", "cycles = nan"))
 
 
-def test_a_program_has_cycles_where_each_of_its_layers_has(toycar):
+def test_a_program_has_cycles_where_each_of_its_measured_layers_has(toycar):
     program, request = toycar
     whole = predict(program, request.libraries, request.target)
     assert whole.cycles == sum(layer.cycles for layer in whole.layers) > whole.instructions and whole.cycles_error > 0
     some = [replace(one, files=_without_cycles(one.files)) for one in request.libraries]
     found = predict(program, some, request.target)
     assert (found.instructions, found.cycles, found.cycles_error) == (whole.instructions, None, 0.0)
+
+
+def test_layers_that_nobody_measured_take_as_many_cycles_for_an_instruction_and_widen_the_error():
+    known = LayerPrediction("a", "mine", "conv", 100.0, 0.1, cycles=150.0, cycles_error=0.1)
+    unmeasured = LayerPrediction("b", "mine", "mean", None, 1.0)
+    assert _cycles([known], 0.0) == (150.0, 0.1)
+    assert _cycles([known, unmeasured], 10.0) == (165.0, pytest.approx((15.0 + 15.0) / 165.0))
+    assert _cycles([known, replace(known, cycles=None)], 10.0) == _cycles([unmeasured], 10.0) == (None, 0.0)
 
 
 def _without_cycles(files):

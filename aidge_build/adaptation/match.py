@@ -11,7 +11,10 @@ from aidge_build.adaptation.cost import CostTable
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
 
-GAVE_WAY = "a smaller kernel took the layer: its scratch, or what may not overlap, would make the plan larger (--optimize size, --ram-budget)"
+GAVE_WAY = (
+    "a smaller kernel took the layer: its scratch, or what may not overlap, would make the plan larger (--optimize size, "
+    "--ram-budget)"
+)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ STATIC = ROOT / "docs" / "static"
 CAST, PICTURE = "first-run.cast", "first-run.svg"
 COMMANDS = (
     "aidge-build new demo --board stm32f4 && cd demo",
-    "aidge-build fit models/digits.onnx --boards stm32l053,stm32f4",
+    "aidge-build fit models/digits.onnx --board stm32l053,stm32f4",
     "scons run",
 )
 HOME = "/home/you"  # in place of the folder of the recording

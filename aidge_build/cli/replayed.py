@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from aidge_build.elf import read_image
-from aidge_build.emit import interface_of
+from aidge_build.emit.ports import data_digest
 from aidge_build.emit.record import record_symbol
 from aidge_build.errors import AidgeError, needs_option
 from aidge_build.inputs import NAME_TO_LOOK_AT
@@ -85,7 +85,7 @@ def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
     data = read_regular(arguments.replay, LARGEST_DUMP_BYTES)
     where = str(arguments.replay)
     at = None if arguments.elf is None else _place(arguments, program, recording)
-    kept = read_dump(data, recording, interface_of(program), where, at)
+    kept = read_dump(data, recording, data_digest(program), where, at)
     return replay_of(program, kept, where)
 
 

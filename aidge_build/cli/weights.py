@@ -107,10 +107,10 @@ def _requested(merged: argparse.Namespace, name: str) -> CompileRequest:
 def _require_suits(request: CompileRequest, sources: Sources, claim: Claim, update: ClaimedUpdate) -> None:
     """The same code reads both: what kernels proved about the old weights they have proved about the new ones."""
     new = sources.manifest["claim"]["update"]
-    if new["layout"] == update.layout and sources.manifest["claim"]["interface"] == claim.interface:
+    if (new["layout"], new["data"]) == (update.layout, update.data):
         return
     raise CheckFailed(
-        _difference(sources, update, claim),
+        _difference(sources, update),
         where=request.file_name,
         code="WEIGHTS",
         hint=f"{_options(update)}; {_remedy(claim)}",
@@ -128,7 +128,7 @@ def _install(claim: Claim) -> str:
     return f"pip install aidge-build=={claim.tool or VERSION}"
 
 
-def _difference(sources: Sources, update: ClaimedUpdate, claim: Claim) -> str:
+def _difference(sources: Sources, update: ClaimedUpdate) -> str:
     new, layers = sources.manifest["claim"]["update"], sources.manifest["layers"]
     for before, after in zip(update.ports, new["ports"], strict=False):
         if before != after:
@@ -145,8 +145,8 @@ def _difference(sources: Sources, update: ClaimedUpdate, claim: Claim) -> str:
             note = f" ({layer['note']})" if layer["note"] else ""
             return f"layer {layer['name']}: these weights need other code of {kernel}{note}"
     tool = sources.manifest["claim"]["tool"]
-    if claim.interface != sources.manifest["claim"]["interface"]:
-        return "the names, shapes or options of the interface differ"
+    if new["data"] != update.data:
+        return "inputs, outputs or states have another order, scale or other names of classes"
     return f"all layers are the same, but the code around them is not that of version {tool} of aidge-build"
 
 

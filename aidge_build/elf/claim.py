@@ -82,6 +82,7 @@ class ClaimedUpdate:
     made_with: tuple[str, ...]
     ports: tuple[str, ...]
     layers: tuple[tuple[str, str], ...]
+    data: str = ""  # the digest of what inputs, outputs and states mean
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,8 @@ def _update(fields: Any) -> ClaimedUpdate:
     read = _Fields(fields)
     layers = read.several("layers", lambda layer: (_text(_Fields(layer).get("kernel")), _Fields(layer).text("code", _DIGEST)))
     made_with, ports = (read.several(name, _text) for name in ("made_with", "ports"))
-    return ClaimedUpdate(read.text("layout", _DIGEST), read.count("version"), made_with, ports, layers)
+    data = read.text("data", _DIGEST) if "data" in read.fields else ""
+    return ClaimedUpdate(read.text("layout", _DIGEST), read.count("version"), made_with, ports, layers, data)
 
 
 def _calls(fields: Any) -> ClaimedCall:

@@ -41,7 +41,7 @@ def emit(program: Program) -> Sources:
     header = header_of(program, ports, needs_of(program, kernels.texts))
     functions = [function.symbol for function in functions_of(program, ports)]
     code = code_of(program, ports, arrays, layers, kernels, header.digest)
-    flash = in_flash(program, arrays, header.digest, code.layout)
+    flash = in_flash(program, arrays, code.layout)
     claim = claim_of(program, functions, flash, header.digest, code.digest)
     replaces = program.options.replaces_weights
     if replaces:

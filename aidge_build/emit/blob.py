@@ -7,7 +7,7 @@ Words are little-endian and 32 bits wide; W is the number of a word from the sta
     W 1        format of this header
     W 2        length of the block in bytes
     W 3        version, which its maker gives: the larger one is the newer one
-    W 4, 5     digest of the header N.h (48 bits)
+    W 4, 5     digest of what inputs, outputs and states mean (48 bits)
     W 6, 7     digest of the code that reads it (48 bits)
     W 8 to 15  SHA-256 of all from W 18 on
     W 16       arrays

@@ -14,7 +14,7 @@ from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
 from aidge_build.emit.hooks import has_hooks, hook_symbols
 from aidge_build.emit.kept import Kept, kept_arrays
-from aidge_build.emit.ports import Port, ports_of
+from aidge_build.emit.ports import Port, ports_of, scale_words
 from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
 
@@ -69,11 +69,10 @@ def _port(program: Program, port: Port) -> dict:
         offset = program.places[tensor.name].offset_bytes
         part = program.part_at(offset)
         symbol, offset = f"{program.name}_arena{part.ending}", offset - part.start_bytes
-    known = tensor.quantization if tensor.quantization is not None and tensor.quantization.per_tensor else None
     return {
         "name": port.parameter,
         "type": f"{tensor.dtype.name} {list(tensor.dims)} {tensor.storage}",
-        "scale": f"scale {known.scale:.9g}, zero point {known.zero_point}" if known else "no scale",
+        "scale": scale_words(tensor),
         "size_bytes": tensor.size_bytes,
         "symbol": symbol,
         "offset_bytes": offset,

@@ -86,7 +86,7 @@ def code_of(
     """
     layout, cascades = "", cascades_of(program, ports, layers)
     if program.options.replaces_weights:  # N_bind compares it
-        layout = layout_digest(program, kernels.texts, layers, cascades, arrays)
+        layout = layout_digest(program, kernels.texts, cascades, arrays)
     text = _text(program, ports, arrays, layers, cascades, kernels, header_digest, layout)
     digest = digest_of(code_of_text(text))
     if program.options.assembly == "off":
@@ -114,7 +114,7 @@ def _text(
 ) -> str:
     functions = functions_of(program, ports)
     before, steps = run_steps(program, layers, cascades)
-    record = record_text(program, ports, header_digest)
+    record = record_text(program, ports)
     hooks, copies = hooks_of(program, ports), any(layer.copied for layer in program.layers)
     prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
     rows = rows_text(program, ports, prepared, _waiting(program, cascades))
@@ -142,7 +142,7 @@ def _text(
         public_arrays=(*public_arenas(program), *((record,) if record else ())),
         digest=header_digest,
         arrays=[array for array in arrays.all if not replaces or array is arrays.initial_state],
-        replaced=replaced_text(program, arrays, header_digest, layout),
+        replaced=replaced_text(program, arrays, layout),
         bind=named.get(f"{program.name}_bind"),
         newer=named.get(f"{program.name}_newer"),
         passes_weights=any(RUN_WEIGHTS in text for text in handed_on),

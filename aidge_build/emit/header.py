@@ -146,7 +146,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         hooks=hooks_of(program, ports),
         copy_hooks=copy_hooks_of(program),
         progress=_kept_in_instance(program, ports) if has_instances(program) else (),
-        record=record_text(program, ports, digest),
+        record=record_text(program, ports),
         codes=_codes(program),
         weights=blob_symbol(program) if program.options.replaces_weights else "",
     )

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from math import gcd
 
 from aidge_build.contract.node import WORD_BYTES
+from aidge_build.emit.digest import digest_of
 from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import Namer
 from aidge_build.program import Program
@@ -89,6 +91,36 @@ def ports_of(program: Program) -> tuple[Port, ...]:
             line = 0 if word in by_rows else program.options.dma_line  # rows come from anywhere and go there
             found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper(), line, _word(program, name)))
     return tuple(found)
+
+
+def scale_words(tensor: Tensor) -> str:
+    """Returns "scale 0.05, zero point 3", or "no scale"."""
+    quantization = tensor.quantization
+    if quantization is None or not quantization.per_tensor:
+        return "no scale"
+    return f"scale {quantization.scale:.9g}, zero point {quantization.zero_point}"
+
+
+def data_digest(program: Program) -> str:
+    """Returns the digest of what the bytes of inputs, outputs and states mean: types, shapes and orders, and scales and names of
+    classes where the firmware sees them.
+
+    Records and blocks of weights carry it. The size of the arena is not in it, so that a later version with a better plan reads
+    records of firmware in the field, and makes blocks for it. The scales of states change with the weights.
+    """
+
+    def shape(name: str) -> list:
+        tensor = program.view.tensor(name)
+        return [tensor.dtype.name, list(tensor.dims), str(tensor.storage)]
+
+    def meaning(name: str) -> list:
+        tensor = program.view.tensor(name)
+        return [*shape(name), scale_words(tensor), list(tensor.names)]
+
+    view = program.view
+    states = [[*shape(state.read), program.states.offsets[state.read]] for state in view.states]
+    sides = [[meaning(name) for name in names] for names in (view.given, view.handed_out)]
+    return digest_of(json.dumps([program.name, program.options.record, sides, states]))
 
 
 def _word(program: Program, name: str) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aidge_build.emit.places import LAYER_STATE, RUN_STATE, port_pointer
-from aidge_build.emit.ports import Port
+from aidge_build.emit.ports import Port, data_digest
 from aidge_build.program import Program
 from aidge_build.schedule.recording import BEGAN, BEGUN, ENDED, FIRST_SLOT, NEXT, SLOT_HEAD, words_of
 
@@ -66,8 +66,8 @@ def record_functions(model: str) -> tuple[str, str]:
     return f"{model}_record_begin", f"{model}_record_end"
 
 
-def record_text(program: Program, ports: tuple[Port, ...], digest: str) -> RecordText | None:
-    """None for a model without a record; `digest` is that of the header."""
+def record_text(program: Program, ports: tuple[Port, ...]) -> RecordText | None:
+    """None for a model without a record."""
     recording = program.recording
     if recording is None:
         return None
@@ -80,7 +80,7 @@ def record_text(program: Program, ports: tuple[Port, ...], digest: str) -> Recor
     return RecordText(
         record_symbol(program.name),
         f"{program.name.upper()}_RECORD_BYTES / 4",
-        tuple(f"0x{word:08x}u" for word in recording.head(digest)),
+        tuple(f"0x{word:08x}u" for word in recording.head(data_digest(program))),
         recording.slots,
         recording.slot_words,
         _side(begin, read, SLOT_HEAD),

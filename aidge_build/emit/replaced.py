@@ -9,6 +9,7 @@ import numpy
 
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.blob import ALIGNMENT, CRC_BYTE, FORMAT, HEAD_BYTES, MAGIC, digest_words, make_blob
+from aidge_build.emit.ports import data_digest
 from aidge_build.program import Program
 
 
@@ -21,7 +22,7 @@ class ReplacedText:
 
     magic: int
     format: int
-    interface: tuple[int, int]
+    data: tuple[int, int]
     layout: tuple[int, int]
     alignments: tuple[int, ...]
     bound: str
@@ -45,12 +46,12 @@ class ReplacedText:
         return self.head_bytes + 4 * self.count
 
 
-def replaced_text(program: Program, arrays: Arrays, interface: str, layout: str) -> ReplacedText | None:
+def replaced_text(program: Program, arrays: Arrays, layout: str) -> ReplacedText | None:
     """None for a model whose weights stay as they are."""
     if not program.options.replaces_weights:
         return None
     alignments = tuple(array.alignment for array in arrays.replaceable)
-    return ReplacedText(MAGIC, FORMAT, digest_words(interface), digest_words(layout), alignments, bound_of(program))
+    return ReplacedText(MAGIC, FORMAT, digest_words(data_digest(program)), digest_words(layout), alignments, bound_of(program))
 
 
 def bound_of(program: Program) -> str:
@@ -68,10 +69,10 @@ def blob_symbol(program: Program) -> str:
     return f"{program.name}_weights"
 
 
-def in_flash(program: Program, arrays: Arrays, interface: str, layout: str) -> tuple[Array, ...]:
+def in_flash(program: Program, arrays: Arrays, layout: str) -> tuple[Array, ...]:
     """The arrays that N_weights.c defines: each constant, or one block that holds those that can be replaced."""
     if not program.options.replaces_weights:
         return arrays.all
-    blob = make_blob(arrays.replaceable, interface, layout, program.options.weights_version)
+    blob = make_blob(arrays.replaceable, data_digest(program), layout, program.options.weights_version)
     whole = Array(blob_symbol(program), numpy.frombuffer(blob, numpy.uint8), "all weights, checked by their user", ALIGNMENT)
     return (whole, *([arrays.initial_state] if arrays.initial_state else []))

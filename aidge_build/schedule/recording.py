@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """N_record: where the last inferences are kept, in words of 32 bits, for whoever reads a dump of RAM.
 
-Head: MAGIC (8 characters), format, digest of the header (12 characters), bytes of all, slots, bytes of a slot; then the slot
-of the next inference, and how many began. Each slot: the number of its inference (from 1), how far it came (EMPTY, BEGUN,
-ENDED), two sums of the state and the inputs, two sums of the outputs; then the bytes of the state before the inference, of each
-input and of each output, each filled up to whole words. Sums: a = 1, b = 0; for each word w: a += w, b += a (modulo 2^32).
+Head: MAGIC (8 characters), format, digest of what inputs, outputs and states mean (12 characters), bytes of all, slots, bytes of
+a slot; then the slot of the next inference, and how many began. Each slot: the number of its inference (from 1), how far it came
+(EMPTY, BEGUN, ENDED), two sums of the state and the inputs, two sums of the outputs; then the bytes of the state before the
+inference, of each input and of each output, each filled up to whole words. Sums: a = 1, b = 0; for each word w: a += w, b += a
+(modulo 2^32).
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ class _Damaged(Exception):
 
 
 def read_dump(data: bytes, recording: Recording, digest: str, where: str, at: int | None = None) -> tuple[Kept, ...]:
-    """The inferences, the oldest first. `digest` is that of the model's header; `at` is the place of the record in the file where
-    that is known, and else it is looked for.
+    """The inferences, the oldest first. `digest` says what inputs, outputs and states mean; `at` is the place of the record in
+    the file where that is known, and else it is looked for.
 
     AidgeError (DUMP) for a file without a record of this model, with several, or with one that is damaged.
     """
@@ -93,7 +93,7 @@ def _record(data: bytes, place: int, recording: Recording, digest: str) -> tuple
         raise _Damaged(f"the record has format {words[_FORMAT_WORD]}, this version reads {FORMAT}")
     other = head[_DIGEST_AT : _DIGEST_AT + _DIGEST_BYTES]
     if other != digest.encode("ascii"):
-        raise _Damaged(f"the record is of the header {ascii(other.decode('latin-1'))}, that of this model has {digest}")
+        raise _Damaged(f"the record is of other inputs, outputs or options: {ascii(other.decode('latin-1'))}, not {digest}")
     if tuple(words[:HEAD_WORDS]) != recording.head(digest):
         raise _Damaged("the head of the record is damaged")
     if words[NEXT] >= recording.slots:

@@ -109,6 +109,30 @@ def test_another_kernel_and_another_number_that_it_gets_are_another_layout():
     assert layout_of(chain(count=7, options=Options(update="weights"))) not in layouts
 
 
+def placed_at(program: Program, offset: int) -> Program:
+    """The same calls, with all buffers of the arena so many bytes further on."""
+    placements = tuple(dataclasses.replace(one, offset_bytes=one.offset_bytes + offset) for one in program.arena.placements)
+    arena = dataclasses.replace(program.arena, placements=placements, peak_bytes=program.arena.peak_bytes + offset)
+    places = {
+        name: dataclasses.replace(place, offset_bytes=place.offset_bytes + offset) if place.kind == "arena" else place
+        for name, place in program.places.items()
+    }
+    scratch = [None if one.scratch_offset_bytes is None else one.scratch_offset_bytes + offset for one in program.layers]
+    layers = [dataclasses.replace(one, scratch_offset_bytes=at) for one, at in zip(program.layers, scratch)]
+    return dataclasses.replace(program, arena=arena, places=places, layers=tuple(layers))
+
+
+def test_another_plan_is_the_same_layout_and_another_way_of_the_data_is_not():
+    program = chain(options=Options(update="weights"))
+    later = placed_at(program, 64)
+    one, other = emit(program), emit(later)
+    assert one.files["toy.h"] != other.files["toy.h"] and one.files["toy.c"] != other.files["toy.c"]
+    assert one.blob == other.blob
+    x = program.view.tensor("x")
+    rewired = dataclasses.replace(program.layers[1], inputs=(x,))
+    assert layout_of(dataclasses.replace(program, layers=(program.layers[0], rewired))) != layout_of(program)
+
+
 def layout_of(program: Program) -> str:
     return emit(program).manifest["claim"]["update"]["layout"]
 

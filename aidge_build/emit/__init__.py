@@ -45,7 +45,7 @@ def emit(program: Program) -> Sources:
     claim = claim_of(program, functions, flash, header.digest, code.digest)
     replaces = program.options.replaces_weights
     if replaces:
-        claim["update"] = update_claim(program, ports, layers, code.layout)
+        claim["update"] = update_claim(program, ports, arrays, code.layout)
     files = {
         f"{program.name}.h": header.text.encode("ascii"),
         program.code_file: code.text.encode("utf-8"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 
 from aidge_build.emit.definitions import without_comments
@@ -13,6 +14,11 @@ from aidge_build.naming import DIGEST_DIGITS
 def digest_of(*texts: str) -> str:
     """Returns the first digits of the SHA-256 of all texts, in hexadecimal."""
     return hashlib.sha256("\0".join(texts).encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
+
+
+def facts_of(facts: object) -> str:
+    """Returns numbers, texts, lists and tables of them as text that is the same on every machine."""
+    return json.dumps(facts, sort_keys=True, default=int)  # int: whole numbers of numpy
 
 
 def code_of_text(text: str) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import numpy
@@ -11,7 +10,7 @@ import numpy
 from aidge_build.emit.arrays import Array, integer
 from aidge_build.emit.blob import ALIGNMENT
 from aidge_build.emit.copies import copy_hooks_of
-from aidge_build.emit.digest import declarations_of, digest_of
+from aidge_build.emit.digest import declarations_of, digest_of, facts_of
 from aidge_build.emit.function import Function
 from aidge_build.emit.functions import STATE_ALIGNMENT, functions_of, has_instances
 from aidge_build.emit.hooks import hooks_of
@@ -93,7 +92,7 @@ def header_of(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...])
     remains for other compilers. The code file itself defines the plain name, so that its section is `.text.N_run` in a linker
     script, and gives it the second one as an alias.
     """
-    digest = digest_of(declarations_of(_text(program, ports, needs, "")), json.dumps(_promises(program, ports), sort_keys=True))
+    digest = digest_of(declarations_of(_text(program, ports, needs, "")), facts_of(_promises(program, ports)))
     return Header(_text(program, ports, needs, digest), digest)
 
 

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from math import gcd
 
 from aidge_build.contract.node import WORD_BYTES
-from aidge_build.emit.digest import digest_of
+from aidge_build.emit.digest import digest_of, facts_of
 from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import Namer
 from aidge_build.program import Program
@@ -120,7 +119,7 @@ def data_digest(program: Program) -> str:
     view = program.view
     states = [[*shape(state.read), program.states.offsets[state.read]] for state in view.states]
     sides = [[meaning(name) for name in names] for names in (view.given, view.handed_out)]
-    return digest_of(json.dumps([program.name, program.options.record, sides, states]))
+    return digest_of(facts_of([program.name, program.options.record, sides, states]))
 
 
 def _word(program: Program, name: str) -> int:

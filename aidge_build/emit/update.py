@@ -12,14 +12,13 @@ import numpy
 from aidge_build.contract.call import Argument, Input, Literal, Output, Struct
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.cascades import CascadeText
-from aidge_build.emit.digest import code_of_text, digest_of
-from aidge_build.emit.layers import LayerText
+from aidge_build.emit.digest import code_of_text, digest_of, facts_of
 from aidge_build.emit.ports import Port, data_digest, scale_words
 from aidge_build.graph.tensor import Tensor
 from aidge_build.program import Layer, Program
 
 
-def update_claim(program: Program, ports: Sequence[Port], layers: Sequence[LayerText], layout: str) -> dict:
+def update_claim(program: Program, ports: Sequence[Port], arrays: Arrays, layout: str) -> dict:
     """Of the claim: the digest that N_bind compares, the command's options, and of each layer what it is made of."""
     return {
         "layout": layout,
@@ -28,8 +27,8 @@ def update_claim(program: Program, ports: Sequence[Port], layers: Sequence[Layer
         "made_with": [word for word in program.made_with if word.isprintable()],
         "ports": [_port(port) for port in ports],
         "layers": [
-            {"kernel": f"{layer.kernel.library} {layer.kernel.name}", "code": _digest(text)}
-            for layer, text in zip(program.layers, layers, strict=True)
+            {"kernel": f"{layer.kernel.library} {layer.kernel.name}", "code": digest_of(facts_of(call))}
+            for layer, call in zip(program.layers, _layers(program, arrays, _Seen(program, arrays)), strict=True)
         ],
     }
 
@@ -50,7 +49,7 @@ def layout_digest(program: Program, kernels: Sequence[str], cascades: Sequence[C
     as long as the kernels are the same.
     """
     seen = _Seen(program, arrays)
-    layers = [_layer(layer, read, seen) for layer, read in zip(program.layers, arrays.of_layer, strict=True)]
+    layers = _layers(program, arrays, seen)
     ends = [seen.tensor(program.view.tensor(name)) for name in program.view.handed_out]
     number = {layer.symbol: f"layer_{position}" for position, layer in enumerate(program.layers)}
     steps = re.sub(
@@ -61,7 +60,7 @@ def layout_digest(program: Program, kernels: Sequence[str], cascades: Sequence[C
     read = [(array.dtype.c_type, array.alignment) for array in arrays.replaceable]
     start = arrays.initial_state.sha256 if arrays.initial_state else ""
     core = [condition.macro for condition in program.conditions]
-    how = repr((layers, ends, read, start, core, program.options.assembly, program.options.unaligned))
+    how = facts_of((layers, ends, read, start, core, program.options.assembly, program.options.unaligned))
     return digest_of(*map(code_of_text, kernels), steps, how)
 
 
@@ -92,6 +91,10 @@ class _Seen:
         return self._arrays[array.symbol]
 
 
+def _layers(program: Program, arrays: Arrays, seen: _Seen) -> list[tuple]:
+    return [_layer(layer, read, seen) for layer, read in zip(program.layers, arrays.of_layer, strict=True)]
+
+
 def _layer(layer: Layer, read: Mapping[int, Array], seen: _Seen) -> tuple:
     """The calls of a layer: the function, and each argument."""
     bands = sorted(layer.bands.number_of.items()) if layer.bands else []
@@ -116,8 +119,3 @@ def _argument(layer: Layer, position: int, argument: Argument, read: Mapping[int
         case Struct(type=kind, fields=fields):
             return name, kind, [(field, numpy.asarray(value).tolist()) for field, value in fields.items()]
     return (name,)
-
-
-def _digest(text: LayerText) -> str:
-    """Of the code, whatever the layer is called."""
-    return digest_of(repr(replace(text, symbol="", comment=())))

@@ -25,8 +25,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import load_board
-from aidge_build.cli import VERBS, main
-from aidge_build.cli.parsing import word_of
+from aidge_build.cli import main
 from aidge_build.elf.findings import RULES
 from aidge_build.installed import cmake_folder, scons_toolpath
 from aidge_build.toolchain import build_program
@@ -147,7 +146,8 @@ def api() -> dict:
     cmake = Path(cmake_folder(), "aidge_build-config.cmake").read_text()
     schemas = {path.name: json.loads(path.read_text()) for path in sorted((ROOT / "aidge_build" / "schemas").iterdir())}
     options = run_json(["options"], ROOT)["options"]
-    verbs = sorted(map(word_of, VERBS))
+    modules = (ROOT / "aidge_build" / "cli").glob("*.py")  # also of verbs that became forms of others: their names stay
+    verbs = sorted(path.stem.replace("_", "-") for path in modules if "\nSUMMARY = " in path.read_text())
     return {
         "verbs": verbs,
         "options": {verb: options_of(verb) for verb in verbs},

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.version import VERSION
 from tests.build.checkout import ROOT, copy_of_checkout
 from tests.models import model
 from tests.programs import needs_cross_compiler
@@ -91,7 +92,7 @@ def test_a_checkout_generates_with_its_own_package_and_kernels_whatever_is_insta
     """The package that is installed beside this Python is that of another folder."""
     folder, words = copy_of_checkout(tmp_path / "checkout"), ("board=host", "generated-sources")
     version, kernel = folder / "aidge_build/version.py", folder / "kernels/ref/int8/conv2d_int8.h"
-    version.write_text(version.read_text().replace("0.1.0", "9.8.7"))
+    version.write_text(version.read_text().replace(VERSION, "9.8.7"))
     assert scons(*words, folder=folder).stdout.count("AIDGE ") == 1
     assert json.loads((folder / "build/host/digits/digits.plan.json").read_text())["claim"]["tool"] == "9.8.7"
     kernel.write_text("/* mine */\n" + kernel.read_text())

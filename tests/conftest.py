@@ -23,6 +23,8 @@ for library in ("OPENBLAS", "MKL", "OMP"):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.environ.pop("COLUMNS", None)  # kept output is not broken to the width of somebody's terminal
+
 os.environ["AIDGE_CACHE"] = ""  # no test is answered by what an earlier run kept
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,8 +13,8 @@ import pytest
 
 from aidge_build import machine
 from aidge_build.boards import Board, load_board
-from aidge_build.elf.claims import VERSION
 from aidge_build.toolchain import build_program
+from aidge_build.version import CLAIM_VERSION
 from tests.command import aidge_build
 from tests.shared import int8_model, vectors
 
@@ -74,7 +74,7 @@ def arena(**changes) -> dict:
     return {"arenas": [{**CLAIM["arenas"][0], **changes}], "arena_bytes": changes.get("size_bytes", 512)}
 
 
-def note(claim: dict, version: int = VERSION) -> str:
+def note(claim: dict, version: int = CLAIM_VERSION) -> str:
     """The claim as top-level assembler, as generated models carry it."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     descriptor = version.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text.encode()
@@ -85,7 +85,7 @@ def note(claim: dict, version: int = VERSION) -> str:
 
 
 def model(
-    region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None, version: int = VERSION
+    region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None, version: int = CLAIM_VERSION
 ) -> str:
     """A hand-written "model" of two layers that share a kernel, and a main that runs it twice and prints 64 * 3 * 2."""
     place = f'__attribute__((section(".bss.aidge_{region}.kws"), aligned(16)))' if region else ""

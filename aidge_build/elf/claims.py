@@ -11,8 +11,8 @@ from dataclasses import replace
 from aidge_build.elf.claim import Claim, ClaimedArena, claim_from
 from aidge_build.elf.image import Image
 from aidge_build.errors import AidgeError
+from aidge_build.version import CLAIM_VERSION
 
-VERSION = 5  # of the claims that are written; whoever raises it adds the step from this one to `_NEXT`
 _NEXT: Mapping[int, Callable[[dict], dict]] = {  # a claim of each older version that is read, in the shape of the next one
     3: lambda fields: {**fields, "state": None},
     4: lambda fields: {**fields, "kept": []},
@@ -50,11 +50,11 @@ def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
 def _from_note(note: bytes, image: Image) -> Claim:
     """Descriptor: u16 version, u32 length, canonical JSON of that length (little endian)."""
     version, path = int.from_bytes(note[:2], "little"), image.path
-    if len(note) >= _HEADER_BYTES and version != VERSION and version not in _NEXT:
+    if len(note) >= _HEADER_BYTES and version != CLAIM_VERSION and version not in _NEXT:
         raise _other_version(version, path)
     try:
         fields = json.loads(note[_HEADER_BYTES : _HEADER_BYTES + int.from_bytes(note[2:_HEADER_BYTES], "little")])
-        for older in range(version, VERSION if isinstance(fields, dict) else version):
+        for older in range(version, CLAIM_VERSION if isinstance(fields, dict) else version):
             fields = _NEXT[older](fields)
         return claim_from(fields, image.has_64_bits)
     except (ValueError, RecursionError) as error:
@@ -63,13 +63,13 @@ def _from_note(note: bytes, image: Image) -> Claim:
 
 
 def _other_version(version: int, path: str) -> AidgeError:
-    if version > VERSION:
+    if version > CLAIM_VERSION:
         age, hint = "a newer", "pip install --upgrade aidge-build"
     else:
         age, hint = "an early", "generate the model again, and link: this claim has no digests of constants to check"
     return AidgeError(
         f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads {min(_NEXT)} to "
-        f"{VERSION}",
+        f"{CLAIM_VERSION}",
         where=path,
         hint=hint,
         code="NOTE",

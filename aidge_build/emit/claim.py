@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 
 from aidge_build.constant_regions import memory_of
-from aidge_build.elf.claims import VERSION as CLAIM_VERSION
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.copies import copies_by_hooks, copy_hook_symbols
 from aidge_build.emit.functions import STATE_ALIGNMENT
@@ -16,7 +15,7 @@ from aidge_build.emit.hooks import has_hooks, hook_symbols
 from aidge_build.emit.kept import Kept, kept_arrays
 from aidge_build.emit.ports import Port, ports_of, scale_words
 from aidge_build.program import ArenaPart, Program
-from aidge_build.version import VERSION
+from aidge_build.version import CLAIM_VERSION, VERSION
 
 NOTE_SECTION = ".note.aidge"
 NOTE_OWNER = "aidge"

@@ -36,17 +36,14 @@ def test_the_commands_are_ten():
 
 def test_every_verb_that_is_named_is_there():
     verbs = {verb for verb, _ in [*COMMANDS, *COMMAND.findall(AGENTS)]}
-    assert len(verbs) > 12
-    for verb in sorted(verbs):
-        with pytest.raises(SystemExit, match="^0$"):
-            aidge_build(verb, "--help")
+    assert len(verbs) > 10 and [verb for verb in sorted(verbs) if aidge_build(verb, "--help").exit_code] == []
 
 
 @pytest.mark.parametrize("verb, rest", [each for each in COMMANDS if "..." not in each[1] and each[0] not in SLOW])
 def test_every_command_has_words_that_its_verb_takes(verb, rest, tmp_path, monkeypatch):
     """In a folder without the files that it names it is refused for these, and not for its words."""
     monkeypatch.chdir(tmp_path)
-    if verb == "init":
+    if "--existing" in rest:
         Path("demo").mkdir()
         Path("demo/SConstruct").write_text('Program("app", ["main.c"])\n')
     done = aidge_build(verb, *shlex.split(rest), "--json")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from tests.programs import CLAIM, VERSION, constant, note
+from aidge_build.version import CLAIM_VERSION
+from tests.programs import CLAIM, constant, note
 
 CPU = ("-mcpu=cortex-m7", "-mthumb")
 FLAGS = ("-O1", "-ffunction-sections", "-fdata-sections", "-nostdlib", "-ffreestanding")
@@ -52,7 +53,7 @@ def claim(**changes) -> dict:
 
 
 def program(
-    more: str = "", *, says: dict | None = None, arena: str = ARENA, weights: str = WEIGHTS, version: int = VERSION
+    more: str = "", *, says: dict | None = None, arena: str = ARENA, weights: str = WEIGHTS, version: int = CLAIM_VERSION
 ) -> str:
     """The C text: the model writes its arena from its weights; `more` stands before main, which calls `extra`."""
     return f"""

@@ -14,7 +14,8 @@ from elftools.elf.elffile import ELFFile
 
 from aidge_build.cli import main
 from aidge_build.elf import read_claims, read_image
-from tests.programs import CLAIM, SHA256, VERSION, arena, build, constant, model, needs_cross_compiler, state
+from aidge_build.version import CLAIM_VERSION
+from tests.programs import CLAIM, SHA256, arena, build, constant, model, needs_cross_compiler, state
 
 pytestmark = needs_cross_compiler
 
@@ -164,14 +165,14 @@ def model_elf(tmp_path_factory):
     "version, age, hint",
     [
         (2, "an early", "generate the model again, and link: this claim has no digests of constants to check"),
-        (VERSION + 1, "a newer", "pip install --upgrade aidge-build"),
+        (CLAIM_VERSION + 1, "a newer", "pip install --upgrade aidge-build"),
     ],
 )
 def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, version, age, hint):
     code, result = check(capsys, build("stm32f7", model("DTCM", version=version), tmp_path), "--board", "stm32f7")
     assert (code, result["error"]["code"]) == (2, "NOTE")
     assert result["error"]["what"] == (
-        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads 3 to {VERSION}"
+        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads 3 to {CLAIM_VERSION}"
     )
     assert result["error"]["hint"] == hint
 
@@ -181,7 +182,9 @@ def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, ve
 )
 def test_a_damaged_claim_is_refused_in_one_line(tmp_path, capsys, model_elf, text):
     elf = shutil.copy(model_elf, tmp_path)
-    (tmp_path / "note").write_bytes(struct.pack("<III8sHI", 6, 6 + len(text), 1, b"aidge", VERSION, len(text)) + text.encode())
+    (tmp_path / "note").write_bytes(
+        struct.pack("<III8sHI", 6, 6 + len(text), 1, b"aidge", CLAIM_VERSION, len(text)) + text.encode()
+    )
     subprocess.run([shutil.which("arm-none-eabi-objcopy"), f"--update-section=.note.aidge={tmp_path / 'note'}", elf], check=True)
     code, result = check(capsys, elf, "--board", "stm32f7")
     assert (code, result["error"]["code"]) == (2, "NOTE") and len(result["error"]["what"]) < 200

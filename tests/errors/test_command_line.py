@@ -26,11 +26,11 @@ HOSTILE = "w*/ int injected = 42; /*"
         (["list", "bords"], "aidge-build: list: there is no list of 'bords'. Hint: boards, kernels, operators, options"),
         (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
         (
-            ["compile", "a.onnx", "-o", "out"],
+            ["compile", "README.md", "-o", "out"],
             "aidge-build: compile: the following arguments are required: --out. Hint: did you mean --out? aidge-build",
         ),
         (
-            ["compile", "a.onnx", "--out=out", "--optimise", "size"],
+            ["compile", "README.md", "--out=out", "--optimise", "size"],
             "aidge-build: compile: unrecognized arguments: --optimise size. Hint: did you mean --optimize? aidge-build",
         ),
         (

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aidge_build.cli import VERBS
-from aidge_build.cli.parsing import module_of, verb_parser
+from aidge_build.cli.parsing import verb_parser
+from aidge_build.cli.verbs import MODULES, module_of
 from aidge_build.elf.findings import RULES
 from aidge_build.options.table import TABLE, VARIABLES
 
@@ -33,7 +33,7 @@ def _options() -> str:
 
 def _help() -> str:
     found = []
-    for name in VERBS:
+    for name in MODULES:
         module = module_of(name)
         helps = [action.help for action in verb_parser(name)._actions if action.help != argparse.SUPPRESS]
         found += [module.SUMMARY, *(text for _, text in module.EXAMPLES), *(text for text in helps if text)]

@@ -15,7 +15,6 @@ import numpy
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.elf.claims import VERSION
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.claim import claim_of
@@ -24,6 +23,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.output import write_sources
 from aidge_build.program import Options
 from aidge_build.sources import Sources
+from aidge_build.version import CLAIM_VERSION
 from tests.emitted import chain, chain_result, copying, float_sum, reversal
 
 STRICT = [
@@ -260,7 +260,7 @@ def claims(elf: ELFFile) -> list[dict]:
         assert (data[position + 12 : position + 12 + name_size], kind) == (b"aidge\0", 1)
         start = position + 12 + (name_size + 3) // 4 * 4
         version, length = struct.unpack_from("<HI", data, start)
-        assert version == VERSION and length == size - 6
+        assert version == CLAIM_VERSION and length == size - 6
         found.append(json.loads(data[start + 6 : start + size]))
         position = start + (size + 3) // 4 * 4
     return found

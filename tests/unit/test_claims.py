@@ -17,11 +17,12 @@ from aidge_build.elf.occupants import Span
 from aidge_build.emit.arrays import arrays_of
 from aidge_build.emit.claim import claim_of
 from aidge_build.errors import AidgeError
+from aidge_build.version import CLAIM_VERSION
 from tests.emitted import chain
-from tests.programs import CLAIM, VERSION, arena, constant
+from tests.programs import CLAIM, arena, constant
 
 
-def noted(*claims: dict | bytes, version: int = VERSION) -> SimpleNamespace:
+def noted(*claims: dict | bytes, version: int = CLAIM_VERSION) -> SimpleNamespace:
     """A program with these notes, and nothing else."""
     texts = [claim if isinstance(claim, bytes) else json.dumps(claim).encode() for claim in claims]
     notes = tuple(version.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text for text in texts)

@@ -42,7 +42,7 @@ def test_one_input_reads_x_and_several_read_their_names():
     found = model_inputs({"x_a": floats([1, 2]), "x_b": floats([3, 4])}, TWO)
     assert (found["a"].shape, found["b"].shape) == ((1, 2), (1, 1, 2)) and found["b"].flags.c_contiguous
     assert refusal({"x": floats([1, 2])}, TWO).startswith("there is no array for input 'a'")
-    assert "vectors are expected as x (one input) or x_x" in refusal({"u": floats([1])})
+    assert "call the array x (one input) or x_x" in refusal({"u": floats([1])})
 
 
 def test_stored_bytes_feed_a_float_input_by_their_scale():

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--board",
         dest="boards",
         metavar="A,B",
-        help="emulated boards; with --rows only these (default: those of --rows, or mps2-an386)",
+        help="emulated boards; with --rows only these (default: the boards of --rows, or mps2-an386)",
     )
     also_called(parser, "--board", "--boards")
     parser.add_argument(
@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="record to compare with; fails when an instruction count is above it (default: none)",
     )
     record.add_argument(
-        "--update", metavar="F.json", type=Path, help="record to write, with the tables in F.md beside it (default: none)"
+        "--update", metavar="F.json", type=Path, help="record to write, with the tables in F.md next to it (default: none)"
     )
 
 

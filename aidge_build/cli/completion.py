@@ -11,7 +11,7 @@ from aidge_build.terminal import Drawn
 SUMMARY = "print a script for shell completion of verbs, options and values"
 EXAMPLES = (
     ("doctor --completion bash", 'in ~/.bashrc: eval "$(aidge-build doctor --completion bash)"'),
-    ("doctor --completion zsh", 'in ~/.zshrc, behind compinit: eval "$(aidge-build doctor --completion zsh)"'),
+    ("doctor --completion zsh", 'in ~/.zshrc, after compinit: eval "$(aidge-build doctor --completion zsh)"'),
     ("doctor --completion fish", "in ~/.config/fish/config.fish: aidge-build doctor --completion fish | source"),
 )
 

@@ -15,7 +15,7 @@ from aidge_build.onnx_format import read_model
 from aidge_build.output import write_files
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
 
-SUMMARY = "put an audio or image front end before a model, and a decision behind it"
+SUMMARY = "put an audio or image front end before a model, and a decision after it"
 GROUP = BUILD
 EXAMPLES = (("frontend net.onnx --recipe recipe.toml --out whole.onnx", "samples in, a label out"),)
 

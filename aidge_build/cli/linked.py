@@ -45,7 +45,7 @@ def add_objects_argument(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="object files of the models, whose code and constants are compared with the program (default: none)",
+        help="object files of the models, to compare code and constants with the program (default: none)",
     )
 
 

@@ -13,7 +13,7 @@ from aidge_build.errors import AidgeError
 SUMMARY = "list boards, kernels, operators or options"
 GROUP = BOARD
 EXAMPLES = (
-    ("list boards f407", "the boards whose name or title has this word"),
+    ("list boards f407", "the boards with this word in name or title"),
     ("list operators Conv", "the manual of an operator"),
 )
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operator",
         nargs="?",
         metavar="NAME",
-        help="operator whose manual to print, by ONNX name or type (default: a table of all)",
+        help="operator to print the manual of, by ONNX name or type (default: a table of all)",
     )
     add_options(parser, options_named(MODEL, "kernel-path"))
     parser.add_argument(

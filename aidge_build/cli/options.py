@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--update",
         type=Path,
         metavar="DIR",
-        help="checkout whose SCons tool, CMake file and page to rewrite (default: print the table)",
+        help="checkout, to rewrite its SCons tool, CMake file and page (default: print the table)",
     )
 
 

@@ -37,7 +37,7 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
         "--elf",
         type=Path,
         metavar="ELF",
-        help="program whose symbol says where the inferences of --replay are, or firmware that calls the model, for --probe "
+        help="program with a symbol for the inferences of --replay, or firmware that calls the model, for --probe "
         "(default: a program made for it)",
     )
     parser.add_argument(

@@ -28,7 +28,7 @@ _FILE = re.compile(r"\w[\w.]*", re.ASCII)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("plans", type=Path, nargs="+", metavar="PLAN", help="N.plan.json, beside the generated files of a model")
+    parser.add_argument("plans", type=Path, nargs="+", metavar="PLAN", help="N.plan.json, next to the generated files of a model")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="file for the bill, CycloneDX 1.6 as JSON: app.cdx.json"
     )
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--elf",
         type=Path,
         metavar="ELF",
-        help="firmware, whose digest is in the bill and whose models must be the models of the plans (default: none)",
+        help="firmware: its digest is in the bill, and its models must be the models of the plans (default: none)",
     )
     parser.add_argument(
         "--product", metavar="NAME", help="subject of the bill (default: the name of the firmware, or of the models)"

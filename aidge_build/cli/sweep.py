@@ -93,7 +93,7 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
     workers.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="address of a Dask scheduler whose workers compute, e.g. tcp://10.0.0.1:8786 (default: processes of this machine)",
+        help="address of a Dask scheduler: its workers compute, e.g. tcp://10.0.0.1:8786 (default: processes of this machine)",
     )
 
 

@@ -27,7 +27,7 @@ ACCURACY = Group(
         ),
         Option(
             "calibration",
-            "samples that quantization saw: the output counts those that are measured, too (default: the samples of --quantize)",
+            "samples that quantization saw: the output counts the measured samples, too (default: the samples of --quantize)",
             "file",
             metavar="F.npz",
         ),
@@ -40,8 +40,8 @@ ACCURACY = Group(
         Option("labelled-output", "output that the labels belong to (default: the first)", metavar="NAME"),
         Option(
             "elf",
-            "linked program with the model, whose own code is called, on boards that Unicorn emulates (default: a program made "
-            "for it)",
+            "linked program that contains the model: its own code is called, on boards that Unicorn emulates (default: a program "
+            "made for it)",
             "file",
             metavar="ELF",
             instead={CMAKE: "a target of your own that calls `aidge-build accuracy --elf`"},

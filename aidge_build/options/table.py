@@ -18,7 +18,7 @@ TOPICS = (TARGET, MEMORY, KERNELS, OF_MODEL, OF_FIRMWARE, QUANTIZING)
 FIRST_PAGE = ("board", "cpu", "io", "ram-budget", "optimize", "rounding", "quantize")
 BOARD_PATH = Option(
     "board-path",
-    "folder with your own board files, whose data and C you trust (default: the boards of this tool)",
+    "folder with your own board files (you trust their data and C) (default: the boards of this tool)",
     "folders",
     metavar="DIR",
     topic=TARGET,
@@ -55,7 +55,7 @@ MODEL = Group(
         ),
         Option(
             "lib",
-            "kernel libraries in order of preference (default: the libraries of the board, or those made for the core)",
+            "kernel libraries in order of preference (default: the libraries of the board, or the ones made for the core)",
             "list",
             metavar="A,B",
             scons="libs",
@@ -100,7 +100,7 @@ MODEL = Group(
         ),
         Option(
             "record",
-            "number of the latest inferences whose inputs and outputs stay in RAM, for a dump that `verify --replay` reads "
+            "number of the latest inferences to keep in RAM, with inputs and outputs, for a dump that `verify --replay` reads "
             "(docs/c-api.md; default: none)",
             metavar="COUNT",
             topic=OF_FIRMWARE,
@@ -145,7 +145,7 @@ MODEL = Group(
         ),
         Option(
             "signature",
-            "signature of a .tflite model whose graph is compiled (default: the first)",
+            "signature of a .tflite model, to choose its graph (default: the first)",
             metavar="KEY",
             topic=OF_MODEL,
         ),
@@ -191,7 +191,7 @@ MODEL = Group(
         ),
         Option(
             "checkout",
-            "source folder of a library whose kernels call it (default: none, and such a library is refused)",
+            "source folder of a library that kernels call (default: none, and such a library is refused)",
             "checkouts",
             metavar="LIB=DIR",
             topic=KERNELS,
@@ -236,7 +236,7 @@ MODEL = Group(
         ),
         Option(
             "constant-channels",
-            "on: fold channels whose value never changes into their readers; off: compute them",
+            "on: fold constant channels into their readers; off: compute them",
             values=("on", "off"),
             default="on",
             topic=KERNELS,
@@ -284,7 +284,7 @@ CHECK = Group(
     (
         Option(
             "board",
-            "board whose memories the program is checked against (default: the memories of the linker map)",
+            "board with the memories that the program is checked against (default: the memories of the linker map)",
             metavar="B",
             alternatives="memories",
         ),
@@ -300,7 +300,7 @@ CHECK = Group(
         ),
         Option(
             "map",
-            "linker map (GNU ld), which names the memories (default: one that is found beside the program)",
+            "linker map (GNU ld), which names the memories (default: the map next to the program, if there is one)",
             "file",
             metavar="F.map",
             alternatives="memories",
@@ -320,7 +320,7 @@ CHECK = Group(
         ),
         Option(
             "dma-arrays",
-            "arrays that DMA reads or writes (inputs of --io caller), whose cache lines must hold no other bytes (default: none)",
+            "arrays that DMA reads or writes (inputs of --io caller): their cache lines must hold no other bytes (default: none)",
             "list",
             metavar="A,B",
         ),

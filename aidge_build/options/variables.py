@@ -19,7 +19,7 @@ VARIABLES = (
     Variable(
         "AIDGE_BUILD",
         "SCons environment",
-        "the command, if it is not beside the running Python or on the PATH: a path, or a list of arguments",
+        "the command, if it is not next to the running Python or on the PATH: a path, or a list of arguments",
     ),
     Variable(
         "AIDGE_BOARD",

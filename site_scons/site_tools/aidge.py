@@ -16,7 +16,7 @@ One file, standard library and SCons (4.4 or newer) only, and it must stay so: r
 of ours and starts no process. The generator is the command `aidge-build`, run as a process with a list of arguments.
 
 Construction variables:
-  AIDGE_BUILD    the command, if it is not beside the running Python or on the PATH: a path, or a list of arguments
+  AIDGE_BUILD    the command, if it is not next to the running Python or on the PATH: a path, or a list of arguments
   AIDGE_BOARD    the board of every model that names none; otherwise the environment's -mcpu and -mfpu decide
   AIDGE_OPTIONS  defaults of AidgeModel's options, for models that are named as sources: {'libs': ['ref']}
   AIDGECOMSTR, AIDGECHECKCOMSTR, AIDGEACCURACYCOMSTR    what is printed instead of the command lines

@@ -172,7 +172,8 @@ def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, ve
     code, result = check(capsys, build("stm32f7", model("DTCM", version=version), tmp_path), "--board", "stm32f7")
     assert (code, result["error"]["code"]) == (2, "NOTE")
     assert result["error"]["what"] == (
-        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads 3 to {CLAIM_VERSION}"
+        f"{age} version of aidge-build generated a model in it: its claim has version {version}, "
+        f"this one reads 3 to {CLAIM_VERSION}"
     )
     assert result["error"]["hint"] == hint
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from aidge_build.cli.parsing import verb_parser
 from aidge_build.cli.verbs import MODULES, module_of
 from aidge_build.elf.findings import RULES
-from aidge_build.options.table import TABLE, VARIABLES
+from aidge_build.options.table import TABLE
+from aidge_build.options.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 SAYING = {"AidgeError", "Finding", "Refusal", "Rule"}  # calls whose strings are printed

@@ -196,7 +196,7 @@ def test_init_in_a_folder_whose_programs_are_made_below_says_where(tmp_path):
     (tmp_path / "build/CMakeCache.txt").write_text("")
     done = aidge_build("init", "models/kws.onnx", "--folder", tmp_path)
     assert done.exit_code == 2 and "this folder makes no program of its own" in done.stderr and done.stderr.count("\n") == 1
-    assert "aidge-build init ../../../models/kws.onnx --folder FOLDER/source/app/blinker" in done.stderr
+    assert "aidge-build new --existing ../../../models/kws.onnx --folder FOLDER/source/app/blinker" in done.stderr
     below = aidge_build("init", "kws.onnx", "--folder", tmp_path / "source/app/blinker", "--json").json
     assert "target_link_libraries(blinker PRIVATE kws)" in below["steps"][1]["lines"]
 

@@ -130,10 +130,15 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
+def guess_board(name: str, folders: Sequence[Path] = ()) -> str:
+    """`did you mean 'stm32f4' (STM32F407)? ` for a name that is no board's: by names and titles, else by its letters."""
+    like = [f"'{board.name}' ({board.title})" for board in boards_like(name, folders)[:_MOST_GUESSES]]
+    return f"did you mean {' or '.join(like)}? " if like else guess(name.lower(), list_boards(folders))
+
+
 def _unknown_board(name: str, folders: Sequence[Path], where: str = "") -> AidgeError:
-    alike = [] if where else boards_like(name, folders)  # a file that extends none would look for itself
-    like = [f"'{board.name}' ({board.title})" for board in alike[:_MOST_GUESSES]]
-    meant = f"did you mean {' or '.join(like)}? " if like else guess(name.lower(), list_boards(folders))
+    # A file that extends none would look for itself.
+    meant = guess(name.lower(), list_boards(folders)) if where else guess_board(name, folders)
     hint = f"{meant}`aidge-build list boards` lists them; --board-path DIR names a folder with board files of your own"
     return AidgeError(f"there is no board '{name}'", where=where, hint=hint, code="BOARD")
 

@@ -138,6 +138,7 @@ def _require_check(arguments: argparse.Namespace) -> None:
         max_flash=None,
         quiet=None,
         out=None,
+        sarif=None,
     )
     outcome = check.run(options)
     if outcome.exit_code != 0:

@@ -106,7 +106,7 @@ def test_a_core_without_a_data_cache_gets_the_hooks_alone(words, tmp_path):
 def test_without_a_core_nobody_knows_whether_there_is_a_cache(tmp_path):
     (tmp_path / "net.onnx").write_bytes(TWO_SIDED)
     result = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--dma", "on")
-    assert result.exit_code == 2 and "depends on the core" in result.stderr, result
+    assert result.exit_code == 2 and "the core decides whether there is a data cache" in result.stderr, result
 
 
 def test_a_buffer_of_the_caller_that_begins_within_a_line_is_refused(tmp_path):

@@ -163,7 +163,7 @@ def test_an_end_that_cannot_come_is_refused(elf, words, reason):
 def test_inferences_of_a_program_without_a_model_are_refused(tmp_path):
     elf = build(BOARD, "int main(void) { for (;;) {} }", tmp_path)
     result = run(elf, "--inferences", "2")
-    assert result.exit_code == 2 and "in a program with one model, this one has 0" in result.stderr
+    assert result.exit_code == 2 and "of a program with one model, and this one has 0" in result.stderr
 
 
 def test_the_line_of_a_long_run_says_how_far_it_is(monkeypatch):

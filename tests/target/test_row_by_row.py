@@ -193,7 +193,7 @@ def test_rows_may_lie_in_several_memories(tmp_path):
 def test_a_budget_with_tensors_kept_apart_is_refused(network):
     result = aidge_build("plan", network, "--memory-model", "plain", "--ram-budget", "4K")
     assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
-    assert "--ram-budget: a budget has layers computed row by row" in result.stderr
+    assert "--ram-budget: a budget needs tensors that overlap" in result.stderr
 
 
 @needs_cross_compiler

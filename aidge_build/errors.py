@@ -40,7 +40,7 @@ HINTS = {
     "KERNEL": "aidge-build list kernels says what each library accepts; name another with --lib, or write a kernel (docs/kit.md)",
     "LIBRARY": _LIBRARY,
     "LINK": "run the link command by itself: its own words say what is missing",
-    "LINK_HEADER": "generate the model anew and compile all that includes its header",
+    "LINK_HEADER": "generate the model again and compile everything that includes its header",
     "LINK_OVERFLOW": "docs/howto-shrink.md lists what needs less RAM and flash; aidge-build report ELF shows where the bytes are",
     "MODEL": _CHECKED,
     "MODEL_FILE": "name the file that the exporter wrote, and check that it was copied whole",

@@ -216,7 +216,7 @@ def _claim_of_plan(path: Path, fields: dict, has_64_bits: bool) -> Claim:
         return claim
     except (ValueError, RecursionError) as error:
         raise AidgeError(
-            f"its claim is damaged ({str(error):.80})", where=str(path), hint="generate anew", code="PLAN_FILE"
+            f"its claim is damaged ({str(error):.80})", where=str(path), hint="generate again", code="PLAN_FILE"
         ) from error
 
 

@@ -45,7 +45,7 @@ from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.terminal import fitted, table
-from aidge_build.verify.compare import Difference, compare, top1_equal
+from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
 from aidge_build.verify.firmware import Execution, execute
 from aidge_build.verify.float_levels import BY_FLOATS, come_from_floats, first_wrong_layer
 from aidge_build.verify.layers import meanings
@@ -195,6 +195,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
         data["by_floats"] = by_floats
+        data["first_differing_value"] = None if passed else first_difference(list(wanted), execution.outputs, wanted)
     passed = (passed or by_floats) and not (arguments.layers and first)
     read = {layer.node.name: readable(layer.node.name, layer.symbol, program.name) for layer in program.layers}
     used = {arguments.reference, arguments.labels} - {None}
@@ -368,9 +369,18 @@ def _lines(arguments: argparse.Namespace, data: dict, passed: bool, read: Mappin
         )
     if data["by_floats"]:
         lines.append(f"the values differ {BY_FLOATS}")
-    if not passed:
+    value = data["first_differing_value"]
+    if value:
         lines.append(
-            "FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the "
-            "reference's own rounding"
+            f"first differing value: vector {value['vector']}, index {value['index']} of '{value['tensor']}': {value['got']} "
+            f"instead of {value['expected']}"
         )
+    if not passed and arguments.reference and not data["first_difference"]:
+        other = "onnx" if data["rounding"] == "double" else "tflite"
+        lines.append(
+            f"FAILED: {against} is of another model, of other inputs, or rounded otherwise (--rounding {other}); the C equals "
+            "the numpy backend in each layer"
+        )
+    elif not passed:
+        lines.append("FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer")
     return lines

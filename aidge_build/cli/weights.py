@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     claim, update = _claimed(image, arguments.name)
     for finding in check_identity(image, claim):
         if finding.severity == ERROR:
-            raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it anew")
+            raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it again")
     request = _requested(_merged(arguments, claim, update), claim.model)
     sources = compile(request)
     _require_suits(request, sources, claim, update)
@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         f"{arguments.out}: weights of {claim.model} for {where}, version {head.version:,}, {head.size_bytes:,} B: the code "
         f"of all {counted(len(update.layers), 'layer')} is that of the firmware"
     )
+    if arguments.weights_version is None:
+        line += f". Devices that have version {head.version:,} already ignore it: --weights-version {head.version + 1}"
     return Outcome([line], {"model": claim.model, "version": head.version, "size_bytes": head.size_bytes, "layout": head.layout})
 
 

@@ -142,7 +142,7 @@ class _Comparison:
                     "COD02",
                     ERROR,
                     f"{self.objects.name} refers to {', '.join(sorted(self._absent))}, which the program does not have",
-                    "link anew from these objects, and let no tool behind the link drop or rename symbols",
+                    "link again from these objects, and let no tool after the link drop or rename symbols",
                 )
             )
         if self._unknown:

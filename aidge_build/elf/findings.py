@@ -22,8 +22,8 @@ RULES = {
         "a memory region overflows, or a section is outside of all memories", "`aidge-build report` shows what fills it"
     ),
     "MEM02": Rule(
-        "an arena, a state or the weights differ from the plan, or lie elsewhere",
-        "generate, compile and link anew from one model",
+        "an arena, a state or the weights differ from the plan, or are elsewhere",
+        "generate, compile and link again from one model",
     ),
     "MEM03": Rule(
         "weights are in RAM, or weights or code of a model are not stored or loaded",
@@ -31,7 +31,7 @@ RULES = {
     ),
     "MEM04": Rule(
         "the program is not the one of the plan, its code and constants are of two models, or its note is gone",
-        "generate, compile and link anew from one model",
+        "generate, compile and link again from one model",
     ),
     "MEM05": Rule(
         "the same bytes are linked several times", "define them in one C file, not in a header, or give equal tensors one name"
@@ -50,7 +50,7 @@ RULES = {
     "MEM11": Rule("the ELF file's own headers would be loaded", "link with -n, or -Wl,-z,max-page-size=4"),
     "MEM12": Rule(
         "bytes of an arena, of weights or of the image belong to something else, too",
-        "give each section memory of its own; models whose arenas take turns must say so: --shares kws+vww",
+        "give each section memory of its own; models with arenas that take turns must say so: --shares kws+vww",
     ),
     "MEM13": Rule(
         "a model was generated for another core or FPU than the program, or the program is for another one than the board",
@@ -58,7 +58,7 @@ RULES = {
     ),
     "MEM14": Rule(
         "an array of weights does not hold the bytes that were generated",
-        "nothing but the linker may write the program: link anew, and look at what changes it afterwards",
+        "only the linker may write the program: link again, and look for the tool that changes it afterwards",
     ),
     "MEM15": Rule(
         "words may be accessed at any address in memory where that is a fault",
@@ -66,11 +66,11 @@ RULES = {
     ),
     "COD01": Rule(
         "code or constants are not what the object files hold",
-        "link anew from these objects; what runs behind the link must leave their code as it is",
+        "link again from these objects; tools that run after the link must not change their code",
     ),
     "COD02": Rule(
         "an address in the code leads elsewhere than the object files say, or to a symbol that the program lacks",
-        "link anew from these objects; what runs behind the link must leave their code as it is",
+        "link again from these objects; tools that run after the link must not change their code",
     ),
     "DMA01": Rule(
         "bytes that DMA touches share a line of the data cache with something else",

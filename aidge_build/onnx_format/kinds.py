@@ -6,7 +6,9 @@ from __future__ import annotations
 from aidge_build.errors import AidgeError
 
 # The converter's command, by what the file is.
-_FROM_TFLITE = "aidge-build compile, explain and verify read it as it is"
+_FROM_TFLITE = (
+    "compile, explain and verify read it as it is; to quantize it: python -m tf2onnx.convert --tflite FILE --output FILE.onnx"
+)
 _FROM_KERAS = "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx"
 _FROM_TORCH = (
     "export it in the program that defines the network, here called net.Net: "

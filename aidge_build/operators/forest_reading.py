@@ -69,7 +69,7 @@ def _exact(tensor: numpy.ndarray, name: str, dtype: numpy.dtype) -> numpy.ndarra
     require(
         tensor.dtype == dtype,
         f"{name} is {tensor.dtype.name}, but features are compared in {dtype.name}",
-        hint="both must have the same type: insert a Cast before the ensemble, or store the numbers anew",
+        hint="both must have the same type: insert a Cast before the ensemble, or store the numbers again",
     )
     return tensor.reshape(-1)
 

@@ -206,8 +206,9 @@ MODEL = Group(
         ),
         Option(
             "ram-budget",
-            "RAM for arena, inputs and outputs, such as 20480 or 20K: the fewest instructions within it, row by row and with "
-            "smaller kernels where needed (default: the board's memories)",
+            "peak of arena, inputs and outputs, such as 20480 or 20K: the fewest instructions within it, row by row and with "
+            "smaller kernels where needed; inputs and outputs that the firmware owns are counted while they are in use "
+            "(default: the board's memories)",
             metavar="BYTES",
             topic=MEMORY,
         ),

@@ -87,7 +87,7 @@ def require_same_model(program: Program, elf: Path) -> None:
         raise AidgeError(
             f"its model {program.name} was made from another file",
             where=str(elf),
-            hint="name the model that it was compiled from, or compile and link anew",
+            hint="name the model that it was compiled from, or compile and link again",
             code="RUN",
         )
 

@@ -55,12 +55,18 @@ def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: 
         values = values.astype(numpy.float32)
     if values.dtype != tensor.dtype.numpy:
         raise AidgeError(f"array {key} is {values.dtype}, input '{tensor.name}' is {tensor.dtype.name}", code="VECTORS")
-    if values.ndim < 1 or values[:1].size != tensor.elements:
+    if values.ndim < 1 or not len(values) or not _has_axes(values.shape[1:], tensor):
         raise AidgeError(
             f"array {key} has dims {values.shape}, wants (vectors, {', '.join(map(str, tensor.layout.stored_dims))})",
             code="VECTORS",
         )
     return _as_model_counts(values, tensor)
+
+
+def _has_axes(dims: tuple[int, ...], tensor: Tensor) -> bool:
+    """Whether these are the stored dims of the tensor, axes of one element left out or not, or all its elements in one axis."""
+    stored = tensor.layout.stored_dims
+    return [dim for dim in dims if dim != 1] == [dim for dim in stored if dim != 1] or dims == (tensor.elements,)
 
 
 def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
@@ -99,12 +105,28 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
         tensor, chosen = view.tensor(name), f"{key}_{name}" if f"{key}_{name}" in arrays else key
         if chosen not in arrays:
             raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
-        values = as_places(arrays[chosen], tensor.names)
-        if len(values) != count or values.size != count * tensor.elements:
+        values = _of_type(as_places(arrays[chosen], tensor.names), tensor, chosen)
+        if len(values) != count or not _has_axes(values.shape[1:], tensor):
             stored = ", ".join(map(str, tensor.layout.stored_dims))
             raise AidgeError(f"array {chosen} has dims {values.shape}, wants ({count}, {stored})", code="VECTORS")
         found[name] = _as_model_counts(values, tensor)
     return found
+
+
+def _of_type(values: numpy.ndarray, tensor: Tensor, key: str) -> numpy.ndarray:
+    """References of a quantized output as stored values: real numbers are quantized; whole ones are stored values already."""
+    if tensor.dtype.is_float or values.dtype.kind not in "iuf" or tensor.quantization is None:
+        return values
+    if values.dtype.kind == "f" and not (values == numpy.rint(values)).all():
+        return quantize(values.astype(numpy.float32), tensor.quantization, tensor.dtype)
+    low, high = tensor.dtype.range
+    if values.size and not low <= values.min() <= values.max() <= high:
+        raise AidgeError(
+            f"array {key} has values from {values.min()} to {values.max()}, output '{tensor.name}' is {tensor.dtype.name}",
+            code="VECTORS",
+            hint=f"store it as {tensor.dtype.name}, or as real numbers, which are quantized",
+        )
+    return values
 
 
 def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:

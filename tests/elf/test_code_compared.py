@@ -85,7 +85,7 @@ def test_a_function_that_returns_at_once_is_not_the_model(tmp_path):
     address = addresses(elf)["kws_run"]
     assert result.exit_code == 1 and [finding["code"] for finding in found] == ["COD01"]
     assert found[0]["text"] == (f"kws_run differs in 4 B, first at kws_run+0x0 (0x{address:08x}): it is not what kws.o holds")
-    assert "what runs behind the link must leave" in found[0]["hint"]
+    assert "tools that run after the link must not" in found[0]["hint"]
     text = aidge_build("check", elf, f"--objects={model}", *REGIONS).stdout
     assert "error COD01: kws_run differs" in text and "code =" not in text
 

@@ -117,7 +117,7 @@ PHDRS = "PHDRS { all PT_LOAD; }\n"
 FAULTS = {
     "64 zeroed bytes of weights": Fault(
         "MEM14",
-        ("weights kws_fc_weights (64 B) of model kws are not what was generated: each byte is 0x00", "link anew"),
+        ("weights kws_fc_weights (64 B) of model kws are not what was generated: each byte is 0x00", "link again"),
         edit=at_weights(bytes(64)),
     ),
     "erased weights": Fault("MEM14", ("each byte is 0xff",), edit=at_weights(b"\xff" * 64)),

@@ -59,7 +59,8 @@ def test_each_finding_is_a_result_with_its_code_level_hint_and_place(project):
     assert {code: result["level"] for code, result in shown.items()} == {"MEM02": "error", "STK01": "error"}
     arena, stack = shown["MEM02"], shown["STK01"]
     assert (
-        arena["message"]["text"].startswith("arena kws") and ". Hint: generate, compile and link anew" in arena["message"]["text"]
+        arena["message"]["text"].startswith("arena kws")
+        and ". Hint: generate, compile and link again" in arena["message"]["text"]
     )
     for result, name, kind, text in (
         (arena, "kws_arena", "variable", "static uint8_t kws_arena"),

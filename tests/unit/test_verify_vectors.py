@@ -200,3 +200,34 @@ def test_references_that_nobody_compared_with_are_named_and_floats_that_were_qua
     view = graph("r = DequantizeLinear(x, s, z) y = Relu(r)", inputs="int8[1,3] x", outputs="float[1,3] y", constants=constants)
     (line,) = remarks_on({"x": arrays["x"]}, simplify(view, "onnx"), 2, set())
     assert line == "x: real values, quantized with the input's scale 0.5 and zero point 3"
+
+
+IMAGE = graph("y = Relu(x)", inputs="float[1,2,3,1] x", outputs="float[1,2,3,1] y")
+
+
+@pytest.mark.parametrize("dims", [(4, 1, 2, 3, 1), (4, 2, 3), (4, 1, 2, 3), (4, 6)])
+def test_axes_of_one_element_may_be_left_out_and_all_axes_be_one(dims):
+    values = numpy.arange(24, dtype=numpy.float32)
+    assert model_inputs({"x": values.reshape(dims)}, IMAGE)["x"].ravel().tolist() == values.tolist()
+    assert reference_outputs({"r": values.reshape(dims)}, "r", IMAGE, 4)["y"].ravel().tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("dims", [(4, 3, 2), (4, 1, 3, 2, 1), (4, 6, 1, 2, 1), (4, 2, 3, 2)])
+def test_axes_in_another_order_are_refused_with_those_that_are_wanted(dims):
+    values = numpy.zeros(dims, numpy.float32)
+    assert refusal({"x": values}, IMAGE).startswith(f"array x has dims {dims}, wants (vectors, 1, 2, 3, 1)")
+    with pytest.raises(AidgeError, match=r"array r has dims .*, wants \(4, 1, 2, 3, 1\)"):
+        reference_outputs({"r": values}, "r", IMAGE, 4)
+
+
+def test_references_of_a_quantized_output_may_be_real_numbers_and_fit_its_type():
+    constants = {"s": numpy.float32(0.5), "z": numpy.int8(3)}
+    view = simplify(
+        graph("y = QuantizeLinear(x, s, z)", inputs="float[1,3] x", outputs="int8[1,3] y", constants=constants), "onnx"
+    )
+    for given, stored in (([-1.5, 0, 0.2], [0, 3, 3]), ([-7, 0, 127], [-7, 0, 127]), ([0.1, 500, -500], [3, 127, -128])):
+        assert reference_outputs({"r": floats(given)}, "r", view, 1)["y"].astype(int).tolist() == [[stored]]
+    with pytest.raises(
+        AidgeError, match="array r has values from 0 to 200, output 'y' is int8. Hint: store it as int8, or as real"
+    ):
+        reference_outputs({"r": numpy.array([[0, 3, 200]], numpy.uint8)}, "r", view, 1)

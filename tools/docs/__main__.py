@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`./sconsw docs`: writes the reference pages anew and builds the site; `python -m tools.docs --help`."""
+"""`./sconsw docs`: writes the reference pages again and builds the site; `python -m tools.docs --help`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ typedef int sum_is_c99;
 #define SUM_DEFINITIONS
 #include "sum.h"
 #ifndef SUM_HEADER_d91958ad8f36
-#error "sum.h does not belong to this file: generate both anew, and take them from one folder"
+#error "sum.h does not belong to this file: generate both again, and take them from one folder"
 #endif
 
 #include <stdint.h>
@@ -110,6 +110,6 @@ int sum_run_d91958ad8f36(void *arena, const float *x, const float *unread, float
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_sum__code_5ed079830c29\n"
-        ".set aidge_sum__code_5ed079830c29, 1\n");
+__asm__(".globl aidge_sum__code_b8a7454034cb\n"
+        ".set aidge_sum__code_b8a7454034cb, 1\n");
 #endif

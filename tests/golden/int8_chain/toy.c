@@ -17,7 +17,7 @@ typedef int toy_is_c99;
 #define TOY_DEFINITIONS
 #include "toy.h"
 #ifndef TOY_HEADER_cd282753cc48
-#error "toy.h does not belong to this file: generate both anew, and take them from one folder"
+#error "toy.h does not belong to this file: generate both again, and take them from one folder"
 #endif
 
 #include <stdint.h>
@@ -165,6 +165,6 @@ int toy_run_cd282753cc48(const int8_t *input, int8_t *output)
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_toy__code_6ee0f152f161\n"
-        ".set aidge_toy__code_6ee0f152f161, 1\n");
+__asm__(".globl aidge_toy__code_b6dcb460504b\n"
+        ".set aidge_toy__code_b6dcb460504b, 1\n");
 #endif

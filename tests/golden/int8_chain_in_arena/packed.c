@@ -20,7 +20,7 @@ typedef int packed_is_c99;
 #endif
 #include "packed.h"
 #ifndef PACKED_HEADER_8bed7a073be4
-#error "packed.h does not belong to this file: generate both anew, and take them from one folder"
+#error "packed.h does not belong to this file: generate both again, and take them from one folder"
 #endif
 
 #include <stdint.h>
@@ -166,6 +166,6 @@ int packed_run_8bed7a073be4(void)
 #endif
 /* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
 #if defined(__GNUC__) && defined(__ELF__)
-__asm__(".globl aidge_packed__code_16b7e7d5483b\n"
-        ".set aidge_packed__code_16b7e7d5483b, 1\n");
+__asm__(".globl aidge_packed__code_1db48ff916e6\n"
+        ".set aidge_packed__code_1db48ff916e6, 1\n");
 #endif

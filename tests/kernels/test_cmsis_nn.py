@@ -26,7 +26,7 @@ def checkout() -> Path:
 
 def test_without_a_checkout_the_library_is_refused_with_the_option_that_is_missing(tmp_path):
     result = aidge_build("compile", DIGITS, "--out", tmp_path, "--lib", "cmsis_nn,ref")
-    assert result.exit_code == 2 and "--checkout cmsis_nn=DIR says where they are" in result.stderr
+    assert result.exit_code == 2 and "add --checkout cmsis_nn=DIR with their source folder" in result.stderr
 
 
 def test_its_kernels_are_listed_with_their_rounding():

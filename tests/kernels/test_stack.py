@@ -71,6 +71,7 @@ MOST_BYTES_WITH_CALLS = 456
 # depthwise layer of a Cortex-M3 that scales a sum exactly; of the usual ones one of a Cortex-M0+ with 25 weights on the stack.
 MOST_BYTES_OF_ALL_FORMS = 328
 MOST_BYTES_OF_USUAL_FORMS = 288
+FEW = 40
 CASES_TOGETHER = 250  # more than the memories of the boards hold otherwise
 BOARDS = {"cortexm": "mps2-an386", "helium": "mps3-an547", "armv7m": "mps2-an385", "armv6m": "rp2040"}
 FEATURES = {
@@ -87,13 +88,13 @@ def candidates_in(module: str) -> tuple:
     return tuple(getattr(importlib.import_module(module), "candidates", tuple)())
 
 
-def cases_of(library: str, step: int = 2):
+def cases_of(library: str, step: int = 4):
     """From all tests that give `candidates`: one case of each text of a function, or of each form of its name in every
-    `step`th case."""
+    `step`th case, and in all cases of a test with few."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         mine = [entry for entry in candidates_in(path.stem) if entry.library_name == library]
-        for entry in accepted(mine if STRESS else mine[::step]):
+        for entry in accepted(mine if STRESS or len(mine) < FEW else mine[::step]):
             form = (entry.call.function, entry.call.texts) if STRESS else re.sub(r"\d+", "", entry.call.function)
             found.setdefault((entry.kernel.type, entry.kernel.name, form), entry)
     return list(found.values())

@@ -221,4 +221,4 @@ def test_what_is_no_probe_is_refused(project, words, says):
 
 def test_a_board_that_no_probe_follows_is_refused(project):
     done = aidge_build("verify", project / "small.onnx", "--io-data", project / "io.npz", "--probe", ":1")
-    assert done.exit_code == 2 and "board host: over a probe programs for Cortex-M are followed" in done.stderr
+    assert done.exit_code == 2 and "board host: a probe works only with Cortex-M cores" in done.stderr

@@ -93,8 +93,8 @@ RULES = {
     ),
     "STK03": Rule(
         "the stack begins in no RAM, or may use bytes of something else",
-        "the first word of the vector table is where the stack begins: let the linker script set it to the end of a RAM, whose "
-        "last bytes nothing else has",
+        "the stack begins at the first word of the vector table: let the linker script set it to the end of a RAM, with nothing "
+        "else in the last bytes",
     ),
     "INS01": Rule(
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"

@@ -175,6 +175,7 @@ def test_ctrl_c_ends_the_generator_with_130_and_leaves_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("firmware", BUILDERS if os.environ.get("AIDGE_STRESS") else BUILDERS[:1], indirect=True)
 def test_two_builds_at_once_are_completed_by_the_next_one(firmware):
     """Compilers of two builds write the same objects, so that one of the builds may fail; nothing wrong may stay."""
     folder, build, command = firmware

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.build.checkout import ROOT, copy_of_example, run_in
 from tests.programs import needs_cross_compiler
@@ -15,6 +18,7 @@ def scons(folder: Path) -> str:
     return run_in(folder, sys.executable, "-m", "SCons", "-Q", f"support={ROOT / 'boards'}")
 
 
+@pytest.mark.skipif("AIDGE_STRESS" not in os.environ, reason="trains a network: AIDGE_STRESS=1")
 @needs_cross_compiler
 def test_one_command_trains_quantizes_builds_checks_and_measures_and_does_only_what_a_change_needs(tmp_path):
     folder = copy_of_example("training", tmp_path)

@@ -49,12 +49,12 @@ def verdicts_of(machine: str, names: list[str], folder: Path, suite: str = "mcu-
 
 
 def test_a_sample_of_the_cases_has_the_verdicts_of_the_table(tmp_path):
-    known, names = table(), list(listed_names())[::8]
+    known, names = table(), list(listed_names())[::16]
     assert verdicts_of("host", names, tmp_path) == {name: known[name] for name in names}
 
 
 def test_a_sample_of_the_cases_is_clean_under_sanitizers(tmp_path):
-    known, names = table(), list(listed_names())[4::16]
+    known, names = table(), list(listed_names())[4::32]
     assert verdicts_of(SANITIZED, names, tmp_path) == {name: known[name] for name in names}
 
 

@@ -72,7 +72,8 @@ def accepted(data, bind=None):
         (
             b"\x1c\0\0\0TFL3\0\0\0\0",
             "m.onnx: this is a TensorFlow Lite model (.tflite), not ONNX. Hint: "
-            "aidge-build compile, explain and verify read it as it is",
+            "compile, explain and verify read it as it is; to quantize it: python -m tf2onnx.convert --tflite FILE --output "
+            "FILE.onnx",
         ),
         (
             b"\x89HDF\r\n\x1a\n\0\0",

@@ -91,7 +91,6 @@ LINKED_SAMPLE = [
     ("ref", "m0plus", "-O2"),
     ("ref", "m23", "-O0"),
     ("ref", "m3", "-O3"),
-    ("cortexm", "m33", "-Os"),
     ("cortexm", "m4f", "-O2"),
     ("armv6m", "m0", "-O0"),
     ("armv6m", "m23", "-O3"),

@@ -75,4 +75,4 @@ class CompileRequest:
         flags = f" with {feature.on} (or softfp)" if feature.on else ""
         if name == FPU:
             return f"compile{flags}, or generate {self.name} {'with --fpu=none' if self.board else 'without --fpu'}"
-        return f"compile for {self.cpu}{flags}, or generate {self.name} for the core that they name (--cpu)"
+        return f"compile for {self.cpu}{flags}, or generate {self.name} for the core of these flags (--cpu)"

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         f"of all {counted(len(update.layers), 'layer')} is that of the firmware"
     )
     if arguments.weights_version is None:
-        line += f". Devices that have version {head.version:,} already ignore it: --weights-version {head.version + 1}"
+        line += f". A device whose block has version {head.version:,} ignores it: for that, --weights-version {head.version + 1}"
     return Outcome([line], {"model": claim.model, "version": head.version, "size_bytes": head.size_bytes, "layout": head.layout})
 
 

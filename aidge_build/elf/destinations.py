@@ -119,7 +119,7 @@ TWO_DESTINATIONS = (
 )
 # Sums of a vector's lanes go to core registers, the other additions of vectors do not.
 SUMS = ("vaddv", "vaddlv")
-# A debugger answers a semihosting call in r0; what else a function that is called may change is not relied upon either.
+# A debugger answers a semihosting call in r0. The other registers that a call may change count as changed, too.
 BREAKPOINT = frozenset(("r0", "r1", "r2", "r3", "r12"))
 
 

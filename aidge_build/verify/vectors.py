@@ -78,14 +78,19 @@ def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
 def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int, used: Collection[str]) -> list[str]:
     """What a caller of `model_inputs` should know: floats that were quantized, and references that nobody compared with.
 
-    `used` are the keys of arrays that were read beside the inputs, without what `KEY_<output>` adds.
+    `used` are the keys of arrays that were read beside the inputs, without the ending of `KEY_<output>`.
     """
     inputs = {f"x_{name}" if f"x_{name}" in arrays else "x": view.tensor(name) for name in view.given}
-    lines = []
-    for key, tensor in inputs.items():
-        if key in arrays and arrays[key].dtype.kind == "f" and tensor.quantization is not None:
-            scale, zero_point = tensor.quantization.scale, tensor.quantization.zero_point
-            lines.append(f"{key}: real values, quantized with the input's scale {scale:.9g} and zero point {zero_point}")
+    stated = [("input", key, tensor) for key, tensor in inputs.items() if key in arrays and arrays[key].dtype.kind == "f"]
+    for name, key in ((name, key) for key in sorted(used) for name in view.handed_out):
+        tensor, chosen = view.tensor(name), f"{key}_{name}" if f"{key}_{name}" in arrays else key
+        if chosen in arrays and _is_real(arrays[chosen], tensor):
+            stated.append(("output", chosen, tensor))
+    lines = [
+        f"{key}: real values, quantized with the {side}'s scale {known.scale:.9g} and zero point {known.zero_point}"
+        for side, key, tensor in stated
+        if (known := tensor.quantization) is not None
+    ]
     read = {*inputs, *used, *(f"{key}_{name}" for key in used for name in view.handed_out)}
     left = [
         key
@@ -117,7 +122,7 @@ def _of_type(values: numpy.ndarray, tensor: Tensor, key: str) -> numpy.ndarray:
     """References of a quantized output as stored values: real numbers are quantized; whole ones are stored values already."""
     if tensor.dtype.is_float or values.dtype.kind not in "iuf" or tensor.quantization is None:
         return values
-    if values.dtype.kind == "f" and not (values == numpy.rint(values)).all():
+    if _is_real(values, tensor):
         return quantize(values.astype(numpy.float32), tensor.quantization, tensor.dtype)
     low, high = tensor.dtype.range
     if values.size and not low <= values.min() <= values.max() <= high:
@@ -127,6 +132,12 @@ def _of_type(values: numpy.ndarray, tensor: Tensor, key: str) -> numpy.ndarray:
             hint=f"store it as {tensor.dtype.name}, or as real numbers, which are quantized",
         )
     return values
+
+
+def _is_real(values: numpy.ndarray, tensor: Tensor) -> bool:
+    """Whether references of a quantized output are real numbers: floats of which some are not whole."""
+    is_quantized = tensor.quantization is not None and not tensor.dtype.is_float
+    return is_quantized and values.dtype.kind == "f" and not (values == numpy.rint(values)).all()
 
 
 def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:

@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
@@ -23,6 +22,7 @@ from aidge_build.report.text import table_rows
 from aidge_build.report.treemap import Rectangle, squarify
 from tests.boards import EMULATED
 from tests.command import aidge_build
+from tests.docs.screens import browser
 from tests.programs import CLAIM, EXAMPLES, build, build_example, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
@@ -210,9 +210,6 @@ def test_a_bound_without_a_reserve_is_a_number_alone(digits):
 
 
 def test_the_page_opens_in_a_browser(digits, tmp_path):
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        pytest.skip("no Chromium on this machine")
     report(digits[0], "stm32f7", "--plan", digits[1], "--html", tmp_path / "report.html")
     options = [
         "--headless",
@@ -226,7 +223,7 @@ def test_the_page_opens_in_a_browser(digits, tmp_path):
         f"--user-data-dir={tmp_path / 'profile'}",
     ]
     done = subprocess.run(
-        [browser, *options, "--dump-dom", (tmp_path / "report.html").as_uri()], capture_output=True, text=True, timeout=120
+        [browser(), *options, "--dump-dom", (tmp_path / "report.html").as_uri()], capture_output=True, text=True, timeout=120
     )
     assert done.stdout.count("<svg") == (tmp_path / "report.html").read_text().count("<svg") >= 4
     assert "digits" in done.stdout or "model" in done.stdout

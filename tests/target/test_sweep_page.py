@@ -6,16 +6,14 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from aidge_build.sweep.page import sweep_page
 from aidge_build.sweep.rows import Row
 from aidge_build.sweep.summary import counted, lines
+from tests.docs.screens import browser
 
 
 def row(model: str, board: str, ram: int | None, flash: int | None, share: float | None = None, **more: str) -> Row:
@@ -93,13 +91,10 @@ def test_figures_end_below_each_other():
 
 
 def test_filters_front_and_order_do_what_they_say_in_a_browser(tmp_path: Path):
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        pytest.skip("no Chromium on this machine")
     page = tmp_path / "page.html"
     page.write_text(sweep_page(ROWS).replace("</body>", f"<script>{STEPS}</script></body>"))
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-component-update"]
-    words = [browser, *options, "--disable-background-networking", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    words = [browser(), *options, "--disable-background-networking", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
     done = subprocess.run([*words, page.as_uri()], capture_output=True, text=True, timeout=120)
     found = re.search(r'<pre id="results">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr

@@ -231,3 +231,6 @@ def test_references_of_a_quantized_output_may_be_real_numbers_and_fit_its_type()
         AidgeError, match="array r has values from 0 to 200, output 'y' is int8. Hint: store it as int8, or as real"
     ):
         reference_outputs({"r": numpy.array([[0, 3, 200]], numpy.uint8)}, "r", view, 1)
+    (line,) = remarks_on({"x": floats([0, 0, 0]), "r": floats([0.1, 0, 0])}, view, 1, {"r"})
+    assert line == "r: real values, quantized with the output's scale 0.5 and zero point 3"
+    assert remarks_on({"x": floats([0, 0, 0]), "r": floats([1, 0, 0])}, view, 1, {"r"}) == []

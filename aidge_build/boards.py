@@ -155,14 +155,15 @@ def _core(settings: dict, where: str, folders: Sequence[Path]) -> Core:
         raise AidgeError(
             f"there is no core '{settings['cpu']}'",
             where=f"{where}: cpu",
-            hint=f"{guess(settings['cpu'].lower(), names)}Cores: {', '.join(names)}; a file cores/NAME.toml beside it adds one",
+            hint=f"{guess(settings['cpu'].lower(), names)}Cores: {', '.join(names)}; to add one, write "
+            "cores/NAME.toml in the folder of the board file",
             code="BOARD",
         )
     if core.is_portable:
         raise AidgeError(
-            f"core '{core.name}' has no tools: a board needs one of a machine",
+            f"core '{core.name}' has no toolchain, and a board needs one",
             where=f"{where}: cpu",
-            hint="name it, or write a file cores/NAME.toml beside the board",
+            hint="name the core of the chip, or write cores/NAME.toml in the folder of the board file",
             code="BOARD",
         )
     return core

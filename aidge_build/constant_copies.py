@@ -30,8 +30,8 @@ PRODUCTS = 8
 SET_UP = 32
 SMALLEST = 64
 MOST_TRIALS = 12  # plans of the arena
-_REFUSED = (  # option, values that go together with copies, what stands against it
-    ("arena", ("static",), "where the caller's arena lies is not known"),
+_REFUSED = (  # option, values that go together with copies, what prevents them
+    ("arena", ("static",), "the address of the caller's arena is not known"),
     ("update", ("none",), "the sizes of weights that can be replaced are not known"),
     ("input", ("whole",), "layers by rows read their constants again and again"),
     ("output", ("whole",), "layers by rows read their constants again and again"),
@@ -136,13 +136,13 @@ def with_copies(
 
 def _reason_against(program: Program, slow: Region, fast: Region | None) -> str:
     if fast is None:
-        return "the arena lies in no memory alone" if program.split else "the arena needs no memory"
+        return "the arena is in several memories" if program.split else "the arena needs no memory"
     if program.cascades:
         return "layers are computed row by row"
     if program.options.copy_constants == "hook" and not fast.dma:
-        return f"no DMA reaches {fast.name}, where the arena lies"
+        return f"no DMA reaches {fast.name} with the arena"
     if slow.access_cost <= fast.access_cost:
-        return f"{slow.name}, where they lie, costs {slow.access_cost}, {fast.name} with the arena {fast.access_cost}"
+        return f"{slow.name} with the constants costs {slow.access_cost}, {fast.name} with the arena {fast.access_cost}"
     return ""
 
 
@@ -194,4 +194,4 @@ def _said(chosen: Sequence[ConstantCopy], wanted: Sequence[ConstantCopy], new: P
 
 
 def _none(wanted: Sequence[ConstantCopy], slow: Region, fast: Region) -> str:
-    return f"{fast.name} has no room for them" if wanted else f"no layer reads those in {slow.name} often enough"
+    return f"{fast.name} has no room for the constants" if wanted else f"no layer reads constants in {slow.name} often enough"

@@ -28,7 +28,7 @@ def rooms_of(texts: Sequence[str], board: Board | None, arguments: argparse.Name
     if board is None:
         raise _error("only a board has memories of known costs", "--board")
     if arguments.weights != "c":
-        raise _error("an included binary lies in one memory", "--weights c")
+        raise _error("an included binary is in one memory", "--weights c")
     if arguments.update != "none":
         raise _error("weights that can be replaced are one block, in one memory", "without --update")
     if arguments.assembly != "on":

@@ -201,17 +201,18 @@ class Core:
         """What a core of this name may have and `features` has not, by feature."""
         found = {feature: self._left_out(feature) for feature in sorted(self.possible_features - features)}
         if NO_ASSEMBLY in features:
-            found[ASSEMBLY] = LeftOut("--assembly off", "with --assembly on they take those")
+            found[ASSEMBLY] = LeftOut("--assembly off", "with --assembly on they take the faster kernels")
         if self.unaligned and ALIGNED_ONLY in features:
             found[UNALIGNED] = LeftOut(
                 f"--unaligned off ({self.unaligned.off})",
-                f"with {self.unaligned.on} they take those, if the memory is Normal and unaligned access does not trap",
+                f"with {self.unaligned.on} they take the faster kernels, "
+                "if the memory is Normal and unaligned access does not trap",
             )
         return found
 
     def _left_out(self, feature: str) -> LeftOut:
         known = self.known_features[feature]
-        where_there = f"they take those, if the chip has {known.title}"
+        where_there = f"they take the faster kernels, if the chip has {known.title}"
         said = next((word for word in self.said if feature in self.extensions[word]), "")
         if said:
             return LeftOut(f"-mcpu={self.name}+{said}", f"without +{said} {where_there}")

@@ -58,7 +58,7 @@ HINTS = {
     "REPORT": "aidge-build report --help says which verb writes each file",
     "ROUNDING": "--rounding onnx computes it; docs/tflite.md says what the contract of TensorFlow Lite covers",
     "RUN": "run it with --folder DIR and look at what it reads and writes there; is it linked for this board?",
-    "SBOM": "name N.plan.json of `compile`, beside the files that it wrote, or generate the model again",
+    "SBOM": "name the N.plan.json that `compile` wrote, in the folder with its other files, or generate the model again",
     "SCHEMA": _CHECKED,
     "STATE": "docs/c-api.md says what a state is: --state OUTPUT=INPUT, of the same dims and type",
     "SEMIHOSTING": "link the program with --specs=rdimon.specs, or for another board",

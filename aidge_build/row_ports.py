@@ -80,7 +80,7 @@ def _output_fault(graph: Graph, steps: Sequence[Node]) -> str:
 
 
 def _apart(tensor: Tensor) -> str:
-    return f"its rows do not lie one behind the other: dims {list(tensor.dims)}, stored as {tensor.storage}"
+    return f"its rows are not contiguous: dims {list(tensor.dims)}, stored as {tensor.storage}"
 
 
 def _whole(node: Node) -> str:

@@ -183,7 +183,7 @@ def _cut(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node)
 def _too_long(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> AidgeError:
     """Why, and the smallest step in which the layer can be computed."""
     whole, least = _length(assignment, limit, node), _finest(assignment, kernels, limit, node)
-    how = "whose smallest piece is one row" if least < whole else "which cannot be cut"
+    how = "its smallest piece is one row" if least < whole else "it cannot be cut"
     return AidgeError(
         f"it takes about {whole:,} instructions, {how}: no step of {limit.max_step:,} computes it",
         where=node.where(),

@@ -188,15 +188,15 @@ def replaced(text: str, word: str, value: str) -> str:
 WITHOUT_ROWS = {
     "channels first": (
         model("y = Relu(x)", inputs="float[1,3,8,4] x", outputs="float[1,3,8,4] y"),
-        "its rows do not lie one behind the other: dims [1, 3, 8, 4], stored as nchw",
+        "its rows are not contiguous: dims [1, 3, 8, 4], stored as nchw",
     ),
     "a batch": (
         model("y = Relu(x)", inputs="float[2,1,8,4] x", outputs="float[2,1,8,4] y"),
-        "its rows do not lie one behind the other: dims [2, 1, 8, 4]",
+        "its rows are not contiguous: dims [2, 1, 8, 4]",
     ),
     "a vector": (
         model("y = Relu(x)", inputs="float[1,8] x", outputs="float[1,8] y"),
-        "its rows do not lie one behind the other: dims [1, 8]",
+        "its rows are not contiguous: dims [1, 8]",
     ),
     "a layer without rows": (
         model("y = Softmax<axis=2>(x)", inputs="float[1,1,8,4] x", outputs="float[1,1,8,4] y"),

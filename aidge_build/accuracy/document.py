@@ -102,7 +102,7 @@ def agreement_lines(data: dict) -> list[str]:
         answers = f"same answer in {same:,} of {data['samples']:,}" if same is not None else "outputs are no classes"
         found.append(f"{stage['name']} ({stage['where']}): {answers}; {deviation_text(stage)}")
     if data["differing_values"]:
-        found.append(f"FAILED: {data['differing_values']:,} values of the firmware are not those of the host")
+        found.append(f"FAILED: {data['differing_values']:,} values of the firmware differ from the host")
     return found
 
 
@@ -120,7 +120,7 @@ def lines(judged: Sequence[Judged], data: dict) -> list[str]:
         )
     if data["differing_values"]:
         found.append(
-            f"FAILED: {data['differing_values']:,} values of the firmware are not those of the host. Next: aidge-build verify"
+            f"FAILED: {data['differing_values']:,} values of the firmware differ from the host. Next: aidge-build verify"
         )
     return [*found, *map(limit_line, data["limits"])]
 

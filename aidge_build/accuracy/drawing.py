@@ -20,7 +20,7 @@ def layers_drawing(data: dict) -> str:
     `data` is that of `against_float.as_json`.
     """
     layers, histogram, shown = data["layers"], data["histogram"], data["shown"] or ""
-    title = f"the firmware's layers beside {data['float_model']}"
+    title = f"the firmware's layers compared with {data['float_model']}"
     rows = [_bars(layer, index, layer["tensor"] == data["departs"]) for index, layer in enumerate(layers)]
     top = 46 + ROW * len(layers)
     parts = [

@@ -153,13 +153,13 @@ def _remedy(found: Match, view: NodeView, libraries: Sequence[Library]) -> str:
     given = [tensor.dtype for tensor in view.inputs if tensor is not None]
     types = sorted({side.dtype.name for kernel in kernels for side in kernel.spec.inputs[:1] if not side.dtype.is_wildcard})
     if found.rejected and all(reason.startswith("the CPU has no ") for _, reason in found.rejected):
-        return "name the core for which it is: --board, or --cpu with --fpu; or a library for every core behind those (--lib A,B)"
+        return "name the core: --board, or --cpu with --fpu; or add a library for every core at the end of the list: --lib A,B"
     if any(reason.startswith("rounds as 'onnx', the build wants 'double'") for _, reason in found.rejected):
         return "--rounding onnx computes it, at most one level from LiteRT in most layers (docs/tflite.md)"
     if types and given and given[0].name not in types:
         return f"its kernels take {' or '.join(types)}: insert a Cast, or export the model in such a type"
     if found.rejected and all(reason.startswith("has no kernel for") for _, reason in found.rejected):
-        return "name a library that has one behind those (--lib A,B): aidge-build list kernels says which do"
+        return "add a library that has one at the end of the list: --lib A,B; aidge-build list kernels lists them"
     return "aidge-build list kernels lists what each library accepts; a library of your own: --kernel-path"
 
 

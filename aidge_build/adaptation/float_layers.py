@@ -42,8 +42,8 @@ def missing_quantization(assignment: Assignment, libraries: Sequence[Library], t
     layers = [name for names in behind.values() for name in names]
     count = "1 layer computes" if len(layers) == 1 else f"{len(layers)} layers compute"
     return (
-        f"{count} in float32 though the weights and what the data come from are quantized: {named(layers)}; QuantizeLinear and "
-        f"DequantizeLinear are missing behind {named(list(behind))}{_cost(macs, libraries, target)}",
+        f"{count} in float32, although the weights and the sources of the data are quantized: {named(layers)}; add "
+        f"QuantizeLinear and DequantizeLinear after {named(list(behind))}{_cost(macs, libraries, target)}",
     )
 
 

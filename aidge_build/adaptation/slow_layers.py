@@ -97,9 +97,9 @@ def layers_with_float_weights(assignment: Assignment) -> tuple[str, ...]:
     return (
         *_line(
             sum(names.values(), []),
-            "float32 weights behind quantized data, which become floats for them",
-            "int8 weights, or QuantizeLinear and DequantizeLinear behind float ones, make layers of bytes (tf2onnx folds "
-            "BatchNormalization into quantized weights; a .tflite file keeps these)",
+            "float32 weights and quantized data, which become floats, too",
+            "int8 weights, or QuantizeLinear and DequantizeLinear after float weights, make layers of bytes (tf2onnx folds "
+            "BatchNormalization into quantized weights; a .tflite file keeps the quantized weights)",
         ),
         *_line(
             halfwords,

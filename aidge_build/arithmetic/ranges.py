@@ -28,5 +28,5 @@ def require_int32(weights: numpy.ndarray, bias: numpy.ndarray, zero_point: int, 
         raise AidgeError(
             f"the accumulator of output channel {channel} can reach {largest[channel]}, int32 ends at {INT32_LIMIT - 1}",
             code="RANGE",
-            hint="too many inputs for one sum: split the layer; or a bias whose scale is far too small: quantize the layer again",
+            hint="if one sum has too many inputs, split the layer; if its bias has far too small a scale, quantize it again",
         )

@@ -89,7 +89,7 @@ def _facts(entry: Figures, peers: Peers) -> list[dict]:
         ("MACs executed", entry.macs_executed, entry.macs if entry.macs != entry.macs_executed else None),
         ("arena as linked", entry.arena_bytes, peers.counted("arena_bytes", entry)),
         ("with inputs, outputs", entry.linked_bytes, None),
-        ("RAM of the fullest moment", entry.peak_bytes, None),
+        ("peak RAM", entry.peak_bytes, None),
         ("stack bound", entry.stack_bytes, None),
         ("code", entry.code_bytes, None),
         ("weights", entry.weights_bytes, None),

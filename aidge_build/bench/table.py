@@ -35,7 +35,7 @@ _RAM: tuple[Column, ...] = (
     ("arena as linked", lambda entry, _: entry.arena_bytes),
     ("inputs, outputs of the caller", lambda entry, _: entry.io_bytes),
     ("both", lambda entry, _: entry.linked_bytes),
-    ("fullest moment, all in one arena", lambda entry, _: entry.peak_bytes),
+    ("peak RAM, all in one arena", lambda entry, _: entry.peak_bytes),
     ("scratch in it", lambda entry, _: entry.scratch_bytes),
     ("TFLM arena", lambda entry, peers: peers.counted("arena_bytes", entry)),
     ("stack bound", lambda entry, _: entry.stack_bytes),

@@ -99,9 +99,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _require_float(arguments: argparse.Namespace, path: str, limits: Mapping[str, float]) -> None:
     """Without labels there is no right answer: only how often a model agrees with the float model."""
     if not arguments.float and not arguments.quantize:
-        hint = (
-            "--float F.onnx: how often the answers are those of the float model; or arrays labels or targets (docs/accuracy.md)"
-        )
+        hint = "--float F.onnx counts how often the float model agrees; or add an array labels or targets (docs/accuracy.md)"
         raise AidgeError("there is no array 'labels' or 'targets'", where=path, code="VECTORS", hint=hint)
     if limits:
         raise AidgeError("limits a figure of labelled samples", where=f"--{next(iter(limits))}", code="USAGE", hint="add labels")

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "models", metavar="MODEL", type=Path, nargs="+", help="models to run on the board, with a seeded random input"
     )
-    parser.add_argument("--board", required=True, metavar="B", help="board behind the probe")
+    parser.add_argument("--board", required=True, metavar="B", help="board that the probe is connected to")
     add_board_path(parser)
     add_probe_arguments(parser)
     parser.add_argument(

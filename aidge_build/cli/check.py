@@ -131,7 +131,7 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
     lines = _lines(image, claims, kept, uses, code, stack, bound_lines(bounds, {}), shown)
     if not known.regions and not (core and core.is_native):
-        how = f"link with -Wl,-Map={elf.stem}.map, beside the program, or name --board or --region"
+        how = f"link with -Wl,-Map={elf.stem}.map, into the folder of the program, or name --board or --region"
         if known.silent_map:
             how = f"{known.silent_map} names none, as its linker script has no MEMORY: name --board or --region"
         lines.append(f"{elf}: memories not known: {as_typed(how)}")

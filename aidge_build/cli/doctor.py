@@ -107,7 +107,7 @@ def _lines(entries: list[Entry], packages: list[Entry], line: str, servers: tupl
     if gone:
         rows.append(f"Missing: {_names(gone)}.")
     if unfit:
-        rows.append(f"Of a version that does not do: {', '.join(f'{e.name} {e.version} ({e.bounds})' for e in unfit)}.")
+        rows.append(f"Unsupported versions: {', '.join(f'{e.name} {e.version} ({e.bounds})' for e in unfit)}.")
     if line:
         rows.append(f"Type: {line}")
     if any(entry.problem for entry in packages):

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.launch or arguments.hook:
         return Outcome((), data, status)
     reason = _reason(failed.messages)
-    return Outcome(["the link does not fail for want of memory" + (f", but: {reason}" if reason else "")], data, 0)
+    return Outcome(["the link does not fail for lack of memory" + (f", but: {reason}" if reason else "")], data, 0)
 
 
 def _reason(messages: str) -> str:

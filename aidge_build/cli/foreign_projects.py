@@ -109,7 +109,7 @@ def _zephyr(files: Mapping[str, str], name: str, model: str) -> Advice:
     found = call(files.get("CMakeLists.txt", ""), r"find_package\s*\(\s*Zephyr")
     steps = (
         Step("prj.conf", ("CONFIG_AIDGE_BUILD=y",), "switches the module on"),
-        Step("CMakeLists.txt", (f"zephyr_aidge_model({name} MODEL {model})",), "behind find_package(Zephyr)", found and found[1]),
+        Step("CMakeLists.txt", (f"zephyr_aidge_model({name} MODEL {model})",), "after find_package(Zephyr)", found and found[1]),
         Step(
             "", (f"west build -b BOARD -- -DZEPHYR_EXTRA_MODULES={integrations_folder()}/zephyr",), "the build knows the module"
         ),
@@ -146,10 +146,10 @@ _FIND_PACKAGE = (
 def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
     text = files["CMakeLists.txt"]
     project, program = call(text, r"project\s*\("), program_of(text)
-    target, place, where = "TARGET", None, "behind the line that makes your program; TARGET is its name"
+    target, place, where = "TARGET", None, "after the line that makes your program; TARGET is its name"
     if program:
         target, place = program
-        where = f"behind add_executable({target} ...)"
+        where = f"after add_executable({target} ...)"
     elif folders := folders_with_programs(files):
         below = PurePosixPath(folders[0])
         raise AidgeError(
@@ -160,7 +160,7 @@ def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
             hint=f"for the program: aidge-build new --existing {posixpath.relpath(model, below)} --folder FOLDER/{below}",
         )
     elif included := next(filter(None, (program_of(one) for path, one in files.items() if path.endswith(".cmake"))), None):
-        target, where = included[0], f"behind what makes {included[0]}"
+        target, where = included[0], f"after the line that makes {included[0]}"
     keyword = "" if links_without_keyword(target, files) else "PRIVATE "
     use = (
         f"aidge_add_model({name} MODEL {model})",
@@ -168,7 +168,7 @@ def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
         f"aidge_check_memory({target} {name})",
     )
     steps = (
-        Step("CMakeLists.txt", _FIND_PACKAGE, "behind project(...)", project and project[1]),
+        Step("CMakeLists.txt", _FIND_PACKAGE, "after project(...)", project and project[1]),
         Step("CMakeLists.txt", use, where, place),
     )
     return Advice("CMake", "docs/howto-add.md", steps)
@@ -184,27 +184,27 @@ def _make(files: Mapping[str, str], name: str, model: str) -> Advice:
     steps = [Step(file, use, "at the top; the goal of a plain `make` stays what it was", 0)]
     if sources and (objects is None or "$(" in objects[2]):
         lists = (f"{sources[0]} += $(AIDGE_SOURCES)", "VPATH += $(AIDGE_OUT)")
-        steps.append(Step(file, lists, "behind the list of sources", sources[1]))
+        steps.append(Step(file, lists, "after the list of sources", sources[1]))
         includes = _list_of(text, r"INCLUDE_DIRS|C_INCLUDES|INCLUDES|INCDIR")
         if includes:
             steps.append(
                 Step(
                     file,
                     (f"{includes[0]} += $({_include_variable(text, includes[0])})",),
-                    "behind the include folders",
+                    "after the include folders",
                     includes[1],
                 )
             )
         if objects:
             in_order = "| " if re.search(r"\s-M?MD\b", text) else ""  # depfiles say who includes the header
-            steps.append(Step(file, (f"$({objects[0]}): {in_order}$(AIDGE_HEADERS)",), "behind the objects", objects[1]))
+            steps.append(Step(file, (f"$({objects[0]}): {in_order}$(AIDGE_HEADERS)",), "after the objects", objects[1]))
     else:
         known, behind, value = objects or ("OBJS", None, "")
         main = re.search(r"[\w./-]+\.o\b", value)
         lists = (f"{known} += $(AIDGE_OBJECTS)", f"{main[0] if main else 'main.o'}: $(AIDGE_HEADERS)")
-        steps.append(Step(file, lists, "behind the list of objects", behind))
+        steps.append(Step(file, lists, "after the list of objects", behind))
     link = _link_rule(text)
-    steps.append(Step(file, ("\t$(AIDGE_CHECK)",), "the last line of the rule that links, behind a tab as all of them", link))
+    steps.append(Step(file, ("\t$(AIDGE_CHECK)",), "the last line of the rule that links, indented with a tab", link))
     return Advice("GNU make", "docs/howto-make.md", tuple(steps), ((f"{integrations_folder()}/make/aidge.mk", "aidge.mk"),))
 
 

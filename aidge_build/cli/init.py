@@ -77,7 +77,7 @@ def _place(step: Step) -> str:
         return f"{step.file}, instead of {lines}"
     if step.after is None:
         return f"{step.file}, at the end"
-    return f"{step.file}, behind line {step.after}" if step.after else step.file
+    return f"{step.file}, after line {step.after}" if step.after else step.file
 
 
 def _as_json(advice: Advice) -> dict:

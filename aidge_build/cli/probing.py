@@ -33,8 +33,7 @@ def add_probe_arguments(parser: argparse.ArgumentParser) -> None:
         "--probe",
         metavar="HOST:PORT",
         help="address of the gdb server of a debug probe (OpenOCD, pyOCD, J-Link, ...), or a runner of the board, e.g. pyocd, "
-        "whose "
-        "server is started: run on the board (default: in the emulator)",
+        "to start its server: run on the board (default: in the emulator)",
     )
     parser.add_argument(
         "--probe-seconds",

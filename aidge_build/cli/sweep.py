@@ -39,9 +39,7 @@ _WHERE = "the command line"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a matrix (.toml, as docs/sweep.md says), models, or models beside a matrix"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a matrix (.toml, as docs/sweep.md says), models, or both")
     parser.add_argument(
         "--board", dest="boards", metavar="A,B", help="boards, instead of the matrix's (default: all that have memories)"
     )

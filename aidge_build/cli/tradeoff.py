@@ -50,7 +50,7 @@ def tradeoff(arguments: argparse.Namespace, request: CompileRequest) -> Outcome:
     ]
     points = _with_present(points, request)
     lines = [
-        f"{arguments.model}: peak with inputs and outputs against instructions beyond those of whole layers (estimated)",
+        f"{arguments.model}: peak with inputs and outputs, and instructions more than with whole layers (estimated)",
         *_lines(points),
     ]
     title = f"{Path(arguments.model).name}: bytes to the right, instructions more (estimated) upwards"

@@ -69,15 +69,17 @@ def scheduler_export(
     check_model_name(name)
     if (options.io, options.arena) != ("caller", "static"):
         raise AidgeError(
-            "a stand-alone folder owns its arena, and its caller the inputs and outputs",
+            "a standalone folder owns its arena, and its caller the inputs and outputs",
             where=f"io={options.io}, arena={options.arena}",
             code="USAGE",
         )
     if options.dma_line:
-        raise AidgeError("main of a stand-alone folder has no lines of a cache", where="dma=on", hint="dma=hooks", code="USAGE")
+        raise AidgeError(
+            "the main function of a standalone folder handles no data cache", where="dma=on", hint="dma=hooks", code="USAGE"
+        )
     if options.replaces_weights or options.max_step:
         raise AidgeError(
-            "a stand-alone folder has weights of its own, and its model runs in one piece",
+            "a standalone folder has weights of its own, and its model runs in one piece",
             where="update=weights" if options.replaces_weights else f"max_step={options.max_step}",
             code="USAGE",
             hint="aidge-build compile, without scheduler_export",
@@ -100,7 +102,7 @@ def scheduler_export(
     peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
     placed = placed_by(mem_info, int(peak_bytes), schedule, assignment, demands)
     if test_mode and any(place.plane is not None for place in placed.places.values()):
-        raise AidgeError("test mode reports layers whose outputs lie in one piece", where="test_mode", code="USAGE")
+        raise AidgeError("test mode cannot report outputs in several pieces", where="test_mode", code="USAGE")
     view = assignment.view
     options = replace(options, trace=test_mode)
     request = CompileRequest(name, _bytes_of(view), name, libraries, {}, target, target_name, options=options)

@@ -157,7 +157,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
         for path, target in cls.static_files.items():
             name, data = posixpath.normpath(posixpath.join(target, Path(path).name)), files.read(path)
             if name.startswith(("../", "/")):
-                raise AidgeError(f"the static file {name} would lie outside of the folder", where=cls._name, code="LIBRARY")
+                raise AidgeError(f"the static file {name} would be outside of the folder", where=cls._name, code="LIBRARY")
             if found.setdefault(name, data) != data:
                 raise AidgeError(f"two static files become {name}", where=cls._name, code="LIBRARY")
         return found

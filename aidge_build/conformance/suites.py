@@ -21,8 +21,8 @@ _MCU = """The node cases of operators that microcontroller models contain, with 
 (`mcu-793.txt` lists them). Not bound, because generated code reads them at run time: the shape of ConstantOfShape, start, limit
 and delta of Range, the roi of Resize, ratio and training mode of Dropout, inputs without elements.
 
-**779 is the largest number of passes that these rules allow**: the 14 others are Constant, Shape (11) and Size (2), whose
-outputs are known from the model alone, so that every compiler folds them. Among the 779, eight have outputs without elements
+**779 is the largest number of passes that these rules allow**: the 14 others are Constant, Shape (11) and Size (2): their
+outputs depend only on the model, so every compiler folds them. Among the 779, eight have outputs without elements
 (the program runs and writes nothing), and ten reduce inputs without elements."""
 
 _STORED = """The models that the package onnx stores with inputs and expected outputs, exported from PyTorch with opset 6."""

@@ -24,7 +24,7 @@ integers exactly. Expected values come from the case, never from another runtime
   value as a constant; all others are read at run time.
 - *folded*: the outputs depend on no input at all, so the program holds them as constants; they are right, but nothing was
   computed.
-- *refused*: no C is generated, for the reason that stands there. *wrong*: there must be none.
+- *refused*: no C is generated, for the reason in the last column. *wrong*: there must be none.
 - *distance*: the largest one to the expected values on each machine: float32 in units in the last place (near zero it can be
   large within the tolerance), integers and truth values in steps.
 """

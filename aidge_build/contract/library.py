@@ -73,7 +73,7 @@ class Kernel:
         return reason or self._without_unaligned(view, features)
 
     def _without_assembly(self, features: Iterable[str]) -> str:
-        return "is assembly, of which the build takes none" if self.assembly == "needed" and NO_ASSEMBLY in features else ""
+        return "is assembly, and the build takes none" if self.assembly == "needed" and NO_ASSEMBLY in features else ""
 
     def _without_unaligned(self, view: NodeView, features: Iterable[str]) -> str:
         if ALIGNED_ONLY not in features or self.keeps_words(view):
@@ -263,7 +263,9 @@ def _order(manifest: Mapping, names: Collection[str], where: str) -> tuple[str, 
     unknown = [name for name in wanted if name not in names]
     if unknown:
         what = f"`order` names {unknown[0]!r}, which is no kernel"
-        raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", tried=sorted(names), hint="name those of the library")
+        raise AidgeError(
+            what, where=f"{where}/{MANIFEST}", code="LIBRARY", tried=sorted(names), hint="name kernels of the library"
+        )
     return tuple(wanted)
 
 

@@ -21,7 +21,7 @@ _REFUSED = {
     "bfx": "a branch future",
     "bflx": "a branch future",
     "blxns": "a call of non-secure code",
-    "svc": "a supervisor call, whose handler uses the stack, too,",
+    "svc": "a supervisor call, with a handler that uses the stack, too,",
 }
 
 # What sets the flags beside instructions that end in "s" (subs, vmrs).

@@ -93,7 +93,7 @@ def _check(
         yield Finding(
             "MEM02",
             ERROR,
-            f"{label} lies at 0x{symbol.address:08x}, which is no multiple of {part.alignment}",
+            f"{label} is at 0x{symbol.address:08x}, which is no multiple of {part.alignment}",
             "the linker script must keep the alignment of input sections: no SUBALIGN, no address of its own",
         )
     yield from _check_region(label, symbol, part, regions)
@@ -111,21 +111,21 @@ def _check_region(label: str, symbol: Symbol, part: ClaimedArena, regions: Seque
     Both must hold it: a linker script may have only a part of the memory, and that of another chip one of the same name.
     """
     last = symbol.address + part.size_bytes - 1
-    lies = region_at(symbol.address, regions)
-    if lies is not None and lies.kind == "flash":
-        yield Finding("MEM02", ERROR, f"{label} lies in {lies.name}, which cannot be written", script_line(part, regions))
+    place = region_at(symbol.address, regions)
+    if place is not None and place.kind == "flash":
+        yield Finding("MEM02", ERROR, f"{label} is in {place.name}, which cannot be written", script_line(part, regions))
     named = [(region.origin, region.length_bytes) for region in regions if region.name == part.region]
     spans = [*named, *([part.memory] if part.memory else [])]
     missed = next((span for span in spans if not (span[0] <= symbol.address and last < span[0] + span[1])), None)
     if missed is None:
         return
-    where = f"in {lies.name}" if lies else "in no memory of the board" if regions else f"at 0x{symbol.address:08x}"
-    if lies is not None and lies.name == part.region:
-        where = f"in {lies.name} and beyond its end" if missed in named else f"at 0x{symbol.address:08x}"
+    where = f"in {place.name}" if place else "in no memory of the board" if regions else f"at 0x{symbol.address:08x}"
+    if place is not None and place.name == part.region:
+        where = f"in {place.name} and beyond its end" if missed in named else f"at 0x{symbol.address:08x}"
     yield Finding(
         "MEM02",
         ERROR,
-        f"{label} lies {where}, the plan says {part.region} (0x{missed[0]:08x} to 0x{missed[0] + missed[1] - 1:08x})",
+        f"{label} is {where}, the plan says {part.region} (0x{missed[0]:08x} to 0x{missed[0] + missed[1] - 1:08x})",
         script_line(part, regions),
     )
 
@@ -157,7 +157,7 @@ def _check_section(image: Image, label: str, symbol: Symbol, part: ClaimedArena,
         yield Finding(
             "MEM02",
             WARNING,
-            f"{label} lies in {section.name}, whose bytes are stored: its {part.size_bytes:,} zeros cost flash, too",
+            f"{label} is in {section.name}, and the ELF file stores its bytes: {part.size_bytes:,} zeros cost flash, too",
             script_line(part, regions),
         )
 
@@ -174,7 +174,7 @@ def _check_heap(image: Image, label: str, symbol: Symbol, part: ClaimedArena, re
         yield Finding(
             "MEM12",
             WARNING,
-            f"{label} lies above 0x{first.address:08x} ({first.name}), where the heap begins: nothing says that it ends before",
+            f"{label} is above 0x{first.address:08x} ({first.name}), where the heap begins: the heap may grow into it",
             f"place .bss.aidge_* before `{first.name}` is defined",
         )
 

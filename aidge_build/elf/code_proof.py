@@ -210,7 +210,7 @@ class _Comparison:
                 yield Finding(
                     "COD02",
                     ERROR,
-                    f"{symbol.name} is at 0x{addresses[0]:08x}, but where the rest of {self.objects.name} lies it is at "
+                    f"{symbol.name} is at 0x{addresses[0]:08x}, but the rest of {self.objects.name} puts it at "
                     f"0x{base + symbol.value:08x}",
                 )
 

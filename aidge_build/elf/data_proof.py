@@ -80,7 +80,7 @@ def _check(
         yield Finding(
             "MEM02",
             ERROR,
-            f"{label} lie at 0x{symbol.address:08x}, which is no multiple of {constant.alignment}",
+            f"{label} are at 0x{symbol.address:08x}, which is no multiple of {constant.alignment}",
             "the linker script must keep the alignment of input sections: no SUBALIGN",
         )
     section, content = image.section_of(symbol), image.content(symbol)
@@ -104,7 +104,7 @@ def _check_memory(label: str, region: str, memory: tuple[int, int], symbol: Symb
         yield Finding(
             "MEM02",
             ERROR,
-            f"{label} lie at 0x{symbol.address:08x}, the plan says {region} (0x{origin:08x} to 0x{end - 1:08x})",
+            f"{label} are at 0x{symbol.address:08x}, the plan says {region} (0x{origin:08x} to 0x{end - 1:08x})",
             f"the linker script needs, before .rodata: .aidge_constants_{region} : "
             f"{{ *(.rodata.aidge_{region} .rodata.aidge_{region}.*) }} > {region}, with AT > flash where it is RAM",
         )
@@ -114,11 +114,11 @@ def _difference(claim: Claim, content: bytes) -> str:
     """What can be said of bytes of which nothing but a digest is known."""
     same = next((other.symbol for other in claim.constants if other.sha256 == _sha256(content)), "")
     if same:
-        return f"they are those of {same}"
+        return f"they equal {same}"
     values = set(content)
     if len(values) == 1:
         return f"each byte is 0x{values.pop():02x}"
-    return "their SHA-256 is another one"
+    return "their SHA-256 differs"
 
 
 def _check_place(
@@ -140,7 +140,7 @@ def _check_place(
         hint = hint if section.executable else f"declare them const, with .rodata in flash{'; ' if hint else ''}{hint}"
         yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
     elif region and kind == "ram" and not is_agreed:
-        yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
+        yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM")
     stored = region_at(_load_address(section, symbol), regions)
     if stored is not None and stored.kind == "ram" and is_agreed:
         yield Finding(

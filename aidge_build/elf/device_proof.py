@@ -73,7 +73,7 @@ def _listed(symbols: Sequence[Symbol], memory: str) -> str:
     names = ", ".join(f"{symbol.name} (0x{symbol.address:08x})" for symbol in symbols[:_SHOWN])
     more = f" and {len(symbols) - _SHOWN} more" if len(symbols) > _SHOWN else ""
     where = f" ({memory})" if memory else ""
-    verb = "lies" if len(symbols) == 1 else "lie"
+    verb = "is" if len(symbols) == 1 else "are"
     return f"{names}{more} {verb} in a Device range{where}, where such an access is a fault"
 
 

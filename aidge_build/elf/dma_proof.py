@@ -46,9 +46,9 @@ def check_dma(
             )
         if not line:
             raise AidgeError(
-                "nobody says how long a line of the data cache is",
+                "the length of a line of the data cache is not known",
                 where="--dma-arrays",
-                hint="name the board, whose dma_line is that, or generate the model with --dma on",
+                hint="name a board with dma_line, or generate the model with --dma on",
                 code="USAGE",
             )
         span = Span(symbol.address, symbol.address + symbol.size_bytes)

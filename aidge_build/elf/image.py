@@ -177,7 +177,7 @@ def _read(elf: ELFFile, path: str) -> Image:
         raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
     for section in elf.iter_sections():
         if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > elf.stream_len:
-            raise AidgeError(f"section {section.name} lies beyond the end of the file", where=path, hint="link again", code="ELF")
+            raise AidgeError(f"section {section.name} ends beyond the end of the file", where=path, hint="link again", code="ELF")
         if section["sh_flags"] & SH_FLAGS.SHF_COMPRESSED and not section.name.startswith(".debug"):
             raise AidgeError(
                 f"section {section.name} is compressed", where=path, hint="compress nothing but debug information", code="ELF"

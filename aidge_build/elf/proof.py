@@ -133,7 +133,7 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
             )
     regions = [use.region for use in uses]
     for section in dict.fromkeys(homeless) if uses else ():
-        where = f"lies at 0x{section.address:08x}"
+        where = f"is at 0x{section.address:08x}"
         if section.load_address is not None and region_at(section.address, regions):
             where = f"is stored at 0x{section.load_address:08x}"
         yield Finding(
@@ -158,7 +158,7 @@ def _check_layers(image: Image, claim: Claim) -> Iterator[Finding]:
 def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
     if claim is None:
         yield Finding(
-            "MEM04", ERROR, f"{plan.file} plans model {plan.model}, of which the program holds no claim: cannot verify it"
+            "MEM04", ERROR, f"{plan.file} plans model {plan.model}, but the program holds no claim of it: cannot verify it"
         )
         return
     if claim.from_note and claim.model_sha256 != plan.model_sha256:
@@ -179,7 +179,7 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
                 "MEM02", ERROR, f"the {what} of model {plan.model} claims {claimed:,} B, {plan.file} says {planned:,} B"
             )
     if claim.from_note and plan.layers is not None and claim.layers != plan.layers:
-        yield Finding("MEM04", ERROR, f"the layers of model {plan.model} in the program are not those of {plan.file}: stale link")
+        yield Finding("MEM04", ERROR, f"the layers of model {plan.model} in the program differ from {plan.file}: stale link")
 
 
 def _check_claim(plan: Plan, claim: Claim | None) -> Iterator[Finding]:

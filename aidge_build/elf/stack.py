@@ -159,7 +159,7 @@ def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) ->
             yield f"{move.where} sets VTOR to {_place(code, move.table)}"
     for table in code.tables:
         if table.address in writable:
-            yield f"{code.image.describe(table.address)}, a vector table, lies with code and variables, and can be written"
+            yield f"{code.image.describe(table.address)}, a vector table, is among code and variables, and can be written"
     yield from (f"{name} in RAM looks like a vector table" for name in tables_in_ram(code.image))
     outside = _handlers(code, tables, inside=False)
     if outside:

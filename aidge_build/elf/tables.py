@@ -59,14 +59,14 @@ def sections_of(elf: ELFFile) -> Iterator[Section]:
         raise ValueError(f"headers of sections have {elf['e_shentsize']} bytes")
     headers = whole[elf["e_shoff"] : elf["e_shoff"] + count * row.size]
     if len(headers) != count * row.size:
-        raise ValueError("the headers of sections lie beyond the end of the file")
+        raise ValueError("the headers of sections are beyond the end of the file")
     rows = [*row.iter_unpack(headers)]
     names = rows[elf.get_shstrndx()] if rows else ()
     names_at = names[4] if names else 0
     for name, kind, flags, _, offset, size, link, info, _, entry_bytes in rows:
         text = _text(whole, names_at + name)
         if kind != NOBITS and offset + size > len(whole):
-            raise ValueError(f"section {text} lies beyond the end of the file")
+            raise ValueError(f"section {text} ends beyond the end of the file")
         content = b"" if kind == NOBITS else whole[offset : offset + size]
         yield Section(text, kind, flags, size, link, info, entry_bytes, content)
 

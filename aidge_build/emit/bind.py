@@ -19,7 +19,7 @@ def bind_functions(program: Program, self: tuple[str, ...], arguments: tuple[str
         f"damaged, for other code, or older than the bound weights{_not_now(program)}; then nothing changes.",
     )
     newer = (
-        f"Returns the place whose weights {name}_bind would accept; of two the one with the higher version.",
+        f"Returns the place with weights that {name}_bind would accept; if both have them, the higher version.",
         "Returns null if neither place has such weights. Reads both, changes nothing.",
     )
     taken = ("const void *weights", "uint32_t bytes")

@@ -75,7 +75,7 @@ def read_blob(data: bytes, where: str) -> BlobHead:
         raise _refused(f"has {len(data):,} of its {size:,} bytes", where)
     body = data[HEAD_BYTES:size]
     if zlib.crc32(body, zlib.crc32(data[:CRC_BYTE])) != _at(data, 17) or hashlib.sha256(body).digest() != data[32:64]:
-        raise _refused("is damaged: its check sums are not those of its bytes", where)
+        raise _refused("is damaged: its check sums do not match its bytes", where)
     begins = [_at(body, index) for index in range(_at(data, 16))]
     if begins != sorted(begins) or not all(HEAD_BYTES + 4 * len(begins) <= begin < size for begin in begins):
         raise _refused("is damaged: an array begins outside of it", where)

@@ -42,5 +42,5 @@ def _remedy(program: Program) -> str:
     is_float = 2 * floats > sum(tensor.size_bytes for tensor in constants)
     quarter = "int8 instead of float32 needs a quarter; else " if is_float else ""
     own = f" (the model's own are {program.constants_bytes:,} B)" if program.constants_bytes else ""
-    order = "" if program.options.optimize == "size" else f"`--optimize size`, whose kernels add less{own}, "
+    order = "" if program.options.optimize == "size" else f"`--optimize size`, with kernels that add less{own}, "
     return f"{quarter}{order}a board with more flash, or a smaller model"

@@ -74,7 +74,7 @@ def _add(
         if local:
             if depth:
                 raise AidgeError(
-                    f'#include "{local[1]}" stands inside #if',
+                    f'#include "{local[1]}" is inside #if',
                     where=f"library {library}: {path}",
                     code="LIBRARY",
                     hint="include it always, and put the #if into the included file",

@@ -290,7 +290,7 @@ class Machine:
 
     def _on_sleeping_memory(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
         if any(region.origin <= address < region.end for region in self.asleep):
-            self.fault = self.fault or f"accesses 0x{address:08x}, whose clock is off"
+            self.fault = self.fault or f"accesses 0x{address:08x} while its clock is off"
             machine.emu_stop()
 
     def _load(self) -> None:
@@ -311,7 +311,7 @@ class Machine:
             if region.origin <= address and address + size <= region.end:
                 return memory, address - region.origin
         raise AidgeError(
-            f"{size} bytes at 0x{address:08x} lie in no memory of board {self.program.board.name}",
+            f"{size} bytes at 0x{address:08x} are in no memory of board {self.program.board.name}",
             where=self.program.image.path,
             hint="was it linked for another board?",
             code="RUN",

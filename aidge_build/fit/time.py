@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from aidge_build.board import Board
 from aidge_build.elf.deviation import Deviation, deviation_of
 
-NO_CYCLES = "cycles are estimated for Cortex-M0+, M3 and M4 alone, of whose chips there are published counts (docs/proof.md)"
+NO_CYCLES = "cycles are estimated only for Cortex-M0+, M3 and M4, because their chips have published counts (docs/proof.md)"
 NO_CLOCK = "the board's file states no clock"
 NO_WAIT_STATES = "the board's file does not say how long its flash lets the core wait: caches and serial flash are no wait states"
 

@@ -69,7 +69,7 @@ def mel_filters(
     empty = numpy.flatnonzero(filters.max(1) == 0)
     if empty.size:
         raise AidgeError(
-            f"band {empty[0]} of {bands} lies between two frequencies of a transform of {length} values",
+            f"band {empty[0]} of {bands} holds no frequency of a transform of {length} values",
             code="FRONTEND",
             hint="fewer bands, a longer transform, or a higher lowest frequency",
         )

@@ -46,7 +46,7 @@ class _Undecided(Format):
         """Refused."""
         raise AidgeError(
             "it reads a storage order, and kernels are chosen before orders are",
-            hint="Tensor.orders are those that the tensor may get, or the spec says the one that it wants (docs/export-api.md)",
+            hint="read Tensor.orders, the orders that the tensor may get, or name an order in the spec (docs/export-api.md)",
             code="SPEC",
         )
 

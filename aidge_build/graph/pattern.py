@@ -207,7 +207,7 @@ def _parse(pattern: str) -> tuple[tuple[_Item, ...], ...]:
     parser.end()
     for path in paths[1:]:
         if not path[0].anchor:
-            raise parser.fault("a path behind ';' begins at an anchor (Conv#c->Add)")
+            raise parser.fault("a path after ';' begins at an anchor (Conv#c->Add)")
     return tuple(paths)
 
 

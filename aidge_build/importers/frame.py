@@ -37,7 +37,7 @@ class Frame:
         """A frame one step further inside."""
         if self.depth == DEEPEST:
             raise AidgeError(
-                f"functions and sub-graphs lie in each other more than {DEEPEST} deep",
+                f"functions and sub-graphs are nested more than {DEEPEST} deep",
                 code="MODEL",
                 hint="does a function call itself?",
             )

@@ -69,7 +69,7 @@ def _broadcast_dims(node: ModelNode, broadcasts: bool, axis: Any, tensors: Mappi
     behind = first.rank - axis - second.rank
     if behind < 0 or axis < 0:
         raise AidgeError(
-            f"axis {axis}: an input of rank {second.rank} does not lie within one of rank {first.rank}", code="OPERATOR"
+            f"axis {axis}: an input of rank {second.rank} does not fit into an input of rank {first.rank}", code="OPERATOR"
         )
     return (*second.dims, *(1,) * behind)
 

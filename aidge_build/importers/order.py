@@ -14,7 +14,7 @@ from aidge_build.onnx_format import ModelNode, ValueInfo
 _BATCH = "a batch that the file fixes in its outputs must be fixed in its inputs, too"
 _CONTRADICTION = (
     "the nodes of the file say otherwise: export the model again, or leave the dims of its outputs open; torch.onnx.export with "
-    "dynamo=False declares one position too many behind a pool with ceil_mode and pads, with dynamo=True it does not"
+    "dynamo=False declares one position too many after a pool with ceil_mode and pads, with dynamo=True it does not"
 )
 
 

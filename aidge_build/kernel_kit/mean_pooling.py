@@ -115,4 +115,4 @@ def _whole_map(view: NodeView) -> str:
 PARTIAL = Predicate("windows smaller than the map", _whole_map)
 UNSCALED = Predicate("a step of the sum is less than half an output step", _scaled)
 WHOLE_MAP = Predicate("the mean of the whole map", partial_window)
-IN_INTEGERS = Predicate("sums decide the levels but beside the middle of two", _without)
+IN_INTEGERS = Predicate("every sum decides its level, except near a tie", _without)

@@ -194,7 +194,7 @@ def _in_doubt(view: NodeView) -> str:
     lowest, highest = count * (-128 - point), count * (127 - point)
     if mean is not None and highest - lowest < LARGEST_SUMS and every_sum_decides(mean, lowest, highest):
         return ""
-    return "a sum lies beside the middle of two levels, where the order of float32 additions decides"
+    return "a sum is near a tie, where the order of float32 additions decides"
 
 
 def _decided(view: NodeView) -> str:

@@ -53,7 +53,7 @@ class PoolNode(KernelNode):
             return (math.prod(spatial),)
         counts = tuple(int(count) for count in numpy.unique(view.operator.counts(spatial)))
         if counts[0] == 0:
-            raise AidgeError("a window lies in the pads alone, its mean is not defined", code="KERNEL")
+            raise AidgeError("a window reads only padding: its mean is not defined", code="KERNEL")
         return counts
 
     def counted_ends(self) -> tuple[Literal, Literal]:

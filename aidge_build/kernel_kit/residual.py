@@ -67,5 +67,6 @@ def residual_condition(convolution: ImplSpec, addition: ImplSpec) -> Predicate:
         )
 
     return Predicate(
-        f"a convolution ({convolution}) whose result goes to an addition ({addition}) of a computed tensor of its dims", rejection
+        f"a convolution ({convolution}) and an addition ({addition}) of its result and a computed tensor of the same dims",
+        rejection,
     )

@@ -244,7 +244,7 @@ class Blocks:
                 return ways
             entry = self.code.read(table + number * width, width)
             if entry is None:
-                raise Refusal(f"a jump behind the table at 0x{table:x}")
+                raise Refusal(f"a jump beyond the table at 0x{table:x}")
             return table + 2 * entry
 
         return end

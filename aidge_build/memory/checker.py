@@ -49,7 +49,7 @@ def _check_range(placement: Placement, peak_bytes: int) -> None:
     buffer, offset = placement.buffer, placement.offset_bytes
     if offset < 0 or offset + buffer.size_bytes > peak_bytes:
         raise CheckFailed(
-            f"buffer {buffer.name!r} at [{offset:,}, {offset + buffer.size_bytes:,}) lies outside the arena of {peak_bytes:,} B",
+            f"buffer {buffer.name!r} at [{offset:,}, {offset + buffer.size_bytes:,}) is outside the arena of {peak_bytes:,} B",
             where=f"memory plan, step {buffer.first}",
             code="PLAN02",
         )

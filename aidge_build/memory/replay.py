@@ -268,7 +268,7 @@ class _Replay:
     def _cells(self, name: str, span: Span, step: str) -> tuple[numpy.ndarray | slice, numpy.ndarray]:
         """The cells of which the span consists, in its order, and the position in the span at which each begins."""
         if span.memory not in self.sizes or span.first_byte < 0 or span.end_bytes > self.sizes[span.memory]:
-            raise CheckFailed(f"'{name}' lies outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
+            raise CheckFailed(f"'{name}' is outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
         starts = self.starts[span.memory]
         if span.is_whole:
             cells = slice(int(starts.searchsorted(span.offset_bytes)), int(starts.searchsorted(span.end_bytes)))

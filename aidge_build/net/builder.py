@@ -119,7 +119,7 @@ def _doc(operator: type[Operator], rules: NodeSignature) -> str:
         [
             *lines,
             "",
-            "`outputs` is the number of outputs that are wanted (several come as a tuple), `name` that of the node.",
+            "`outputs` is the number of wanted outputs (several come as a tuple), `name` the name of the node.",
             "Numbers and arrays as inputs become constants. AidgeError when something does not fit.",
         ]
     )

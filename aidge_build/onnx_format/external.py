@@ -32,7 +32,7 @@ def read_external(model_path: Path | str, locations: Iterable[str]) -> dict[str,
                 f"cannot be read ({error.strerror})",
                 where=f"external data '{location}'",
                 code="EXTERNAL",
-                hint="keep the data file beside the model file, as a regular file, not a link",
+                hint="keep the data file in the folder of the model file, as a regular file, not a link",
             ) from None
         left -= len(contents[location])
     return contents
@@ -53,7 +53,7 @@ def _read(folder: Path, location: str, limit: int) -> bytes:
     try:
         status = os.fstat(file)
         _refuse(not stat.S_ISREG(status.st_mode), "it is not a regular file")
-        _refuse(status.st_nlink != 1, "it is a hard link", "copy the data file beside the model file")
+        _refuse(status.st_nlink != 1, "it is a hard link", "copy the data file into the folder of the model file")
         _refuse(status.st_size > limit, f"it has {status.st_size} bytes; all external data together may have {LARGEST_BYTES}")
         return _read_all(file, status.st_size)
     finally:

@@ -115,14 +115,14 @@ def _external_bytes(proto: onnx.TensorProto, wanted: int, external: Mapping[str,
     offset, length = _count(entries, "offset", 0), _count(entries, "length", wanted)
     if location not in external:
         raise AidgeError(
-            f"external data '{location}' is missing", code="EXTERNAL", hint="keep the data file beside the model file"
+            f"external data '{location}' is missing", code="EXTERNAL", hint="keep the data file in the folder of the model file"
         )
     if length != wanted:
         raise AidgeError(f"external data '{location}': length {length}, but dims and type want {wanted} bytes", code="EXTERNAL")
     content = external[location]
     if offset + length > len(content):
         raise AidgeError(
-            f"external data '{location}' has {len(content)} bytes, the tensor lies at {offset} to {offset + length}",
+            f"external data '{location}' has {len(content)} bytes, the tensor is at {offset} to {offset + length}",
             code="EXTERNAL",
         )
     return content[offset : offset + length]

@@ -115,10 +115,11 @@ _PAGE_HEAD = """\
 <!-- Written by `{command}`: do not edit. -->
 # Options
 
-What a user can set, and its name in every build. The default is bold. Several values: on the command line `--lib a,b`, or an
-option that is repeated; in SCons `libs=['a', 'b']`, `bind={{'batch': 1}}`, `checkout={{'lib': 'folder'}}`; in CMake `LIBS a b`,
+Every setting, with its name in each build. The default is bold. Several values: on the command line `--lib a,b`, or a
+repeated option; in SCons `libs=['a', 'b']`, `bind={{'batch': 1}}`, `checkout={{'lib': 'folder'}}`; in CMake `LIBS a b`,
 `BIND batch=1`, `CHECKOUT lib=folder`. Paths count from the folder of the SConscript or CMakeLists.txt that names them.
 
-The adapters of `integrations/` take the same names: GNU make those of the command line (third argument of `aidge_model`),
-PlatformIO those of SCons as `custom_aidge_<name>`, RT-Thread those of SCons in `Env['AIDGE_OPTIONS']`, Zephyr those of CMake.
+The adapters of `integrations/` take the same names: GNU make the names of the command line (third argument of
+`aidge_model`), PlatformIO the SCons names as `custom_aidge_<name>`, RT-Thread the SCons names in `Env['AIDGE_OPTIONS']`, Zephyr
+the CMake names.
 """

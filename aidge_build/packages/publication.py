@@ -35,7 +35,7 @@ class Publication:
         ):
             if not pattern.fullmatch(value):
                 raise AidgeError(
-                    f"{value[:80]!r} cannot stand in the manifests of packages",
+                    f"{value[:80]!r} is not allowed in the manifests of packages",
                     where=option,
                     code="USAGE",
                     hint=f"such as {option} {example!r}, in ASCII",

@@ -215,7 +215,7 @@ def _check_kept(before: GraphView, old: Tensor, new: Tensor, step: str) -> None:
         if new.quantization != replace(old.quantization, zero_points=points):
             raise broken(step, f"'{old.name}' has {_numbers(new.quantization)}, it had {_numbers(old.quantization)}")
     elif new.quantization is not None and new.quantization not in _stated(before, old.name):
-        raise broken(step, f"'{old.name}' got {_numbers(new.quantization)}, which nothing beside it states")
+        raise broken(step, f"'{old.name}' got {_numbers(new.quantization)}, which no operator around it states")
     if old.data is not None and new.data is not None and old.data is not new.data:
         if not numpy.array_equal(flipped(old.data) if shifted else old.data, new.data, equal_nan=not shifted):
             raise broken(step, f"the constant '{old.name}' has other values than before")

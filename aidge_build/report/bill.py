@@ -98,7 +98,7 @@ def _model(plan: dict, licence: str | None) -> dict:
         "bom-ref": f"model:{plan['model']}",
         "name": plan["model"],
         "version": plan["model_sha256"][:12],
-        "description": "the neural network; its digest is that of the model's file, followed by its external data",
+        "description": "the neural network; its digest is of the model's file, followed by its external data",
         **_hashed(plan["model_sha256"]),
         **_licensed([licence]),
         "modelCard": {"modelParameters": {side: [_format(port) for port in plan[side]] for side in ("inputs", "outputs")}},
@@ -142,7 +142,7 @@ def _library(name: str, files: Mapping[tuple[str, str], str | None]) -> dict:
         "bom-ref": f"library:{name}",
         "name": f"{name} (kernels)",
         "version": _digest(sorted(files))[:12],
-        "description": f"the library of kernels {name}, as far as it stands in the code",
+        "description": f"the files of the kernel library {name} that are in the code",
         **_licensed(files.values()),
         "components": [
             {

@@ -39,10 +39,10 @@ class MissingLibrary:
     def hint(self) -> str:
         """What to do."""
         if not self.library:
-            return f"link the library whose kernels {self.model} uses, behind {self.source}"
+            return f"link the library of the kernels that {self.model} uses, after {self.source}"
         purpose = {"gcc": "the compiler's library", "m": "the C library's mathematics", "c": "the C library"}[self.library]
         own = ", or define them" if self.library == "c" else ""
-        return f"link {purpose}{own}: LIBS=['{self.library}'] in SCons, -l{self.library} behind {self.source} elsewhere"
+        return f"link {purpose}{own}: LIBS=['{self.library}'] in SCons, -l{self.library} after {self.source} elsewhere"
 
     def as_json(self) -> dict:
         """The same for programs."""

@@ -42,7 +42,7 @@ class WrongHeader:
         return (
             f"{included}, but the {name}.c that is linked ({_listed(self.code)}) belongs to "
             f"{self.code_header or f'a {name}.h'} (digest {self.code_digest}): "
-            f"the first header is out of date, or that of another model called {name}{f' ({self.found})' if self.found else ''}"
+            f"the first header is out of date, or of another model called {name}{f' ({self.found})' if self.found else ''}"
         )
 
     @property
@@ -50,10 +50,10 @@ class WrongHeader:
         """What to do."""
         name = self.model
         if not self.code:
-            return f"link the {name}.c and {name}_weights.c that lie beside that header"
+            return f"link the {name}.c and {name}_weights.c in the folder of that header"
         if not self.code_digest:
             return f"include {name}.h there, too, or link the generated {name}.c"
-        right = self.code_header or f"the {name}.h beside the linked {name}.c"
+        right = self.code_header or f"the {name}.h in the folder of the linked {name}.c"
         return f"let {right} be the only {name}.h in the include folders (-I) of {_listed(self.users)}, and compile it again"
 
     def as_json(self) -> dict:

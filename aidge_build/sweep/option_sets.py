@@ -91,7 +91,7 @@ def _with(one: OptionSet, chosen: Mapping, where: str) -> OptionSet:
 def _joined(first: Sequence[str], second: Sequence[str], where: str) -> tuple[str, ...]:
     both = _names(first) & _names(second)
     if both:
-        raise AidgeError(f"{min(both)} stands in a set and in vary", where=where, code=CODE, hint="say it in one of them")
+        raise AidgeError(f"{min(both)} is in a set and in vary", where=where, code=CODE, hint="leave it out of one of them")
     return tuple(sorted([*first, *second]))
 
 

@@ -157,7 +157,7 @@ def _require_ours(connection: sqlite3.Connection, where: str) -> None:
         )
     texts = {text for (text,) in connection.execute("SELECT sql FROM sqlite_schema")}
     if texts != set(_TABLES):
-        raise _damaged(where, "its tables are not those of a sweep")
+        raise _damaged(where, "its tables are not the tables of a sweep")
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise _damaged(where, str(verdict).splitlines()[-1])

@@ -90,7 +90,7 @@ class _Buffers:
         start, size = table.value(_BUFFER_OFFSET), table.value(_BUFFER_SIZE)
         if start > 1:
             if start + size > len(self._data):
-                raise AidgeError(f"buffer {index} ends behind the end of the file", code="MODEL_FILE")
+                raise AidgeError(f"buffer {index} ends beyond the end of the file", code="MODEL_FILE")
             return memoryview(self._data)[start : start + size]
         return table.raw(_BUFFER_DATA) if len(table.raw(_BUFFER_DATA)) else None
 

@@ -66,7 +66,7 @@ def _driver(c: str, cplusplus: str | None, sources: Sequence[Path]) -> str:
     if not any(map(_is_cplusplus, sources)):
         return c
     if cplusplus is None:
-        raise MissingTool("there is no C++ compiler beside it", where=c, code="TOOLCHAIN")
+        raise MissingTool("it comes without a C++ compiler", where=c, code="TOOLCHAIN")
     return cplusplus
 
 
@@ -124,7 +124,9 @@ def _failure(messages: str, where: str) -> AidgeError:
     asked = sorted(second_names(read_undefined(messages)))
     if asked:
         return AidgeError(
-            f"a header is not that of the linked model: undefined {', '.join(asked)}", where=where, code="LINK_HEADER"
+            f"a header belongs to another model than the linked one: undefined {', '.join(asked)}",
+            where=where,
+            code="LINK_HEADER",
         )
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
     errors = [line for line in lines if _ERROR_LINE.search(line)]

@@ -25,7 +25,7 @@ def disassemble(elf: Path, core: Core | None = None) -> str:
     """
     core = core or core_of_machine(machine_of(elf))
     if core is None:
-        raise MissingTool(f"{elf.name}: no core is known whose toolchain reads it", hint="name the board", code="TOOLCHAIN")
+        raise MissingTool(f"{elf.name}: no known core has a toolchain that reads it", hint="name the board", code="TOOLCHAIN")
     name = f"{core.prefix}objdump"
     program = shutil.which(name)
     if program is None:

@@ -33,7 +33,7 @@ def orthogonal(dims: Sequence[int], random: numpy.random.Generator) -> numpy.nda
     For the recurrence [directions, gates * hidden, hidden] of LSTM, GRU and RNN: one matrix for each gate.
     """
     if len(dims) < 2 or dims[-1] < 1 or dims[-2] % dims[-1]:
-        raise AidgeError(f"the dims {list(dims)} are not those of square matrices below each other", code="TRAINING")
+        raise AidgeError(f"the dims {list(dims)} are no stack of square matrices", code="TRAINING")
     size = dims[-1]
     count = math.prod(dims) // (size * size)
     found, upper = numpy.linalg.qr(random.normal(size=(count, size, size)))

@@ -97,7 +97,7 @@ def _record(data: bytes, place: int, recording: Recording, digest: str) -> tuple
     if tuple(words[:HEAD_WORDS]) != recording.head(digest):
         raise _Damaged("the head of the record is damaged")
     if words[NEXT] >= recording.slots:
-        raise _Damaged(f"the next inference would lie in slot {words[NEXT]} of {recording.slots}")
+        raise _Damaged(f"the next inference would be in slot {words[NEXT]} of {recording.slots}")
     missing = place + recording.size_bytes - len(data)
     if missing > 0:
         raise _Damaged(f"the file ends {missing:,} B before the record does")

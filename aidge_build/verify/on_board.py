@@ -78,7 +78,7 @@ def require_same_model(program: Program, elf: Path) -> None:
         )
     if claim.from_note and claim.interface != interface_of(program):
         raise AidgeError(
-            f"its header of {program.name} is {claim.interface}, that of this model and these options is {interface_of(program)}",
+            f"its header of {program.name} is {claim.interface}, this model with these options makes {interface_of(program)}",
             where=str(elf),
             hint="give the options that the firmware was built with",
             code="RUN",

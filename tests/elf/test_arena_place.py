@@ -42,7 +42,7 @@ def inside(count: int) -> str:
 FAULTS = {
     "a script without the line": Fault(
         "MEM02",
-        ("lies in DTCM, the plan says AXI (0x24000000 to 0x2407ffff)", f"before .bss: {MISSING_LINE}"),
+        ("is in DTCM, the plan says AXI (0x24000000 to 0x2407ffff)", f"before .bss: {MISSING_LINE}"),
         script=SCRIPT.replace(PLACED, ""),
     ),
     "an arena that is too small": Fault(
@@ -53,12 +53,12 @@ FAULTS = {
     ),
     "an arena that ends behind its memory": Fault(
         "MEM02",
-        ("lies in AXI and beyond its end",),
+        ("is in AXI and beyond its end",),
         script=SCRIPT.replace(".arenas (NOLOAD)", ".arenas 0x2407ff00 (NOLOAD)").replace("512K", "513K"),
     ),
     "an odd address": Fault(
         "MEM02",
-        ("lies at 0x24000001, which is no multiple of 16",),
+        ("is at 0x24000001, which is no multiple of 16",),
         script=SCRIPT.replace(".arenas (NOLOAD) :", ".arenas 0x24000001 (NOLOAD) : SUBALIGN(1)"),
     ),
     "a symbol without a section": Fault(
@@ -69,14 +69,14 @@ FAULTS = {
     ),
     "zeros in flash": Fault(
         "MEM02",
-        ("lies in .data, whose bytes are stored: its 512 zeros cost flash", "> RAM"),
+        ("is in .data, and the ELF file stores its bytes: 512 zeros cost flash", "> RAM"),
         program(says=claim(**arena())),
         SCRIPT.replace(PLACED, "").replace("*(.data*)", "LONG(1) *(.data*) *(.bss.aidge_*)"),
         severity="warning",
     ),
     "an arena in flash": Fault(
         "MEM02",
-        ("lies in FLASH, which cannot be written", "before .bss", "> AXI"),
+        ("is in FLASH, which cannot be written", "before .bss", "> AXI"),
         script=SCRIPT.replace("} > AXI\n", "} > FLASH\n"),
     ),
     "a section at the same addresses": Fault(
@@ -139,14 +139,14 @@ FAULTS = {
     ),
     "a heap without an end": Fault(
         "MEM12",
-        ("lies above 0x24000000 (end), where the heap begins",),
+        ("is above 0x24000000 (end), where the heap begins",),
         program("void *_sbrk(int n) { return (void *)(long)n; } void extra(void) { _sbrk(3); }"),
         SCRIPT.replace(PLACED, "    end = 0x24000000;\n" + PLACED),
         severity="warning",
     ),
     "a heap without an end beside a stack that has one": Fault(
         "MEM12",
-        ("lies above 0x24000000 (end), where the heap begins",),
+        ("is above 0x24000000 (end), where the heap begins",),
         program("void *_sbrk(int n) { return (void *)(long)n; } void extra(void) { _sbrk(3); }"),
         before_note("    __StackLimit = 0x23ff0000; __StackTop = 0x23ff8000; end = 0x24000000;"),
         severity="warning",
@@ -172,12 +172,12 @@ FAULTS = {
     ),
     "constant weights that are copied to RAM": Fault(
         "MEM03",
-        ("weights kws_fc_weights (64 B) lie in DTCM, which is RAM",),
+        ("weights kws_fc_weights (64 B) are in DTCM, which is RAM",),
         script=SCRIPT.replace("*(.rodata*) } > FLASH", "*(.rodata*) } > DTCM AT > FLASH"),
     ),
     "weights at an odd address": Fault(
         "MEM02",
-        ("lie at 0x0800", "which is no multiple of 4"),
+        ("are at 0x0800", "which is no multiple of 4"),
         program(weights="const char odd[1] = {7};\n" + WEIGHTS.replace("=", '__attribute__((section(".rodata.z"))) =')),
         SCRIPT.replace(".rodata : { *(.rodata*)", ".rodata : SUBALIGN(1) { BYTE(1) *(.rodata*)"),
     ),
@@ -226,7 +226,7 @@ def test_an_arena_where_it_belongs_is_as_planned_whatever_is_known_of_the_memori
 def test_without_a_board_the_claim_itself_knows_where_the_planned_memory_lies(tmp_path):
     result = check(link(tmp_path, program(), SCRIPT.replace(PLACED, "")), "--max-stack=4096")
     (finding,) = memory_findings(result)
-    assert finding["text"] == "arena kws_arena lies at 0x20000000, the plan says AXI (0x24000000 to 0x2407ffff)"
+    assert finding["text"] == "arena kws_arena is at 0x20000000, the plan says AXI (0x24000000 to 0x2407ffff)"
     assert MISSING_LINE in finding["hint"] and result.exit_code == 1
 
 
@@ -377,7 +377,7 @@ def test_a_generated_model_in_firmware_with_its_own_script_is_found_in_the_wrong
 @pytest.mark.parametrize(
     "there, regions, expected",
     [
-        ("0x30000000", ["--region=AXI=0x30000000,0x80000"], "lies at 0x30000000, the plan says AXI (0x24000000 to 0x2407ffff)"),
+        ("0x30000000", ["--region=AXI=0x30000000,0x80000"], "is at 0x30000000, the plan says AXI (0x24000000 to 0x2407ffff)"),
         ("0x30000000", ["--region=AXI=0x24000000,0x80000"], "in no memory of the board, the plan says AXI (0x24000000 to"),
         (
             "0x24000000",

@@ -206,7 +206,7 @@ def test_a_symbol_that_was_moved_within_its_section_is_found(tmp_path):
 
     right = addresses(elf)["kws_tail"]
     texts = [finding.text for finding in proof_of(edited(elf, move), objects[0]).findings if finding.code == "COD02"]
-    assert f"kws_tail is at 0x{right + 4:08x}, but where the rest of kws.o lies it is at 0x{right:08x}" in texts
+    assert f"kws_tail is at 0x{right + 4:08x}, but the rest of kws.o puts it at 0x{right:08x}" in texts
 
 
 def test_code_that_is_cut_off_or_not_stored_is_found(tmp_path):

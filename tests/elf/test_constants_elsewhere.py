@@ -40,7 +40,7 @@ def test_in_their_memory_they_may_lie_in_ram_and_nowhere_else(address):
 @pytest.mark.parametrize("address", [0x8000100, 0x20000FC4, 0x20001000])
 def test_elsewhere_the_memory_of_the_plan_is_named(address):
     first, *_ = said(address, 0x8000100)
-    wanted = f"MEM02: weights kws_weights (64 B) lie at 0x{address:08x}, the plan says DTCM (0x20000000 to 0x20000fff)"
+    wanted = f"MEM02: weights kws_weights (64 B) are at 0x{address:08x}, the plan says DTCM (0x20000000 to 0x20000fff)"
     assert first == wanted
 
 

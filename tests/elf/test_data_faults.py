@@ -122,15 +122,15 @@ FAULTS = {
     ),
     "erased weights": Fault("MEM14", ("each byte is 0xff",), edit=at_weights(b"\xff" * 64)),
     "one bit of the last byte": Fault(
-        "MEM14", ("are not what was generated: their SHA-256 is another one",), edit=at_weights(b"\x80", 63)
+        "MEM14", ("are not what was generated: their SHA-256 differs",), edit=at_weights(b"\x80", 63)
     ),
-    "one bit of the first byte": Fault("MEM14", ("their SHA-256 is another one",), edit=at_weights(b"\x02")),
+    "one bit of the first byte": Fault("MEM14", ("their SHA-256 differs",), edit=at_weights(b"\x02")),
     "weights from before the training": Fault(
         "MEM14", ("weights kws_fc_weights (64 B)",), program(weights=WEIGHTS.replace("{3, 1}", "{3, 2}"))
     ),
     "arrays of one size exchanged": Fault(
         "MEM14",
-        ("weights kws_fc_weights (64 B) of model kws are not what was generated: they are those of kws_fc_bias",),
+        ("weights kws_fc_weights (64 B) of model kws are not what was generated: they equal kws_fc_bias",),
         program(
             "const int8_t *volatile seen; void extra(void) { seen = kws_fc_bias; }",
             weights=weights_of("kws_fc_weights", bytes(range(64))) + weights_of("kws_fc_bias", bytes(range(64))),
@@ -139,7 +139,7 @@ FAULTS = {
     ),
     "an array whose symbol was moved": Fault(
         "MEM14",
-        ("weights kws_fc_weights (64 B)", "their SHA-256 is another one"),
+        ("weights kws_fc_weights (64 B)", "their SHA-256 differs"),
         TWO_ARRAYS,
         edit=in_symbol("kws_fc_weights", 4, lambda value: value - 4),
     ),
@@ -170,12 +170,12 @@ FAULTS = {
     ),
     "weights without a load image": Fault(
         "MEM03",
-        ("weights kws_fc_weights (64 B) lie in DTCM, which is RAM", "--weights-in"),
+        ("weights kws_fc_weights (64 B) are in DTCM, which is RAM", "--weights-in"),
         script=SCRIPT.replace(RODATA, IN_DTCM.replace(" AT > FLASH", "")),
     ),
     "all weights in RAM, which is one fault of one script": Fault(
         "MEM03",
-        ("weights kws_fc_weights and 1 more, 128 B in all, lie in DTCM, which is RAM",),
+        ("weights kws_fc_weights and 1 more, 128 B in all, are in DTCM, which is RAM",),
         TWO_ARRAYS,
         SCRIPT.replace(RODATA, IN_DTCM.replace(" AT > FLASH", "")),
     ),
@@ -186,7 +186,7 @@ FAULTS = {
         says=ON_PURPOSE,
     ),
     "weights in another RAM than the one that was named": Fault(
-        "MEM03", ("lie in DTCM, which is RAM",), script=SCRIPT.replace(RODATA, IN_DTCM), says=("--weights-in=AXI",)
+        "MEM03", ("are in DTCM, which is RAM",), script=SCRIPT.replace(RODATA, IN_DTCM), says=("--weights-in=AXI",)
     ),
     "weights in RAM on purpose that nobody stores": Fault(
         "MEM03",

@@ -33,7 +33,7 @@ def found(folder, origin: int, *, kind: str = "ram", board: str = "", cpu: tuple
 def test_an_arena_in_a_device_range_fails_the_check_with_both_ways_out(origin, tmp_path):
     result, (finding,) = found(tmp_path, origin, unaligned=True)
     assert result.exit_code == 1 and finding["severity"] == "error"
-    assert f"kws_arena (0x{origin:08x}) lies in a Device range (AXI)" in finding["text"]
+    assert f"kws_arena (0x{origin:08x}) is in a Device range (AXI)" in finding["text"]
     assert 'memory = "normal" in regions.AXI of the board file, or --region AXI=...,normal' in finding["hint"]
     assert "--unaligned off, compile with -mno-unaligned-access" in finding["hint"]
 
@@ -88,7 +88,7 @@ def test_constants_in_a_device_range_fail_the_check(tmp_path):
     elf = link(tmp_path, program(says=at(SDRAM), weights=weights), script)
     regions = [word.replace("0x24000000", hex(SDRAM)).replace("0x80000,ram", "0x80000,ram,normal") for word in REGIONS]
     (finding,) = memory_findings(check(elf, *regions, "--region=QSPI=0xA0000000,0x10000,flash"))
-    assert finding["code"] == "MEM15" and "kws_fc_weights (0xa0000000) lies in a Device range (QSPI)" in finding["text"]
+    assert finding["code"] == "MEM15" and "kws_fc_weights (0xa0000000) is in a Device range (QSPI)" in finding["text"]
 
 
 def test_an_array_of_the_firmware_in_a_device_range_is_a_warning_as_it_may_be_an_input(tmp_path):
@@ -97,7 +97,7 @@ def test_an_array_of_the_firmware_in_a_device_range_is_a_warning_as_it_may_be_an
     code = program(picture, says=says, arena=ARENA.replace(".bss.aidge_AXI.kws", ".bss.kws"))
     result, (finding,) = found(tmp_path, SDRAM, code=code)
     assert finding["severity"] == "warning" and result.exit_code == 0
-    assert "inputs" in finding["text"] and "picture (0xc0000000) lies in a Device range (AXI)" in finding["text"]
+    assert "inputs" in finding["text"] and "picture (0xc0000000) is in a Device range (AXI)" in finding["text"]
 
 
 def test_an_array_of_the_firmware_in_a_device_range_that_it_passes_to_a_model_fails_the_check(tmp_path):
@@ -108,4 +108,4 @@ def test_an_array_of_the_firmware_in_a_device_range_that_it_passes_to_a_model_fa
     code = code.replace("return kws_run();", "return kws_run(1, picture + 8);")
     result, (finding,) = found(tmp_path, SDRAM, code=code)
     assert finding["severity"] == "error" and result.exit_code == 1
-    assert "picture (0xc0000000) lies in a Device range (AXI)" in finding["text"]
+    assert "picture (0xc0000000) is in a Device range (AXI)" in finding["text"]

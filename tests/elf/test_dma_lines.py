@@ -135,7 +135,7 @@ def test_hooks_that_copy_constants_are_both_the_firmwares_or_none(start, wait, o
 
 @pytest.mark.parametrize(
     ("names", "line", "reason"),
-    [(("frames",), 32, "no array 'frames'"), (("nothing",), 32, "no array 'nothing'"), (("frame",), 0, "nobody says how long")],
+    [(("frames",), 32, "no array 'frames'"), (("nothing",), 32, "no array 'nothing'"), (("frame",), 0, "the length of a line")],
 )
 def test_a_name_of_nothing_and_a_line_that_nobody_knows_are_refused(names, line, reason):
     with pytest.raises(AidgeError, match=reason) as caught:

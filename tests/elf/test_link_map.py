@@ -144,7 +144,7 @@ def test_a_map_of_yesterday_is_not_believed_and_the_check_says_how_memories_are_
     link(tmp_path, program("int more[4]; void extra(void) { more[1] = 2; }"))
     code, result, text = check(capsys, elf)
     assert code == 0 and result["regions"] == [] and result["memories_of"] == ""
-    assert f"{elf}: memories not known: link with -Wl,-Map={elf.stem}.map, beside the program" in text
+    assert f"{elf}: memories not known: link with -Wl,-Map={elf.stem}.map, into the folder of the program" in text
     code, _, text = check(capsys, elf, "--map", str(tmp_path / "old.map"))
     assert code == 2 and "old.map: it is not the map of this program" in text and "Hint: link with -Wl,-Map=old.map" in text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A link that fails for want of memory is explained, whoever links: which memory, by how much, what is in it, what would help."""
+"""A link that fails for lack of memory is explained, whoever links: which memory, by how much, what is in it, what would help."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_a_place_of_a_script_that_is_passed_is_no_want_of_memory(link, tmp_path)
     script = SCRIPT.replace("2K", "4K").replace("0x20000800", "0x20001000").replace("8K", "16K")
     (tmp_path / "app.ld").write_text(script.replace("*(.rodata*) }", "*(.rodata*) . = 16; }"))
     said = aidge_build("explain-link", "--", *link).stdout
-    assert said.startswith("the link does not fail for want of memory, but: ") and "location counter backwards" in said
+    assert said.startswith("the link does not fail for lack of memory, but: ") and "location counter backwards" in said
 
 
 def test_a_launched_link_ends_as_the_linker_does(link, tmp_path, capfd):
@@ -146,7 +146,7 @@ def test_a_launched_link_ends_as_the_linker_does(link, tmp_path, capfd):
     (tmp_path / "app.ld").write_text(SCRIPT.replace("2K", "4K").replace("0x20000800", "0x20001000").replace("8K", "16K"))
     passed = aidge_build("explain-link", "--launch", "--", *link)
     assert (passed.exit_code, passed.stdout) == (0, "") and (tmp_path / "app.elf").exists()
-    assert aidge_build("explain-link", "--", *link).stdout == "the link does not fail for want of memory\n"
+    assert aidge_build("explain-link", "--", *link).stdout == "the link does not fail for lack of memory\n"
     assert aidge_build("explain-link", "--", *link, "gone.o").stdout.endswith(": cannot find gone.o: No such file or directory\n")
 
 

@@ -29,7 +29,7 @@ MERGED = {
 }
 MORE = "int counter = 3; int other; void extra(void) { counter++; other++; }"
 COPIED = ("--weights-in", "DTCM")
-WRITABLE = "note STK02: handlers of interrupts that no vector table of the ELF names are not seen: vectors, a vector table, lies "
+WRITABLE = "note STK02: handlers of interrupts that no vector table of the ELF names are not seen: vectors, a vector table, is "
 
 
 def linked(folder, sections: str, code: str = "", note: str = NOTE):
@@ -153,7 +153,7 @@ def test_a_plan_of_a_model_that_is_not_in_the_program_proves_nothing(tmp_path):
     elf = linked(tmp_path, MERGED["code and constants"])
     done = aidge_build("check", elf, *REGIONS, plan(tmp_path, model="vad", claim=other))
     assert done.exit_code == 1
-    assert "kws.plan.json plans model vad, of which the program holds no claim: cannot verify it" in done.stdout
+    assert "kws.plan.json plans model vad, but the program holds no claim of it: cannot verify it" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_model_of_floats_without_the_compilers_library_says_which_file_functio
     result = aidge_build("explain-link", "--hook", "--", *SOFT, "-Wl,-e,main", *made, "-o", "app.elf")
     assert result.stdout.splitlines()[:2] == [
         "app.elf: error LINK_LIBRARY: sum.c calls __aeabi_fadd, and nothing that is linked defines it",
-        "       what helps:  link the compiler's library: LIBS=['gcc'] in SCons, -lgcc behind sum.c elsewhere",
+        "       what helps:  link the compiler's library: LIBS=['gcc'] in SCons, -lgcc after sum.c elsewhere",
     ]
     assert aidge_build("explain-link", "--hook", "--", *SOFT, "-Wl,-e,main", *made, "-lgcc", "-o", "app.elf").stdout == ""
 

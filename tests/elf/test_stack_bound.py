@@ -129,7 +129,7 @@ REFUSED = {
     "another stack": ('int main(void) { __asm__ volatile("msr psp, %0" : : "r"(0x20000100)); return 0; }', "PSP is set"),
     "a supervisor call": (
         'int main(void) { __asm__ volatile("svc #1"); return 0; }',
-        "a supervisor call, whose handler uses the stack, too, at main",
+        "a supervisor call, with a handler that uses the stack, too, at main",
     ),
     "an undefined instruction": (
         'int main(void) { __asm__ volatile(".inst.n 0xb7ff"); return 0; }',

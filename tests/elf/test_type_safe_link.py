@@ -282,8 +282,7 @@ def test_without_debug_information_headers_near_the_link_are_found_by_their_dige
     line = aidge_build("explain-link", "--hook", "--", "gcc", "main.o", "toy.o", "toy_weights.o", "-o", "app").stdout
     foreign, mine = (os.path.normpath(f"{place}/{name}/toy.h") for name in ("foreign", "mine"))
     assert (
-        f"or that of another model called toy ({foreign})\n" in line
-        and f"let {mine} be the only toy.h in the include folders" in line
+        f"or of another model called toy ({foreign})\n" in line and f"let {mine} be the only toy.h in the include folders" in line
     )
 
 
@@ -297,7 +296,7 @@ def test_a_link_with_a_foreign_header_says_whose_header_whose_code_and_what_to_d
     code = "./libtoy.a(toy.o)" if "-ltoy" in mixed else "toy.o"
     assert lines == [
         f"app: error LINK_HEADER: main.c includes foreign/toy.h (digest {foreign}), but the toy.c that is linked ({code}) "
-        f"belongs to mine/toy.h (digest {mine}): the first header is out of date, or that of another model called toy",
+        f"belongs to mine/toy.h (digest {mine}): the first header is out of date, or of another model called toy",
         "       what helps:  let mine/toy.h be the only toy.h in the include folders (-I) of main.c, and compile it again",
     ]
     assert not (tmp_path / "app").exists()
@@ -322,7 +321,7 @@ def test_a_model_that_is_not_linked_and_a_stand_in_without_the_header_are_said_t
     monkeypatch.chdir(tmp_path)
     alone = aidge_build("explain-link", "--", "gcc", "main.o").stdout
     assert f"main.c includes a toy.h (digest {digest}), but no code of the model toy is linked\n" in alone
-    assert "what helps:  link the toy.c and toy_weights.c that lie beside that header\n" in alone
+    assert "what helps:  link the toy.c and toy_weights.c in the folder of that header\n" in alone
     (tmp_path / "fake.c").write_text("int toy_run(const void *x, void *y) { return x == y; }\n")
     assert run(["gcc", "-c", "fake.c"], tmp_path).returncode == 0
     fake = aidge_build("explain-link", "--", "gcc", "main.o", "fake.o").stdout

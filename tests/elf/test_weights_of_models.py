@@ -127,7 +127,7 @@ def test_each_of_several_models_is_compared_with_its_own_numbers(tmp_path):
     assert content.count(RETRAINED.tobytes()) == 1
     elf.write_bytes(content.replace(RETRAINED.tobytes(), bytes(range(1, 7))))
     assert [entry[2] for entry in findings(elf)] == [
-        "weights vad_first_weights (6 B) of model vad are not what was generated: their SHA-256 is another one"
+        "weights vad_first_weights (6 B) of model vad are not what was generated: their SHA-256 differs"
     ]
 
 

@@ -427,7 +427,7 @@ def test_a_window_that_would_begin_in_the_end_pad_is_none_whatever_a_file_declar
     assert [view.tensors[name].dims for name in ("y", "z")] == [(1, 1, 3, 3)] * 2
     message = refusal(model([pool], [value("x", (1, 1, 5, 5))], [too_large]))
     assert message.startswith("m.onnx: graph output 'y' is declared [1, 1, 4, 4], but has the dims [1, 1, 3, 3]. Hint: ")
-    assert "leave the dims of its outputs open" in message and "behind a pool with ceil_mode and pads" in message
+    assert "leave the dims of its outputs open" in message and "after a pool with ceil_mode and pads" in message
 
 
 def _tensor(**fields):

@@ -179,7 +179,7 @@ def test_a_verbose_compilation_lists_what_is_left_out(tmp_path):
     [
         ("Tan(x)", "float", ("--lib", "cortexm"), "library ref has kernels for it: --lib cortexm,ref"),
         ("Relu(x)", "double", (), "its kernels take float32 or int8: insert a Cast, or export the model in such a type"),
-        ("Relu(x)", "double", ("--lib", "helium"), "name the core for which it is: --board, or --cpu with --fpu; or "),
+        ("Relu(x)", "double", ("--lib", "helium"), "name the core: --board, or --cpu with --fpu; or "),
     ],
     ids=["library", "type", "core"],
 )

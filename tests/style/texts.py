@@ -16,7 +16,7 @@ from aidge_build.options.table import TABLE
 from aidge_build.options.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
-SAYING = {"AidgeError", "Finding", "Refusal", "Rule"}  # calls whose strings are printed
+_WORDS = re.compile(r"\b[a-z]+\b")
 _ROW_OF_FINDING = re.compile(r"^\| [A-Z]{3,4}\d* \|.*$", re.MULTILINE)
 _C_COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
 _TEMPLATE = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
@@ -45,19 +45,15 @@ def _findings() -> str:
     return "\n\n".join(text for rule in RULES.values() for text in (rule.meaning, rule.hint))
 
 
-def _strings(call: ast.Call) -> Iterator[str]:
-    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-        for node in ast.walk(argument):
-            if isinstance(node, ast.JoinedStr | ast.Constant) and (text := _text_of(node)):
-                yield text
-
-
 def _messages() -> str:
+    """The strings of three words and more in the package: errors, findings, notices, lines of verbs. Docstrings are none."""
     found: list[str] = []
     for path in sorted((ROOT / "aidge_build").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAYING:
-                found += (text for text in _strings(node) if " " in text)
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        inner = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+        inner |= {id(part) for node in ast.walk(module) if isinstance(node, ast.JoinedStr) for part in node.values}
+        strings = (node for node in ast.walk(module) if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in inner)
+        found += (text for text in map(_text_of, strings) if len(_WORDS.findall(text)) > 2)
     return "\n\n".join(dict.fromkeys(found))
 
 

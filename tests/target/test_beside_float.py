@@ -86,7 +86,7 @@ def test_every_layer_has_its_tensor_of_the_float_model_and_none_departs(files, t
     assert all(layer["sqnr_db"] is None or layer["sqnr_db"] > 20 for layer in found["layers"])
     drawing = xml.etree.ElementTree.parse(tmp_path / "layers.svg").getroot()
     texts = list(drawing.itertext())
-    assert f"the firmware's layers beside {files / 'float.onnx'}" in texts
+    assert f"the firmware's layers compared with {files / 'float.onnx'}" in texts
     assert [text for text in texts if text.startswith("input x: x against x, ")]
 
 

@@ -187,7 +187,7 @@ def test_what_has_no_room_stays_and_the_arena_stays_in_its_memory(boards):
         trial, new, said = copied_within(boards, room)
         check_memory(trial, new, assignment, demands)
         assert new.arena.peak_bytes <= room and new.region == placed.region
-        assert ("has no room for them" in said) == (not trial.copies)
+        assert ("has no room for the constants" in said) == (not trial.copies)
         assert ("more would pay" in said) == (0 < len(trial.copies) < len(schedule.copies))
         reached.append(len(trial.copies))
     assert reached[0] < len(schedule.copies) and reached == sorted(reached)
@@ -227,9 +227,9 @@ def test_a_program_that_defines_one_hook_alone_is_found(defined, codes, boards, 
 @pytest.mark.parametrize(
     ("board", "options", "reason"),
     [
-        ("mps2-an386", {}, "SSRAM1, where they lie, costs 1, SSRAM23 with the arena 1"),
+        ("mps2-an386", {}, "SSRAM1 with the constants costs 1, SSRAM23 with the arena 1"),
         ("xip", {}, ""),
-        ("nodma", {"copy_constants": "hook"}, "no DMA reaches SSRAM23, where the arena lies"),
+        ("nodma", {"copy_constants": "hook"}, "no DMA reaches SSRAM23 with the arena"),
         ("nodma", {"copy_constants": "memcpy"}, ""),
     ],
 )
@@ -258,7 +258,7 @@ PLAIN = argparse.Namespace(
 @pytest.mark.parametrize(
     ("others", "reason"),
     [
-        ({"arena": "caller"}, "where the caller's arena lies is not known. Hint: without --arena,"),
+        ({"arena": "caller"}, "the address of the caller's arena is not known. Hint: without --arena,"),
         ({"update": "weights"}, "the sizes of weights that can be replaced are not known. Hint: without --update,"),
         ({"input": "rows"}, "again and again. Hint: without --input,"),
         ({"output": "rows"}, "again and again. Hint: without --output,"),

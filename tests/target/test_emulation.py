@@ -335,7 +335,7 @@ def test_a_memory_whose_clock_is_off_cannot_be_used_before_the_start_up_code_swi
     board = load_board("stm32h743")
     forgetful = dataclasses.replace(board, regions=tuple(dataclasses.replace(region, clock=None) for region in board.regions))
     elf = build_program(forgetful, [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
-    with pytest.raises(CheckFailed, match="accesses 0x30020010, whose clock is off, at main"):
+    with pytest.raises(CheckFailed, match="accesses 0x30020010 while its clock is off, at main"):
         run("stm32h743", elf, tmp_path)
 
 

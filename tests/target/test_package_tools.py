@@ -236,7 +236,7 @@ def test_micropython_imports_the_module(hello, tmp_path):
     assert run(interpreter, "-c", wrong, cwd=tmp_path).strip() == "7 bytes are there, 8 are wanted"
     shared = "both = memoryview(bytearray(10))\n"
     wrong = wrong.replace("bytearray(7), bytearray(3)", "both[:8], both[7:]").replace("import", f"{shared}import")
-    assert run(interpreter, "-c", wrong, cwd=tmp_path).strip() == "an output lies in an input"
+    assert run(interpreter, "-c", wrong, cwd=tmp_path).strip() == "an output overlaps an input"
 
 
 @needs("cargo")

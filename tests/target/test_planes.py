@@ -163,7 +163,7 @@ def test_an_output_of_the_graph_lies_in_one_piece(tmp_path):
 
 
 def test_test_mode_wants_outputs_in_one_piece(tmp_path):
-    with pytest.raises(AidgeError, match="test mode reports layers whose outputs lie in one piece"):
+    with pytest.raises(AidgeError, match="test mode cannot report outputs in several pieces"):
         exported(tmp_path, PLAN, test_mode=True)
 
 

@@ -332,4 +332,4 @@ def test_the_verb_writes_a_folder_that_compiles_and_compares(tmp_path):
 
 def test_the_verb_refuses_an_arena_of_the_caller(tmp_path):
     result = command("export", onnx_file(tmp_path), "--lib", "ref", "--out", tmp_path / "out", "--arena", "caller")
-    assert result.exit_code == 2 and "a stand-alone folder owns its arena" in result.stderr and not (tmp_path / "out").exists()
+    assert result.exit_code == 2 and "a standalone folder owns its arena" in result.stderr and not (tmp_path / "out").exists()

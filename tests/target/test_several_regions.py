@@ -159,7 +159,7 @@ def test_check_sees_a_part_that_lies_elsewhere(made, tmp_path):
         "SRAM1=0x20000000,0x10000,ram",
     ]
     findings = aidge_build("check", elf, *swapped, "--json").json["findings"]
-    assert any("model_arena_dtcm lies in SRAM1, the plan says DTCM" in finding["text"] for finding in findings)
+    assert any("model_arena_dtcm is in SRAM1, the plan says DTCM" in finding["text"] for finding in findings)
 
 
 @needs_cross_compiler

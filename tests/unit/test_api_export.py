@@ -110,7 +110,9 @@ def test_a_library_without_a_folder_takes_part_in_adaptation():
 def test_a_library_alone_that_cannot_copy_is_told_to_name_another_one_behind_it():
     toy = lib()
     toy.register(["Conv2D", "ReLU"], ImplSpec(IOSpec(dtype.float32, dformat.channels_last)))(ExportNode)
-    with pytest.raises(AidgeError, match=r"\(Reformat\): no kernel accepts it.*Hint: name a library that has one behind those"):
+    with pytest.raises(
+        AidgeError, match=r"\(Reformat\): no kernel accepts it.*Hint: add a library that has one at the end of the list"
+    ):
         adapt_to_backend(CONV, [library_of(toy)], Target())
 
 

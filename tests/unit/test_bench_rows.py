@@ -126,4 +126,4 @@ def test_the_table_of_ram_adds_what_the_caller_owns_to_what_is_linked():
     lines = [line for line in tables([entry], Peers()).split("\n") if "as linked" in line or "1,280" in line]
     named = dict(zip(*([cell.strip() for cell in line.split("|")] for line in lines)))
     assert (named["arena as linked"], named["inputs, outputs of the caller"], named["both"]) == ("1,280", "1,283", "2,563")
-    assert named["fullest moment, all in one arena"] == "1,920"
+    assert named["peak RAM, all in one arena"] == "1,920"

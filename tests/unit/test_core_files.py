@@ -160,7 +160,7 @@ def test_code_for_a_core_that_nothing_is_known_about_is_portable_c_and_says_so(t
 
 def test_a_core_without_tools_is_no_boards(tmp_path):
     write(tmp_path, 'extends = "rp2040"\ncpu = "generic"\n', "node")
-    with pytest.raises(AidgeError, match="core 'generic' has no tools: a board needs one of a machine"):
+    with pytest.raises(AidgeError, match="core 'generic' has no toolchain, and a board needs one"):
         load_board("node", [tmp_path])
 
 

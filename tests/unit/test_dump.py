@@ -115,7 +115,7 @@ def test_a_dump_that_ends_before_the_record_does_is_refused_wherever_it_ends():
         ((12, b"\xff\n*/\0 \x1b[3"), "is of other inputs, outputs or options: '\\xff\\n*/"),
         ((8, b"\x02"), "format 2, this version reads 1"),
         ((24, b"\x00\x01"), "the head of the record is damaged"),
-        ((36, b"\x03"), "would lie in slot 3 of 3"),
+        ((36, b"\x03"), "would be in slot 3 of 3"),
         ((40, b"\x06"), "of 6 inferences it holds the numbers 3, 4, 5"),
         ((HEAD_BYTES, b"\x07"), "it holds the numbers"),
         ((HEAD_BYTES + 4, b"X"), "slot 0 is damaged: inference 4 is in state 0x44444e58"),

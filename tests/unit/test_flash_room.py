@@ -42,7 +42,7 @@ def test_a_byte_less_is_refused_with_the_largest_arrays_first():
         "the weights need 30 B, board cortex-m4 has 29 B (F0) of flash for them and all code; "
         "largest: 'first: bias' 24 B, 'first: weights' 6 B"
     )
-    assert error.hint == "`--optimize size`, whose kernels add less, a board with more flash, or a smaller model"
+    assert error.hint == "`--optimize size`, with kernels that add less, a board with more flash, or a smaller model"
 
 
 def test_who_asked_for_the_least_flash_is_not_told_to():

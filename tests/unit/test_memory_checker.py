@@ -70,8 +70,8 @@ def test_a_misaligned_buffer_is_found():
 
 def test_a_buffer_outside_the_arena_is_found():
     plan = replace(plan_of((A, 0), (B, 8)), peak_bytes=12)
-    assert "buffer 'b' at [8, 16) lies outside the arena of 12 B" in fault(plan)
-    assert "buffer 'a' at [-4, 4) lies outside" in fault(plan_of((A, -4), (B, 4)))
+    assert "buffer 'b' at [8, 16) is outside the arena of 12 B" in fault(plan)
+    assert "buffer 'a' at [-4, 4) is outside" in fault(plan_of((A, -4), (B, 4)))
 
 
 def test_a_wrong_peak_is_found():

@@ -39,8 +39,8 @@ def test_a_legal_plan_passes():
         ({"b": Span("arena", 20, 8)}, "'scratch' and 'b' are written at once"),
         ({"y": Span("arena", 10, 8)}, "'y' overwrites 'v' while it is read"),
         ({"v": Span("arena", 7, 8)}, "byte 0 of 'v' holds 'x'"),
-        ({"y": Span("arena", 28, 8)}, "'y' lies outside of arena"),
-        ({"y": Span("elsewhere", 0, 8)}, "'y' lies outside of elsewhere"),
+        ({"y": Span("arena", 28, 8)}, "'y' is outside of arena"),
+        ({"y": Span("elsewhere", 0, 8)}, "'y' is outside of elsewhere"),
     ],
 )
 def test_a_planted_fault_is_found(spans, text):
@@ -98,7 +98,7 @@ def test_members_that_lie_row_by_row_in_their_joint_tensor_make_it_whole():
         ((WOVEN[0], WOVEN[2]), {}, "byte 2 of 'w' holds 'scratch or nothing'"),
         (WOVEN, {"b": Span("arena", 9, 8, 2, 6)}, "byte 1 of 'w' holds 'b'"),
         (WOVEN, {"a": Span("arena", 8, 4), "b": Span("arena", 12, 8)}, "byte 2 of 'w' holds 'a'"),
-        (WOVEN, {"b": Span("arena", 14, 8, 2, 24)}, "'b' lies outside of arena"),
+        (WOVEN, {"b": Span("arena", 14, 8, 2, 24)}, "'b' is outside of arena"),
         (WOVEN, {"y": Span("arena", 12, 8)}, "'y' overwrites 'w' while it is read"),
         (
             (WOVEN[0], Move("four", ("x", "a"), ("b",)), WOVEN[2]),

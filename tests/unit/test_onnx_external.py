@@ -55,20 +55,21 @@ def test_external_data_is_read_from_beside_the_model(tmp_path):
         (".", "the location names no file"),
         ("folder", "it is not a regular file"),
         ("pipe", "it is not a regular file"),
-        ("hard", "it is a hard link. Hint: copy the data file beside the model file"),
+        ("hard", "it is a hard link. Hint: copy the data file into the folder of the model file"),
         (
             "soft",
             "cannot be read (Too many levels of symbolic links). "
-            "Hint: keep the data file beside the model file, as a regular file, not a link",
+            "Hint: keep the data file in the folder of the model file, as a regular file, not a link",
         ),
         (
             "parent/secret",
-            "cannot be read (Not a directory). Hint: keep the data file beside the model file, as a regular file, not a link",
+            "cannot be read (Not a directory). "
+            "Hint: keep the data file in the folder of the model file, as a regular file, not a link",
         ),
         (
             "missing",
             "cannot be read (No such file or directory). "
-            "Hint: keep the data file beside the model file, as a regular file, not a link",
+            "Hint: keep the data file in the folder of the model file, as a regular file, not a link",
         ),
     ],
 )
@@ -89,7 +90,7 @@ def test_external_data_outside_the_folder_is_refused(tmp_path, location, message
     "more, message",
     [
         ({"offset": "-4"}, "external data 'w.bin': offset '-4' is not a count of bytes"),
-        ({"offset": "8"}, "external data 'w.bin' has 16 bytes, the tensor lies at 8 to 24"),
+        ({"offset": "8"}, "external data 'w.bin' has 16 bytes, the tensor is at 8 to 24"),
         ({"length": str(1 << 60)}, "external data 'w.bin': length 1152921504606846976, but dims and type want 16 bytes"),
         ({"__class__": "x"}, "external data: unknown or repeated key '__class__'"),
     ],
@@ -101,5 +102,5 @@ def test_external_data_that_lies_is_refused(more, message):
 
 def test_external_data_that_was_not_read_is_named():
     assert _refusal(_external("w.bin"), {}) == (
-        "m.onnx: initialiser 'w': external data 'w.bin' is missing. Hint: keep the data file beside the model file"
+        "m.onnx: initialiser 'w': external data 'w.bin' is missing. Hint: keep the data file in the folder of the model file"
     )

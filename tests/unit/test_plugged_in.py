@@ -79,7 +79,10 @@ def test_a_predicate_that_reads_a_storage_order_is_refused_since_orders_are_chos
     result = run(LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "predicate": read}))
     assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1, result.stderr
     assert "it reads a storage order, and kernels are chosen before orders are" in result.stderr
-    assert "node 'Relu_0' (ReLU)" in result.stderr and "Hint: Tensor.orders are those that the tensor may get" in result.stderr
+    assert (
+        "node 'Relu_0' (ReLU)" in result.stderr
+        and "Hint: read Tensor.orders, the orders that the tensor may get" in result.stderr
+    )
 
 
 @pytest.mark.parametrize("part", ["constructor", "demands", "call"])

@@ -27,7 +27,7 @@ def said(*words: str, model: Path = DIGITS) -> list[str]:
 def test_a_core_that_may_have_what_the_flags_leave_out_is_named_with_the_flag_the_cost_and_the_help():
     (line,) = said("--cpu=cortex-m33+nodsp", "--fpu=auto")
     assert line.startswith("-mcpu=cortex-m33+nodsp: ") and "instead of faster ones of cortexm" in line
-    assert line.endswith("without +nodsp they take those, if the chip has DSP instructions")
+    assert line.endswith("without +nodsp they take the faster kernels, if the chip has DSP instructions")
     assert "\n" not in line
 
 

@@ -312,9 +312,7 @@ def test_functions_of_the_model_are_inlined_with_their_attributes():
 def test_a_function_that_calls_itself_is_refused(monkeypatch):
     monkeypatch.setattr(frame, "DEEPEST", 5)
     text = FUNCTIONS.replace("c = Mul(a, g)", "c = own.scaled<by = 1.0>(a)")
-    assert "functions and sub-graphs lie in each other more than 5 deep" in refusal(
-        onnx.parser.parse_model(text).SerializeToString()
-    )
+    assert "functions and sub-graphs are nested more than 5 deep" in refusal(onnx.parser.parse_model(text).SerializeToString())
 
 
 def test_an_operator_that_onnx_defines_by_others_is_computed_by_them():

@@ -134,7 +134,7 @@ def test_axes_alone_need_no_set_and_quantize_is_a_word_of_a_set(folder):
         ("models = ['ic.onnx']\noptions = { a = 'size' }", "options.a: a table is expected here"),
         ("models = ['ic.onnx']\n[options.a]\nquantize = 'x.npz'", "options.a: quantize is true or false"),
         ("models = ['ic.onnx']\n[options.a]\nweights-version = true", "weights-version is True"),
-        ("models = ['ic.onnx']\n[options.a]\noptimize = 'size'\n[vary]\noptimize = ['speed']", "--optimize stands in a set and"),
+        ("models = ['ic.onnx']\n[options.a]\noptimize = 'size'\n[vary]\noptimize = ['speed']", "--optimize is in a set and"),
         ("models = ['ic.onnx']\n[options.a]\nranges = 'mse'", "model 'ic': option set 'a' quantizes, and this"),
         ("models = [{ file = 'ic.onnx', sets = ['b'] }]\n[options.a]", "there is no option set 'b'. Tried: a"),
         ("models = [{ file = 'ic.onnx', options = { ranges = 'mse' } }]", "how to quantize belongs to a set"),

@@ -140,8 +140,8 @@ def test_a_file_of_another_schema_and_one_with_other_tables_is_refused(tmp_path)
     path = tmp_path / "a.sqlite"
     for statement, words in (
         (f"PRAGMA user_version = {SCHEMA + 1}", f"has schema {SCHEMA + 1}, this version reads {SCHEMA}"),
-        ("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM answer; END", "its tables are not those of a sweep"),
-        ("DROP TABLE answer", "its tables are not those of a sweep"),
+        ("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM answer; END", "its tables are not the tables of a sweep"),
+        ("DROP TABLE answer", "its tables are not the tables of a sweep"),
     ):
         path.unlink(missing_ok=True)
         filled(path, sorted(VALUES))

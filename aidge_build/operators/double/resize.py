@@ -32,7 +32,7 @@ def places_of(operator: Resize, dims: tuple[int, ...]) -> tuple[numpy.ndarray, n
     found = [fixed_places(size, made, operator.coordinates) for size, made in zip(dims[2:], operator.dims[2:])]
     for size, places in zip(dims[2:], found):
         if places[:, :2].max() >= size:
-            raise AidgeError(f"a place lies behind the last of {size} pixels, where LiteRT reads other data", code="ROUNDING")
+            raise AidgeError(f"a position is beyond the last of {size} pixels, where LiteRT reads other data", code="ROUNDING")
     return found[0], found[1]
 
 

@@ -81,7 +81,7 @@ class AidgeError(Exception):
     """A refusal with a reason; prints as one line, and ends the command with `exit_code`.
 
     `where` names the file, node and operator; `what` the fact; `tried` the alternatives that were rejected;
-    `hint` the next step (by default that of its `code`); `code` is a stable identifier for scripts (`IMPORT`, `PLAN01`, ...).
+    `hint` the next step (by default the hint of its `code`); `code` is a stable identifier for scripts (`IMPORT`, `PLAN01`, ...).
     """
 
     exit_code = EXIT_BAD_INPUT

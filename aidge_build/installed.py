@@ -20,7 +20,7 @@ def board_folder() -> Path:
 
 
 def scons_toolpath() -> str:
-    """What a SConstruct names: `env.Tool('aidge', toolpath=[aidge_build.scons_toolpath()])`."""
+    """The tool path of a SConstruct: `env.Tool('aidge', toolpath=[aidge_build.scons_toolpath()])`."""
     return str(_find("site_scons/site_tools"))
 
 

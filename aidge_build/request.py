@@ -50,13 +50,13 @@ class CompileRequest:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What kernels may use of the core, of what its file knows; sorted."""
+        """The features of the core that kernels may use, sorted."""
         return tuple(sorted(self.target.features & self.core.known_features.keys())) if self.core else ()
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What must hold where the code is compiled, for each feature that kernels may use: under flags without it their portable
-        C, or library functions in place of the FPU, would compute the same in many times the instructions."""
+        """The preprocessor conditions of each feature that kernels may use: without the feature's flags their portable C, or
+        library functions instead of the FPU, would compute the same in many times the instructions."""
         if self.core is None or not self.core.defines:
             return ()
         known = {name: self.core.known_features[name] for name in self.features if self.core.known_features[name].macro}

@@ -42,8 +42,8 @@ class ExportLib(OperatorImpl, KernelRegistry):
     """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own (which begins with what
     the class that it extends has registered so far).
 
-    `_name` is the library's name, `language` that of its kernels ("c" or "c++") where no library.toml says it, `static_files`
-    maps files to the folder of a stand-alone export into which they go. Members of a meta-operator need no registration of
+    `_name` is the library's name, `language` the language of its kernels ("c" or "c++") unless a library.toml says it,
+    `static_files` maps files to their folder in a standalone export. Members of a meta-operator need no registration of
     their own, and no tensor backend is registered anywhere.
     """
 
@@ -75,7 +75,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
     ):
         """The same for operators that the tool does not know, as the model spells them ("Foo", "my.domain::Foo").
 
-        `infer(inputs)` gives the (dims, dtype) of each output, by default those of input 0; `forward(*arrays)` the numpy meaning,
+        `infer(inputs)` gives the (dims, dtype) of each output, by default of input 0; `forward(*arrays)` the numpy meaning,
         without which the operator cannot be verified.
         """
         for name in _types(op_type):

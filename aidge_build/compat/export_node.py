@@ -47,7 +47,7 @@ class ExportNode(KernelNode):
 
     @classmethod
     def clamps_behind(cls, view: NodeView) -> bool:
-        """Whether the clamp of the operator is computed behind the kernel's own text."""
+        """Whether the clamp of the operator is computed after the kernel's own text."""
         return False
 
     @classmethod

@@ -33,13 +33,13 @@ class ExportNodeCpp(ExportNode):
     `include_list`: headers that the generated code includes; `kernels_to_copy`: files of kernels, included, too.
     `kernels_path`, `config_path` and `config_extension` say where `export` puts files.
 
-    In the generated model the forward text is the body of a function whose parameters are the documented `in_name` and
+    In the generated model the forward text is the body of a function. Its parameters are the documented `in_name` and
     `out_name` pointers, constants among them. A text that takes the pointer of its one output from a memory itself (`float *{{
     out_name[0] }} = (float *)mem + OFFSET;`) has `memory_name = "mem"`: that is then the parameter, and the memory info counts
     from it. Constants are stored row-major, with `parameter_format` in another order (`dformat.channels_last`).
 
     A convolution or fully connected layer without a bias gets one of zeros, as the inherited operators always have it. The clamp
-    that a recipe put into an operator is computed behind the forward text, unless `handles` names "clamp".
+    that a recipe put into an operator is computed after the forward text, unless `handles` names "clamp".
     """
 
     config_template: str = _UNDEFINED

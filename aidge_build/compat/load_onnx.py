@@ -29,8 +29,8 @@ def load_onnx(
 ) -> GraphView:
     """The graph of an ONNX file, imported and simplified as `aidge-build compile` does it.
 
-    `bind` gives numbers to symbolic dims. `libraries` are those of the export that follows: their own operators are known, and
-    the first one's meta-operators are found in the graph as the file holds it. What a reader of the file must decide (a symbolic
+    `bind` gives numbers to symbolic dims. `libraries` are the libraries of the later export: their own operators are known, and
+    the first library's meta-operators are found in the graph as the file holds it. A decision of the reader (a symbolic
     batch that becomes 1) is a warning; AidgeError names the file and the node that cannot be used.
     """
     model, external = read_model_file(Path(path))

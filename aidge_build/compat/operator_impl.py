@@ -20,7 +20,7 @@ Backward = Callable[[NodeView, Sequence[numpy.ndarray | None], Sequence[numpy.nd
 
 @dataclass(frozen=True)
 class Impl:
-    """The implementation behind one spec: its producer-consumer model, and its kernels where it runs on the host.
+    """The implementation of one spec: its producer-consumer model, and its kernels where it runs on the host.
 
     `forward(view, values)` gives the outputs; `backward(view, values, output_gradients)` the gradients of the inputs.
     """
@@ -54,7 +54,7 @@ class OperatorImpl:
         return Impl()
 
     def get_required_spec(self) -> ImplSpec:
-        """What the operator's tensors are now; an input that is not given may be anything."""
+        """The present types, formats and dims of the operator's tensors; an input that is not given may be anything."""
         seen = in_row_major(self._operator)
         inputs = tuple(IOSpec() if tensor is None else IOSpec.of(tensor) for tensor in seen.inputs)
         return ImplSpec(inputs or (IOSpec(),), tuple(map(IOSpec.of, seen.outputs)))
@@ -81,7 +81,8 @@ class OperatorImpl:
         return min((one for one in found if one is not None), key=lambda one: one.cost_bytes, default=None)
 
     def prod_conso(self) -> ProdConso:
-        """What the operator requires, protects and produces, by the model of the matching implementation or the default one."""
+        """The elements that the operator requires, protects and produces, by the model of the matching
+        implementation or the default one."""
         spec = self.get_best_match()
         return (self.get_impl(spec) if spec is not None else Impl()).prod_conso(self._operator)
 

@@ -16,12 +16,12 @@ Parts = tuple[tuple[int, ...], ...]  # per tensor, the elements of each evaluati
 
 @dataclass
 class ProdConso:
-    """What the evaluations of a node do with memory. `demands` are what its kernel asks of the planner.
+    """The elements that each evaluation of a node reads and writes. `demands` are the demands of its kernel on the planner.
 
     Usually one evaluation reads and writes everything. `inputs` and `outputs` may say how many elements each of several
     evaluations reads and writes (`in_parts`, `by_rows`): then a node can run as soon as the first part of its input is there.
-    `evaluations` counts those that have run (`update_consumer_producer`). Methods that begin with `get_` bear the inherited
-    names and count elements, as there; the others count bytes.
+    `evaluations` counts the evaluations that have run (`update_consumer_producer`). Methods that begin with `get_` bear the
+    inherited names and count elements, as there; the others count bytes.
     """
 
     view: NodeView
@@ -42,7 +42,7 @@ class ProdConso:
 
     @classmethod
     def model_of_kind(cls, view: NodeView) -> ProdConso:
-        """What the operator's kind allows: element-wise ones may overwrite the inputs of their output's size, others none."""
+        """The demands of the operator's kind: element-wise operators may overwrite inputs of their output's size, others none."""
         size = view.outputs[0].size_bytes
         allowed = view.operator.takes_over(view.inputs, view.outputs)
         return cls(
@@ -58,7 +58,7 @@ class ProdConso:
     def in_parts(
         cls, view: NodeView, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], demands: Demands = Demands()
     ) -> ProdConso:
-        """Several evaluations, each of which reads and writes so many further elements; AidgeError unless they add up.
+        """Several evaluations; each reads and writes so many further elements; AidgeError unless they add up.
 
         One list per input and output, all of the same length; an empty list for an input that the first evaluation reads whole
         (weights).
@@ -101,7 +101,7 @@ class ProdConso:
         return cls.in_parts(view, inputs, [[output.elements // rows] * rows], demands)
 
     def required_bytes(self, index: int) -> int:
-        """What must be there of input `index`, beyond what was, before the next evaluation (0 for an input that is not given)."""
+        """Bytes of input `index` that the next evaluation needs, beyond the earlier bytes (0 for an input that is not given)."""
         return self._input_part(index, self.evaluations) * _unit(self.view.inputs[index])
 
     def protected_bytes(self, index: int) -> int:
@@ -125,11 +125,11 @@ class ProdConso:
         return self.demands.scratch_bytes
 
     def consumed_bytes(self, index: int, evaluations: int = 1) -> int:
-        """What so many evaluations, from the first one on, read of input `index`."""
+        """Bytes of input `index` that so many evaluations read, from the first one on."""
         return self._consumed(index, evaluations) * _unit(self.view.inputs[index])
 
     def produced_bytes(self, index: int, evaluations: int = 1) -> int:
-        """What so many evaluations, from the first one on, write to output `index`."""
+        """Bytes of output `index` that so many evaluations write, from the first one on."""
         return self._produced(index, evaluations) * _unit(self.view.outputs[index])
 
     @property
@@ -138,7 +138,7 @@ class ProdConso:
         return max((len(parts) for parts in self.outputs), default=1)
 
     def get_nb_required_data(self, index: int) -> int:
-        """Elements of input `index` that the next evaluation requires beyond those that were there before."""
+        """Elements of input `index` that the next evaluation requires beyond the elements that were there before."""
         return self._input_part(index, self.evaluations)
 
     def get_nb_protected_data(self, index: int) -> int:

@@ -22,7 +22,7 @@ class SequentialScheduler:
     program: Program | None = None
 
     def get_static_scheduling(self) -> tuple[Node, ...]:
-        """The nodes in order: those of the graph, or after adaptation those that run (views of other tensors do not)."""
+        """The nodes in order: the nodes of the graph, or after adaptation the nodes that run (views of other tensors do not)."""
         return self.schedule.steps if self.schedule else self.graph_view.nodes
 
     @property

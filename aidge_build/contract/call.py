@@ -50,7 +50,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Struct:
-    """A constant struct of integers or integer arrays (shapes and strides): printed beside the layer, passed by address."""
+    """A constant struct of integers or integer arrays (shapes and strides): printed with the layer, passed by address."""
 
     type: str
     fields: Mapping[str, Any]  # integers, and tuples of integers for arrays
@@ -74,10 +74,10 @@ def computed(
 
 @dataclass(frozen=True)
 class Call:
-    """One call per layer: `function(arguments...)`, whose text is in `sources` (files of the library).
+    """One call per layer: `function(arguments...)`; its text is in `sources` (files of the library).
 
     A source may include others of its library with #include "file.h"; the generated file contains each once.
-    `texts` are functions that the library generated for this layer; they stand after the sources, each distinct one once,
+    `texts` are functions that the library generated for this layer; they come after the sources, each distinct function once,
     so the name of a function must tell all that its text depends on.
     `files` are sources that are no files of the library's folder, by path.
     `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer"); `facts` say it as
@@ -96,5 +96,5 @@ class Call:
 
     @property
     def constants(self) -> tuple[Constant, ...]:
-        """The arguments whose numbers go to the weights file."""
+        """The arguments that go to the weights file."""
         return tuple(argument for argument in self.arguments if isinstance(argument, Constant))

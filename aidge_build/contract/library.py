@@ -88,7 +88,7 @@ class Kernel:
             return self.node_class.keeps_words(view)
 
     def demands(self, view: NodeView) -> Demands:
-        """What the kernel asks of the planner for this node."""
+        """The demands of the kernel on the planner for this node."""
         with self.running("demands", view.node):
             return _expected(self.node_class.demands(view), Demands)
 

@@ -17,7 +17,7 @@ WORD_BYTES = 4
 class KernelNode:
     """A kernel applied to one node: `inputs` and `outputs` are the node's tensors with their final formats.
 
-    `mem_info` has one entry per output when all of them lie in the arena, else it is None.
+    `mem_info` has one entry per output when all of them are in the arena, else it is None.
     """
 
     # What `kernel` marks a class with.
@@ -45,7 +45,7 @@ class KernelNode:
 
     @property
     def output_gap(self) -> int:
-        """Elements to leave out behind each position of output 0: not 0 only where `demands` said `output_stride`."""
+        """Elements to leave out after each position of output 0: not 0 only if `demands` said `output_stride`."""
         return self.mem_info[0].gap_bytes // self.outputs[0].dtype.size_bytes if self.mem_info else 0
 
     @classmethod
@@ -60,10 +60,10 @@ class KernelNode:
 
     @classmethod
     def keeps_words(cls, view: NodeView) -> bool:
-        """Whether every word that the kernel reads or writes lies at a multiple of 4 bytes, as tensors, scratch and constants do.
+        """Whether every word that the kernel reads or writes is at a multiple of 4 bytes, as tensors, scratch and constants do.
 
-        Asked of libraries that say `unaligned = true`: their assembly reads and writes several bytes at once. This is so where
-        every position of every computed tensor has a multiple of 4 elements: those of weights then take whole words, too.
+        Asked of libraries that say `unaligned = true`: their assembly reads and writes several bytes at once. It is true if
+        every position of every computed tensor has a multiple of 4 elements: positions of weights then take whole words, too.
         """
         last = () if cls.kernel_spec.input_spec(0).format == CHANNELS_LAST else (-1,)
         return all(
@@ -75,7 +75,7 @@ class KernelNode:
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        """What the kernel asks of the planner for this node."""
+        """The demands of the kernel on the planner for this node."""
         return Demands()
 
     def call(self) -> Call:
@@ -89,7 +89,7 @@ KernelClass = type[KernelNode]
 def kernel(types: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
     """Mark a class as a kernel for these operator types; the loader of the library registers what is marked.
 
-    With a `pattern` the type is that of a meta-operator: nodes that the pattern fits and the spec accepts become one.
+    With a `pattern` the type names a meta-operator: nodes that the pattern fits and the spec accepts become one.
     """
 
     def mark(cls: type[KernelNode]) -> type[KernelNode]:

@@ -23,7 +23,7 @@ OPEN = -1  # an end of a range that is not bounded
 
 
 class DFormat(enum.StrEnum):
-    """A storage order in a spec. `any` accepts every order; `any_1` to `any_5` each the same one wherever it stands in a spec."""
+    """A storage order in a spec. `any` accepts every order; `any_1` to `any_5` accept one order everywhere in a spec."""
 
     any = "any"
     any_1 = "any_1"
@@ -43,7 +43,7 @@ class DFormat(enum.StrEnum):
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it stands for more than one order."""
+        """Whether it accepts more than one order."""
         return self.name.startswith("any")
 
 
@@ -78,7 +78,7 @@ class Extent(NamedTuple):
 
 
 def multiple_of(number: int) -> Extent:
-    """An axis whose size is a multiple of this number."""
+    """An axis with a multiple of this number as its size."""
     return Extent(multiple=number)
 
 
@@ -162,7 +162,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class ImplSpec:
-    """What one implementation accepts. The last input (output) spec also stands for all further inputs (outputs).
+    """The conditions under which one implementation accepts a node. The last input (output) spec also holds for all further ones.
 
     `ImplSpec(io)` says the same for every input and output, `ImplSpec(inputs, outputs)` takes one IOSpec or a list of them
     on each side. `attributes` are values that the operator must have. `features` are required of the CPU (dsp, fpu, mve, narrow).
@@ -196,11 +196,11 @@ class ImplSpec:
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def input_spec(self, index: int) -> IOSpec:
-        """What it accepts as this input; the last spec stands for all further ones."""
+        """The spec of this input; the last spec holds for all further inputs."""
         return self.inputs[min(index, len(self.inputs) - 1)]
 
     def output_spec(self, index: int) -> IOSpec:
-        """What it accepts as this output; the last spec stands for all further ones."""
+        """The spec of this output; the last spec holds for all further outputs."""
         return self.outputs[min(index, len(self.outputs) - 1)]
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
@@ -310,23 +310,23 @@ def attributes_of(operator) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Demands:
-    """What an implementation asks of the planner, for one node.
+    """The demands of an implementation on the planner, for one node.
 
-    `in_place` lists the inputs whose bytes output 0 may overwrite while the kernel runs (output 0 then begins where the input
-    begins), wherever the input is read here for the last time. `overlap` allows more with (input, lead_bytes): output 0 may
+    `in_place` lists the inputs that output 0 may overwrite while the kernel runs (output 0 then begins at the input's
+    first byte), if the input is read here for the last time. `overlap` allows more with (input, lead_bytes): output 0 may
     overlap that input as long as it begins at least `lead_bytes` before it. `output_stride` says that the kernel can write
     output 0 with gaps between its positions (pixels), as a member of a concatenation: its `mem_info` then says so (`gap_bytes`).
-    `bands` is false where the kernel cannot be given some rows of the layer as a smaller image (`NodeView.band`): the calls of
+    `bands` is false if the kernel cannot be given some rows of the layer as a smaller image (`NodeView.band`): the calls of
     all bands must be one function, with the same texts and constants.
 
     A memory manager of `scheduler_export` may also give planes with gaps to outputs of such kernels, and planes that wrap
-    around to those of kernels with `output_wrap`, where every kernel that reads the tensor lists it in `input_planes`: inputs
-    that it reads with gaps and around the end, as `in_mem_info` of its node says.
+    around to outputs of kernels with `output_wrap`, if every kernel that reads the tensor lists it in `input_planes`: inputs
+    that it reads with gaps and around the end, by `in_mem_info` of its node.
 
     `keeps_scratch`: of a layer that takes in its input part by part, the scratch keeps its bytes from one part to the next.
 
-    `instructions` says nearly how many a call takes, 0: nobody knows. What bands of a layer take beyond the whole of it follows
-    from that, and so which bands are chosen.
+    `instructions` is an estimate for one call, 0: not known. The planner computes from it the cost of bands compared with the
+    whole layer, and chooses the bands.
     """
 
     scratch_bytes: int = 0

@@ -31,7 +31,7 @@ class LogMel:
     Frames of `window` samples begin every `hop`; each is multiplied by a periodic window and transformed with zeros up to
     `length` (0: the next power of two). The power |X|^2 of samples from -1 to 1 is summed up in `bands` triangles from `lowest`
     to `highest` Hz (0: half the rate) with `mel_filters`, and the feature is the logarithm of this sum plus `floor`. With
-    `center` frames are as librosa centres them: zeros stand before and behind the samples. With `decimate` the samples come so
+    `center` frames are as librosa centres them: with zeros before and after the samples. With `decimate` the samples come so
     many times as fast as `rate` says, and go through a filter of integers first (`low_pass`, `operators.decimate`).
     """
 
@@ -99,7 +99,7 @@ class LogMel:
 
     @property
     def pads(self) -> tuple[int, int]:
-        """Zeros before and behind the samples."""
+        """Zeros before and after the samples."""
         around = self.points - self.window
         half = self.points // 2
         return (half - around // 2, half - (around - around // 2)) if self.center else (0, 0)
@@ -204,5 +204,5 @@ class FixedLogMel:
         return found.reshape(*cut.shape[:-1], self.front.bands).astype(self.dtype.numpy)
 
     def real(self, stored: numpy.ndarray) -> numpy.ndarray:
-        """What stored features mean, float32: what a float model is trained on."""
+        """The real values of stored features, float32: the values to train a float model on."""
         return (stored.astype(numpy.int64) - self.zero_point).astype(numpy.float32) * numpy.float32(self.scale)

@@ -55,8 +55,8 @@ def with_audio(
     The features are the model's only input, or `input`; its elements are frames after frames. Without `hops` the new input
     `audio_pcm` [1, samples] has all samples of these frames. With `hops` it has the samples of so many new frames, and two
     states, which the file names, hold what is older: the last samples of a frame, and all features but the new ones.
-    A quantized model gets the `FixedLogMel` of `fixed_for`, whose features are stored as it reads them.
-    AidgeError for what does not fit.
+    A quantized model gets the `FixedLogMel` of `fixed_for`, with features stored as the model reads them.
+    AidgeError if something does not fit.
     """
     host = Host(model, name, external or {}, dtype_of_features(front))
     value = host.the("input", input)

@@ -22,12 +22,13 @@ def with_decision(
     name: str = "model.onnx",
     external: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """The model's file with what decides behind it.
+    """The model's file with a decision after it.
 
     The scores are the model's only output, or `output`, with the classes on the last axis and nothing on the others. With
-    `average` the mean of the scores of so many inferences takes their place; what earlier ones gave is a state that begins as
-    zeros, and that the file names. With `label` there is an output `decision_label`, int64 [1]: the class of the highest score,
-    the first of equal ones; with `scores`, or without `label`, an output `decision_scores`. AidgeError for what does not fit.
+    `average` the mean of the scores of so many inferences replaces them; the scores of earlier inferences are a state that
+    begins as zeros, and that the file names. With `label` there is an output `decision_label`, int64 [1]: the class of the
+    highest score, the first of equal ones; with `scores`, or without `label`, an output `decision_scores`. AidgeError if
+    something does not fit.
     """
     host = Host(model, name, external or {})
     own = [value for value in host.model.outputs if value.name not in host.model.states]

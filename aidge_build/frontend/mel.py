@@ -57,7 +57,7 @@ def mel_filters(
 ) -> numpy.ndarray:
     """Triangles [bands, length // 2 + 1] over the frequencies of a transform, their corners evenly spread on the mel scale.
 
-    They are those of librosa.filters.mel(sr=rate, n_fft=length, n_mels=bands, fmin=lowest, fmax=highest, htk=scale == "htk",
+    They equal librosa.filters.mel(sr=rate, n_fft=length, n_mels=bands, fmin=lowest, fmax=highest, htk=scale == "htk",
     norm=None or "slaney"): with the norm `slaney` each has the area 2 over its width. AidgeError for a band without a frequency.
     """
     ends = mel_of(numpy.array([lowest, rate / 2 if highest is None else highest]), scale)

@@ -11,9 +11,9 @@ from numpy import ndarray  # within the class, `numpy` is a property
 
 
 class DType(enum.Enum):
-    """An element type; the value is numpy's name for it. `any*` stand in specs only, never on a tensor.
+    """An element type; the value is numpy's name for it. `any*` occur in specs only, never on a tensor.
 
-    `any` matches every type; `any_1` to `any_5` match any type, but each the same one wherever it stands in one spec.
+    `any` matches every type; `any_1` to `any_5` match any type, but each the same type everywhere in one spec.
     """
 
     float16 = "float16"

@@ -72,7 +72,7 @@ Predicates = Mapping[str, Callable[[Node], bool]]
 
 
 def find(view: GraphView, pattern: str, predicates: Predicates | None = None, *, closed: bool = True) -> list[Found]:
-    """The places where the pattern fits, none of which share a node; earlier nodes and longer fits first.
+    """The places where the pattern fits, without shared nodes; earlier nodes and longer fits first.
 
     `closed` wants all data between the nodes to stay inside: only the last node of the first path is read from outside.
     """

@@ -57,7 +57,7 @@ class Tensor:
 
     @property
     def orders(self) -> tuple[Format, ...]:
-        """The storage order, or where none is chosen yet those that it may get."""
+        """The storage order, or the orders that it may get if none is chosen yet."""
         if self.format is not None and self.format is not UNDECIDED:
             return (self.format,)
         return tuple(dict.fromkeys((channels_last(self.rank), row_major(self.rank))))
@@ -87,7 +87,7 @@ class Tensor:
         return replace(self, **changes)
 
     def to_stored(self, values: numpy.ndarray) -> numpy.ndarray:
-        """Logical values as the array whose row-major bytes are the stored bytes."""
+        """Logical values as an array with row-major bytes equal to the stored bytes."""
         return numpy.asarray(numpy.transpose(values, self.storage.order), order="C")
 
     def from_stored(self, values: numpy.ndarray) -> numpy.ndarray:

@@ -21,7 +21,7 @@ class Node:
     """One operator at one place: `operator` is a frozen value that holds the typed attributes.
 
     `inputs` and `outputs` are tensor names ("" for an optional input that is not given); `origin` names the nodes of
-    the model's file that this one stands for.
+    the model's file that this node computes.
     """
 
     name: str
@@ -58,7 +58,7 @@ class State:
 class GraphView:
     """A whole model. `tensors` holds every tensor that a node, input or output names.
 
-    `inputs` and `outputs` hold those of `states`, too: to who computes, a state is an input and an output.
+    `inputs` and `outputs` include the tensors of `states`: for computations, a state is an input and an output.
     """
 
     name: str
@@ -107,7 +107,7 @@ class GraphView:
         return any(tensor.quantization is not None for tensor in self.tensors.values())
 
     def position(self, node: Node) -> int:
-        """Where the node stands in the order."""
+        """The position of the node in the order."""
         return self._positions[node]
 
     def tensor(self, name: str) -> Tensor:

@@ -90,7 +90,7 @@ class OpenInput:
 
 
 class Graph:
-    """A graph under construction. `operators` are those of libraries, by ONNX name, beside the built-in ones."""
+    """A graph under construction. `operators` are operators of libraries, by ONNX name, in addition to the built-in ones."""
 
     def __init__(self, name: str = "net", opset: int = OPSET, operators: Mapping[str, type[Operator]] | None = None):
         self.name = name
@@ -128,7 +128,7 @@ class Graph:
     def bind(self, sizes: Mapping[str, int | Sequence[int]]) -> Graph:
         """The graph with sizes for names of dims ({"N": 4}) or for whole inputs ({"x": (1, 3, 8, 8)}), shapes inferred.
 
-        AidgeError where a name is not there, or where a node does not fit. What has still no size stays open.
+        AidgeError if a name is not there, or if a node does not fit. Dims without a size stay open.
         """
         sizes = {name: int(size) if isinstance(size, numpy.integer) else size for name, size in sizes.items()}
         known = {size for entry in self._open.values() if entry and entry.dims for size in entry.dims if isinstance(size, str)}

@@ -20,7 +20,7 @@ def _is_positive(value: object) -> bool:
 class Decimate(Operator):
     """y[n] = (sum over i of x[n * step + i] * h[i] + 2^14) >> 15, within int16: [batch, samples] -> [batch, results].
 
-    Inputs: int16 samples; constant taps h, int16 in units of 2^-15, whose magnitudes add up to at most 65535.
+    Inputs: int16 samples; constant taps h, int16 in units of 2^-15, with magnitudes that add up to at most 65535.
     """
 
     step: int = attribute(1, accepts=_is_positive)

@@ -65,8 +65,8 @@ class Scaler(Unary):
 
 @operator("ai.onnx.ml::Normalizer")
 class Normalizer(Unary):
-    """Each row divided by its largest element (MAX), by the sum of magnitudes (L1), or by its length (L2); a row whose divisor
-    is 0 stays. Source: ONNX operator Normalizer of ai.onnx.ml; MAX as onnxruntime, which takes no magnitudes."""
+    """Each row divided by its largest element (MAX), by the sum of magnitudes (L1), or by its length (L2); a row with the
+    divisor 0 stays. Source: ONNX operator Normalizer of ai.onnx.ml; MAX as onnxruntime, which takes no magnitudes."""
 
     features: ClassVar[DType] = DType.float32
 

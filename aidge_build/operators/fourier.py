@@ -33,7 +33,7 @@ class RealFourier(Operator):
     """The spectra of frames of a real signal: [batch, samples] -> [batch, frames, frequencies, 2], real and imaginary part.
 
     A frame begins every `step` samples (0: there is one) and has as many as the constant input 1, the window it is multiplied
-    by, or without a window `length` or all. Zeros behind it make `length` values. With `onesided` the frequencies are the
+    by, or without a window `length` or all. Zeros after it make `length` values. With `onesided` the frequencies are the
     length // 2 + 1 from 0 up to half the sampling rate, else all `length`.
     """
 
@@ -111,7 +111,7 @@ class RealFourier(Operator):
 class ComplexFourier(Operator):
     """The spectrum of each row of complex numbers, as real and imaginary part: [rows, values, 2] -> [rows, length, 2].
 
-    Zeros behind a row make `length` values. With `inverse` it is the inverse transform, divided by `length`.
+    Zeros after a row make `length` values. With `inverse` it is the inverse transform, divided by `length`.
     """
 
     length: int = attribute(2, accepts=_is_positive)

@@ -108,7 +108,7 @@ class LinearRegressor(LinearModel):
 class LinearClassifier(LinearModel):
     """The label of the largest weighted sum of the features, and all sums, transformed.
 
-    With one sum and two labels the second label stands for a positive sum s, and the scores are 1 - s and s, or with LOGISTIC
+    With one sum and two labels the second label means a positive sum s, and the scores are 1 - s and s, or with LOGISTIC
     the logistic values of -s and s. Source: ONNX operator LinearClassifier of ai.onnx.ml, as onnxruntime computes it; labels that
     are words come as numbers.
     """

@@ -27,7 +27,7 @@ def first_places(keys: Sequence[int | float], values: numpy.ndarray) -> numpy.nd
 class LabelEncoder(Operator):
     """values[i] for an element that is keys[i], the default for any other; of equal keys the first one counts.
 
-    Source: ONNX operators LabelEncoder and CategoryMapper of ai.onnx.ml, whose words are numbers when they come here.
+    Source: ONNX operators LabelEncoder and CategoryMapper of ai.onnx.ml, with numbers instead of words.
     """
 
     keys: tuple[int | float, ...] = ()

@@ -96,7 +96,7 @@ class QuantizationNode(Operator):
 class QuantizeLinear(QuantizationNode):
     """y = saturate(rint_half_even(float32(x / scale)) + zero point).
 
-    Source: ONNX operator QuantizeLinear (and that of com.microsoft).
+    Source: ONNX operator QuantizeLinear (also of com.microsoft).
     """
 
     dtype: DType = DType.uint8
@@ -147,7 +147,7 @@ class QuantizeLinear(QuantizationNode):
 
 @operator("DequantizeLinear", "com.microsoft::DequantizeLinear")
 class DequantizeLinear(QuantizationNode):
-    """y = (x - zero point) * scale in float32. Source: ONNX operator DequantizeLinear (and that of com.microsoft)."""
+    """y = (x - zero point) * scale in float32. Source: ONNX operator DequantizeLinear (also of com.microsoft)."""
 
     @classmethod
     def from_onnx(cls, source):
@@ -259,8 +259,8 @@ _REAL = numpy.finfo(numpy.float32)
 class DynamicQuantizeLinear(Activated):
     """uint8 values, scale and zero point of a tensor, clamped ahead, from its own range including 0.
 
-    A clamp begins at 0 and ends where numbers have all their bits: it is then enough to clamp the range. What is below it has
-    no level above 0, and what is beyond it none below 255, which is the level of 255 scales but for their last bits.
+    A clamp begins at 0 and ends where numbers have all their bits: it is then enough to clamp the range. Values below it
+    become 0, and values beyond it 255, the quantized value of 255 scales within their last bits.
     Source: ONNX operator DynamicQuantizeLinear; recipes add the clamp (`clamp_levels`).
     """
 

@@ -19,7 +19,7 @@ class NonMaxSuppression(Operator):
     """The boxes that no better one of their class overlaps by more than a share of their union: rows [batch, class, box].
 
     Inputs: boxes [batch, boxes, 4], scores [batch, classes, boxes]. There are as many rows as the file states, else as there can
-    be: batches * classes * the constant max_output_boxes_per_class; those behind the ones that were found hold -1. Equal scores
+    be: batches * classes * the constant max_output_boxes_per_class; rows after the last found box hold -1. Equal scores
     go by the box's number. Source: ONNX operator NonMaxSuppression; steps in float32 as onnxruntime's.
     """
 

@@ -57,7 +57,7 @@ class Ensemble(Operator):
 class TreeEnsembleRegressor(Ensemble):
     """The aggregated votes of trees for each target, with a base value, transformed; float32 sums in the order of the trees.
 
-    Source: ONNX operators TreeEnsembleRegressor and TreeEnsemble (ai.onnx.ml). Of one target onnxruntime only takes PROBIT.
+    Source: ONNX operators TreeEnsembleRegressor and TreeEnsemble (ai.onnx.ml). For one target onnxruntime only takes PROBIT.
     """
 
     forest: Forest

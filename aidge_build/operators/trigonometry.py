@@ -13,7 +13,7 @@ from aidge_build.operators.register import operator
 
 @operator("Acos")
 class Acos(ElementWise):
-    """The angle in 0..pi whose cosine is x. Source: ONNX operator Acos."""
+    """The angle in 0..pi with the cosine x. Source: ONNX operator Acos."""
 
     function: ClassVar = staticmethod(numpy.arccos)
     domain: ClassVar = (-0.9, 0.9)
@@ -35,7 +35,7 @@ class Acosh(ElementWise):
 
 @operator("Asin")
 class Asin(ElementWise):
-    """The angle in -pi/2..pi/2 whose sine is x. Source: ONNX operator Asin."""
+    """The angle in -pi/2..pi/2 with the sine x. Source: ONNX operator Asin."""
 
     function: ClassVar = staticmethod(numpy.arcsin)
     domain: ClassVar = (-0.9, 0.9)
@@ -56,7 +56,7 @@ class Asinh(ElementWise):
 
 @operator("Atan")
 class Atan(ElementWise):
-    """The angle in -pi/2..pi/2 whose tangent is x. Source: ONNX operator Atan."""
+    """The angle in -pi/2..pi/2 with the tangent x. Source: ONNX operator Atan."""
 
     function: ClassVar = staticmethod(numpy.arctan)
 

@@ -75,9 +75,9 @@ def quantized(
     """The quantized model as an ONNX file in QDQ form; equal arguments give equal bytes.
 
     `model` is the float model's file, `name` names it in messages; `samples` holds the calibration data [sample, dims...] by
-    input name (or `x`, `x_<input>`). `operators`, `bind` and `external` are those of the importer. AidgeError for a model that is
-    quantized already, for data that are no samples of its inputs, and for layers of the scheme that are not there; CheckFailed
-    for a result that is too far from the float model on the samples (`Scheme.least_sqnr`).
+    input name (or `x`, `x_<input>`). `operators`, `bind` and `external` are arguments of the importer. AidgeError for a model
+    that is quantized already, for data that are no samples of its inputs, and for layers of the scheme that are not there;
+    CheckFailed for a result that is too far from the float model on the samples (`Scheme.least_sqnr`).
     """
     try:
         return _quantized(model, samples, scheme, progress, name, operators or builtin_operators(), bind or {}, external or {})

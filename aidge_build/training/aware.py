@@ -46,11 +46,11 @@ class QuantizedTraining:
     """A quantized model (QDQ form) as a graph to be trained, `graph`, and back as a file with the same scales.
 
     The graph takes and gives float32, whatever the file does, and `batch` samples at a time: the first axis of every input and
-    output. Its parameters are the weights and biases behind a DequantizeLinear, in float, and those that the file holds in float,
+    output. Its parameters are the weights and biases after a DequantizeLinear, in float, and the float constants of the file
     in front of a QuantizeLinear or of a linear layer; weights go through the file's own quantization in every pass. `levels` is
     the largest stored weight, such as 7 for the 4 bits of `coarser(model, 7)`.
 
-    AidgeError for a model that is not quantized, and for one whose dims are not numbers.
+    AidgeError for a model that is not quantized, or has dims that are not numbers.
     """
 
     def __init__(self, model: bytes, batch: int, levels: int = LARGEST_LEVEL, name: str = "model.onnx"):

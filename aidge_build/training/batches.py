@@ -15,7 +15,7 @@ def batches(
 ) -> Iterator[dict[str, numpy.ndarray]]:
     """The samples along axis 0 of every array, `size` at a time, in a new order for each call where `random` is given.
 
-    What is left over at the end, less than a whole batch, is left out: with `random` other samples each time.
+    The rest at the end, less than a whole batch, is left out: with `random` other samples each time.
     """
     counts = {name: len(values) for name, values in data.items()}
     if len(set(counts.values())) != 1:

@@ -14,7 +14,7 @@ from aidge_build.reference.context import Context
 
 
 class Optimizer(Protocol):
-    """What `fit` asks of an optimizer."""
+    """The interface of an optimizer for `fit`."""
 
     def step(self, context: Context) -> None:
         """Change every parameter that has a gradient, and forget the gradients. Arrays are replaced, not written to."""

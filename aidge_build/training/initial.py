@@ -14,7 +14,7 @@ from aidge_build.errors import AidgeError
 def he(dims: Sequence[int], random: numpy.random.Generator, *, inputs_first: bool = False) -> numpy.ndarray:
     """Normal numbers with the variance 2 / inputs, float32: for layers in front of a ReLU (He et al., 2015).
 
-    `dims` are those of Conv [outputs, inputs, ...], or of Gemm with transB; `inputs_first`: of Gemm and MatMul [inputs, outputs].
+    `dims` of Conv are [outputs, inputs, ...], of Gemm with transB, too; with `inputs_first` (Gemm, MatMul) [inputs, outputs].
     """
     inputs, _ = _fans(dims, inputs_first)
     return (random.normal(size=tuple(dims)) * math.sqrt(2 / inputs)).astype(numpy.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,10 +50,10 @@ def _messages() -> str:
     """The strings of three words and more in the package: errors, findings, notices, lines of verbs. Docstrings are none."""
     found: list[str] = []
     for path in sorted((ROOT / "aidge_build").rglob("*.py")):
-        module = ast.parse(path.read_text(encoding="utf-8"))
-        inner = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
-        inner |= {id(part) for node in ast.walk(module) if isinstance(node, ast.JoinedStr) for part in node.values}
-        strings = (node for node in ast.walk(module) if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in inner)
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        inner = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        inner |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        strings = (node for node in nodes if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in inner)
         found += (text for text in map(_text_of, strings) if len(_WORDS.findall(text)) > 2)
     return "\n\n".join(dict.fromkeys(found))
 
@@ -93,4 +94,4 @@ def texts() -> dict[str, Callable[[], str]]:
     pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))), "boards/README.md"]
     found: dict[str, Callable[[], str]] = {page: lambda page=page: _page(page) for page in pages}  # type: ignore[misc]
     others = {"options": _options, "help": _help, "findings": _findings, "messages": _messages, "generated C": _generated}
-    return found | others
+    return {name: functools.cache(read) for name, read in (found | others).items()}

@@ -16,10 +16,10 @@ def finding_page() -> Iterator[str]:
         "",
         "## Findings of a check",
         "",
-        "What `check`, `run` and the builds say of a linked program: `file: severity CODE: what. Hint: what helps`. An error",
-        "ends with exit code 1. What is proved, and how: [proof.md](proof.md).",
+        "`check`, `run` and the builds print findings about a linked program: `file: severity CODE: what. Hint: what helps`. An",
+        "error ends with exit code 1. [proof.md](proof.md) describes the proofs.",
         "",
-        "| code | says | what helps where the line says nothing more special |",
+        "| code | says | what helps, unless the line is more specific |",
         "|---|---|---|",
     )
     yield from (f"| {name} | {cell(rule.meaning)} | {cell(rule.hint)} |" for name, rule in RULES.items())
@@ -27,10 +27,10 @@ def finding_page() -> Iterator[str]:
         "",
         "## Refusals",
         "",
-        "What is refused ends with exit code 2 (3 where something is missing on this machine), and one line: where, what, what",
-        "was tried, a hint. With `--json` the object `error` has a `code`, so that programs can tell refusals apart:",
+        "A refusal is one line (where, what, what was tried, a hint) and exit code 2, or 3 if something is missing on this",
+        "machine. With `--json` the object `error` has a `code`, so that programs can tell refusals apart:",
         "",
-        "| code | what helps where the line says nothing more special |",
+        "| code | what helps, unless the line is more specific |",
         "|---|---|",
     )
     yield from (f"| {name} | {cell(hint)} |" for name, hint in sorted(HINTS.items()))

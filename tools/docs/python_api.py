@@ -16,8 +16,8 @@ def python_page() -> Iterator[str]:
     yield from (
         "# Python API",
         "",
-        "What can be imported, with its signature and docstring. The functions of `aidge_build.net`, one for each operator, are",
-        "those of [operators.md](operators.md). How all of it is used: [kit.md](kit.md), [export-api.md](export-api.md),",
+        "The public names, with signatures and docstrings. [operators.md](operators.md) lists the functions of",
+        "`aidge_build.net`, one for each operator. Guides: [kit.md](kit.md), [export-api.md](export-api.md),",
         "[frontend.md](frontend.md), [quantization.md](quantization.md).",
         "",
     )

@@ -129,7 +129,8 @@ def _cause(departs: Noise) -> str:
     """What the ranges say."""
     (low, high), (least, most) = departs.firmware_range, departs.float_range
     if least < low - 0.1 * (most - least) or most > high + 0.1 * (most - least):
-        return f"it reaches {low:.4g} to {high:.4g} where the float model has {least:.4g} to {most:.4g}: calibration saw less"
+        ranges = f"its range is {low:.4g} to {high:.4g}, in the float model {least:.4g} to {most:.4g}"
+        return f"{ranges}: calibration saw less, or these inputs are not as in training (docs/howto-wrong-result.md)"
     return "its range is right: look at its weights, its bias and its scales"
 
 

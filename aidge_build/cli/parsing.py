@@ -29,8 +29,14 @@ class Parser(argparse.ArgumentParser):
         gone = [word for before, word in zip(("", *self.words), self.words, strict=False) if _is_gone(before, word)]
         if gone:  # whatever else is missing: the first thing to know
             raise AidgeError("cannot be read: No such file or directory", where=gone[0], hint="check the path", code="INPUT")
-        hint = f"{self._near()}{PROGRAM} {self.called} --help"
+        hint = f"{self._near() or self._lacking(message)}{PROGRAM} {self.called} --help"
         raise AidgeError(message, where=self.called, hint=hint, code="USAGE")
+
+    def _lacking(self, message: str) -> str:
+        """`add --out DIR; ` for the options that the message says are required."""
+        names = message.partition("arguments are required: ")[2].split(", ")
+        lacking = [action for name, action in self._option_string_actions.items() if name in names]
+        return f"add {' '.join(f'{one.option_strings[-1]} {one.metavar}' for one in lacking)}; " if lacking else ""
 
     def _near(self) -> str:
         """`did you mean --out? ` for the first option given that is none: near by its letters, or by its one letter."""

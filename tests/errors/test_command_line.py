@@ -26,6 +26,10 @@ HOSTILE = "w*/ int injected = 42; /*"
         (["list", "bords"], "aidge-build: list: there is no list of 'bords'. Hint: boards, kernels, operators, options"),
         (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
         (
+            ["compile", "README.md"],
+            "aidge-build: compile: the following arguments are required: --out. Hint: add --out DIR; aidge-b",
+        ),
+        (
             ["compile", "README.md", "-o", "out"],
             "aidge-build: compile: the following arguments are required: --out. Hint: did you mean --out? aidge-build",
         ),

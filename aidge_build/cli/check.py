@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import NoneType
 
@@ -17,9 +18,9 @@ from aidge_build.cli.linked import (
     add_memory_arguments,
     add_objects_argument,
     cache_line_of,
+    code_of,
     core_of,
     memories,
-    passed_of,
     stack_of,
 )
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
@@ -27,6 +28,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.agreed import agreed_upon
 from aidge_build.elf.arena_proof import check_reach
+from aidge_build.elf.bind_proof import check_bind
 from aidge_build.elf.claim import claim_from
 from aidge_build.elf.code_proof import CodeProof, check_code
 from aidge_build.elf.contents import check_contents, rest_of
@@ -35,6 +37,7 @@ from aidge_build.elf.dma_proof import check_dma
 from aidge_build.elf.findings import ERROR, RULES, Finding, in_order, lines_of
 from aidge_build.elf.machine_proof import check_board
 from aidge_build.elf.objects import read_names, read_object
+from aidge_build.elf.passed import passed_addresses
 from aidge_build.elf.planned_claims import with_planned
 from aidge_build.elf.proof import Plan, check_image, is_linked, keeps_plan, measure
 from aidge_build.elf.sarif import sarif_log
@@ -108,6 +111,7 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
     uses, homeless = region_use(image, regions)
     core = core_of(arguments, image)
+    text = cache(lambda: code_of(elf, image, core))
     stack = stack_of(elf, image, linked, core, required=arguments.max_stack is not None)
     bounds = step_bounds(elf, image, linked, core)
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
@@ -118,7 +122,8 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
             *_check_reach(image, claims, stack, regions),
             *check_contents(image, uses, arguments.max_flash),
             *check_dma(image, linked, named, cache_line_of(arguments), regions),
-            *check_device(image, linked, named, regions, lambda: passed_of(elf, image, claims, core), arguments.board_path),
+            *check_device(image, linked, named, regions, lambda: passed_addresses(text(), claims), arguments.board_path),
+            *check_bind(image, linked, text),
             *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
             *bound_findings(bounds, arguments.max_step_unproved),

@@ -12,7 +12,6 @@ from aidge_build.boards import Region, load_board
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
 from aidge_build.elf.link_map import describes, memories_of
-from aidge_build.elf.passed import passed_addresses
 from aidge_build.elf.program_code import Code
 from aidge_build.elf.stack_place import stack_begin
 from aidge_build.errors import AidgeError, MissingTool
@@ -149,14 +148,14 @@ def core_of(arguments: argparse.Namespace, image: Image) -> Core | None:
     return core_of_machine(image.machine, arguments.board_path)
 
 
-def passed_of(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None) -> frozenset[int]:
-    """The addresses that the firmware passes to its models; none where no tool of this machine reads the code."""
+def code_of(elf: Path, image: Image, core: Core | None) -> Code | None:
+    """The code of a program; None where no tool of this machine reads it."""
     if core is None or core.stack != THUMB:
-        return frozenset()
+        return None
     try:
-        return passed_addresses(image, Code(image, read_disassembly(disassemble(elf, core))), claims)
+        return Code(image, read_disassembly(disassemble(elf, core)))
     except MissingTool:
-        return frozenset()
+        return None
 
 
 def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | None, *, required: bool) -> StackUse | None:

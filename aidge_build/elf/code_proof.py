@@ -8,7 +8,7 @@ is a branch to, through veneers where there are some.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aidge_build.elf.claims import Claim
@@ -64,11 +64,9 @@ def check_code(
         comparison.run()
     found = {name for comparison in comparisons for name in comparison.functions}
     left_out = [reason for comparison in comparisons for reason in comparison.not_compared]
-    unproved = {claim.model for claim in claims if not {*claim.functions} <= found}
-    for claim in () if any(one.refusal for one in objects) else claims:
-        missing = [name for name in claim.functions if name not in found]
-        if missing:
-            left_out.append(f"{', '.join(missing)} of model {claim.model}: in none of the objects, or not in the program")
+    missing = {claim.model: functions for claim in claims if (functions := _missing(image, claim, found))}
+    for model, functions in () if any(one.refusal for one in objects) else missing.items():
+        left_out.append(f"{', '.join(functions)} of model {model}: in none of the objects, or not in the program")
     return CodeProof(
         tuple(finding for comparison in comparisons for finding in comparison.findings()),
         tuple(comparison.objects.name for comparison in comparisons if comparison.places.bases),
@@ -77,8 +75,15 @@ def check_code(
         sum(comparison.size_bytes for comparison in comparisons),
         tuple(left_out),
         frozenset().union(*(comparison.referred for comparison in comparisons)),
-        frozenset(unproved),
+        frozenset(missing),
     )
+
+
+def _missing(image: Image, claim: Claim, found: Collection[str]) -> list[str]:
+    """The functions of a model that were not compared. Where others of them were, one that the program lacks has no code:
+    nothing calls it, and the linker left it out."""
+    is_partial = any(name in found for name in claim.functions)
+    return [name for name in claim.functions if name not in found and not (is_partial and image.symbol(name) is None)]
 
 
 def _general_reason(image: Image, objects: Sequence[ObjectFile]) -> str:

@@ -16,19 +16,18 @@ from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.occupants import Span, described, foreign_sections, reserved, stacks_in
 from aidge_build.elf.regions import region_at
 
-_UNUSED = "harmless: the code of the model, which was compared, does not refer to them"
-
 
 def check_constants(
     image: Image, claim: Claim, regions: Sequence[Region], agreed: Agreed, code: CodeProof = NOT_COMPARED
 ) -> Iterator[Finding]:
-    """MEM02, MEM03, MEM12 and MEM14 about each array; MEM07 says which were not compared because they are not there, and whether
-    `code` proves that the model does not use them."""
+    """MEM02, MEM03, MEM12 and MEM14 about each array; MEM07 says which were not compared because they are not there, except for
+    arrays that the model does not use, as `code` proves."""
     absent = []
     arrays_of: dict[Finding, list[Symbol]] = {}  # where a linker script has one place for all, that is one fact
     for constant in claim.constants:
         symbols = _symbols(image, constant)
-        if not symbols and not _is_elsewhere(image, constant):
+        is_unused = code.leaves_out(claim.model, constant.symbol)
+        if not symbols and not is_unused and not _is_elsewhere(image, constant):
             absent.append(constant.symbol)
         for symbol in symbols:
             for finding in _check(image, claim, constant, symbol, regions, agreed):
@@ -41,7 +40,6 @@ def check_constants(
             NOTE,
             f"model {claim.model}: weights planned but absent, merged by the compiler or not used: {', '.join(absent)}; "
             "their bytes are not compared",
-            _UNUSED if all(code.leaves_out(claim.model, name) for name in absent) else "",
         )
 
 

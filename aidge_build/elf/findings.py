@@ -38,7 +38,7 @@ RULES = {
     ),
     "MEM06": Rule("a memory is almost full", "`aidge-build report` shows what fills it"),
     "MEM07": Rule(
-        "layers or weights of the plan are not in the program",
+        "layers or weights of the plan are not in the program, or nothing calls the function that binds weights",
         "whether the code uses them is not known: compile the model without -flto and name its object files with --objects",
     ),
     "MEM08": Rule("the heap is linked", "-Wl,--trace-symbol=malloc names who asks for it"),

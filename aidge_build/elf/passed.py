@@ -6,15 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.elf.claim import Claim
-from aidge_build.elf.image import Image
 from aidge_build.elf.program_code import Code
 from aidge_build.elf.straight import straight_on
 
 _ARGUMENTS = ("r0", "r1", "r2", "r3")  # Arm IHI 0042, section 6.4
 
 
-def passed_addresses(image: Image, code: Code, claims: Sequence[Claim]) -> frozenset[int]:
-    """The numbers in argument registers at direct calls of the models' functions, as far as straight-line code tells them."""
+def passed_addresses(code: Code | None, claims: Sequence[Claim]) -> frozenset[int]:
+    """The numbers in argument registers at direct calls of the models' functions, as far as straight-line code tells them; none
+    without code."""
+    if code is None:
+        return frozenset()
+    image = code.image
     functions = {symbol.address & ~1 for claim in claims for symbol in map(image.symbol, claim.functions) if symbol}
     calls = {place for place, one in code.instructions.items() if one.mnemonic in ("bl", "b.w", "b") and one.target in functions}
     found = set[int]()

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board, load_board
+from aidge_build.cli.firmware_options import options_of, other_options
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
@@ -21,8 +22,10 @@ from aidge_build.emulate.model_calls import call_claimed, require_calls
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import load
 from aidge_build.naming import counted
+from aidge_build.options import MODEL, with_given
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
+from aidge_build.request import CompileRequest
 from aidge_build.terminal import table
 from aidge_build.verify.compare import Difference, compare
 from aidge_build.verify.firmware import code_bytes, execute
@@ -65,7 +68,7 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     both were made from one file and differ: an upgrade must not change values."""
     board = _board_of(arguments)
     old_claim = _claim_of(arguments.against, arguments.name)
-    request = load(arguments, old_claim.model)
+    request, told = _request(arguments, old_claim)
     program = build_program(request)
     vectors = model_inputs(read_npz(Path(arguments.io_data)), program.view)
     if arguments.perturb:
@@ -74,7 +77,7 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
         new_claim = _claim_of(execution.elf, old_claim.model)
-        notes = _differing_ports(old_claim, new_claim, arguments.against)
+        notes = [told, *_differing_ports(old_claim, new_claim, arguments.against)]
         called = call_claimed(arguments.against, board, old_claim, _stored(program, vectors))
         instructions = round(sum(one.instructions for one in called) / len(called))
         ran = execution.result.run_instructions
@@ -98,6 +101,19 @@ def _board_of(arguments: argparse.Namespace) -> Board:
     board = load_board(arguments.board, arguments.board_path)
     require_calls(board)
     return board
+
+
+def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileRequest, str]:
+    """The new model with the options of the old program where the command says nothing else, and a line about them."""
+    if claim.made_with is None:
+        return load(arguments, claim.model), f"options: {arguments.against.name} does not say its own, new: those of this command"
+    firmware = options_of(claim, str(arguments.against))
+    if arguments.board:
+        firmware.board, firmware.cpu, firmware.fpu = arguments.board, None, None
+    merged = with_given(arguments, firmware, MODEL.options)
+    given, before = other_options(merged, firmware)
+    both = f"options of both: `{' '.join(claim.made_with)}`"
+    return load(merged, claim.model), f"options: old `{before}`, new `{given}`" if given else both
 
 
 def _claim_of(elf: Path, name: str | None) -> Claim:

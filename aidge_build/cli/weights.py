@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cli.firmware_options import install, options_of, other_options
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
@@ -16,9 +17,9 @@ from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.image import Image, read_image
 from aidge_build.emit.blob import read_blob
 from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.inputs import UNNAMED_CONTRACT, add_model_arguments, load
+from aidge_build.inputs import add_model_arguments, load
 from aidge_build.naming import counted
-from aidge_build.options import MODEL, from_words, with_given
+from aidge_build.options import MODEL, with_given
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
@@ -44,9 +45,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
     for finding in check_identity(image, claim):
         if finding.severity == ERROR:
             raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it again")
-    request = _requested(_merged(arguments, claim, update), claim.model)
+    firmware = options_of(claim, arguments.against)
+    firmware.weights_version = update.version + 1
+    merged = with_given(arguments, firmware, MODEL.options)
+    request = _requested(merged, claim.model)
     sources = compile(request)
-    _require_suits(request, sources, claim, update)
+    _require_suits(request, sources, claim, update, other_options(merged, firmware, "weights-version"))
     head = read_blob(sources.blob, arguments.out)
     write_files({Path(arguments.out): sources.blob})
     where = Path(arguments.against).name
@@ -77,23 +81,6 @@ def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
     )
 
 
-def _merged(arguments: argparse.Namespace, claim: Claim, update: ClaimedUpdate) -> argparse.Namespace:
-    """The options of the firmware where the command says nothing else; a version that is not given is the next one."""
-    try:
-        remembered = from_words(update.made_with, MODEL.options)
-    except ValueError as error:
-        raise AidgeError(
-            "was generated with options that this version does not know",
-            where=arguments.against,
-            tried=update.made_with,
-            code="WEIGHTS",
-            hint=f"make the weights with the version that made the firmware: {_install(claim)}",
-        ) from error
-    remembered.weights_version = update.version + 1
-    remembered.rounding = remembered.rounding or UNNAMED_CONTRACT
-    return with_given(arguments, remembered, MODEL.options)
-
-
 def _requested(merged: argparse.Namespace, name: str) -> CompileRequest:
     """The request; firmware remembers no paths, so a board of the user's own must be named again."""
     try:
@@ -106,16 +93,27 @@ def _requested(merged: argparse.Namespace, name: str) -> CompileRequest:
         raise
 
 
-def _require_suits(request: CompileRequest, sources: Sources, claim: Claim, update: ClaimedUpdate) -> None:
-    """The same code reads both: what kernels proved about the old weights they have proved about the new ones."""
+def _require_suits(
+    request: CompileRequest, sources: Sources, claim: Claim, update: ClaimedUpdate, others: tuple[str, str]
+) -> None:
+    """The same code reads both: what kernels proved about the old weights they have proved about the new ones. `others` are the
+    options of the command that differ, and the firmware's."""
     new = sources.manifest["claim"]["update"]
     if (new["layout"], new["data"]) == (update.layout, update.data):
         return
+    given, before = others
+    if given:
+        raise CheckFailed(
+            f"{given} makes other code than the firmware has, which was generated with {before}",
+            where="weights",
+            code="WEIGHTS",
+            hint=f"leave out {given}: the command takes the options of the firmware from it",
+        )
     raise CheckFailed(
         _difference(sources, update),
         where=request.file_name,
         code="WEIGHTS",
-        hint=f"{_options(update)}; {_remedy(claim)}",
+        hint=f"the firmware was generated with `{' '.join(claim.made_with or ())}`; {_remedy(claim)}",
     )
 
 
@@ -123,11 +121,7 @@ def _remedy(claim: Claim) -> str:
     """Returns what to do: a later version of the tool may have other kernels than the one that made the firmware."""
     if claim.tool in ("", VERSION):
         return "what differs needs new firmware, too"
-    return f"version {claim.tool} made it, this is {VERSION}: {_install(claim)}, and make the weights with that"
-
-
-def _install(claim: Claim) -> str:
-    return f"pip install aidge-build=={claim.tool or VERSION}"
+    return f"version {claim.tool} made it, this is {VERSION}: {install(claim)}, and make the weights with that"
 
 
 def _difference(sources: Sources, update: ClaimedUpdate) -> str:
@@ -149,7 +143,3 @@ def _difference(sources: Sources, update: ClaimedUpdate) -> str:
     if new["data"] != update.data:
         return "inputs, outputs or states have another order, scale or other names of classes"
     return "all layers call the same kernels, but the code of a kernel is another one"
-
-
-def _options(update: ClaimedUpdate) -> str:
-    return f"the firmware was generated with `{' '.join(update.made_with)}`"

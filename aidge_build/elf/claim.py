@@ -74,12 +74,11 @@ class ClaimedConstant:
 
 @dataclass(frozen=True)
 class ClaimedUpdate:
-    """That weights can be replaced: the digest that N_bind compares, the version of those in the program, the options that the
-    code was generated with, the inputs and outputs in words, and of each layer the kernel and the digest of its code."""
+    """That weights can be replaced: the digest that N_bind compares, the version of those in the program, the inputs and outputs
+    in words, and of each layer the kernel and the digest of its code."""
 
     layout: str
     version: int
-    made_with: tuple[str, ...]
     ports: tuple[str, ...]
     layers: tuple[tuple[str, str], ...]
     data: str = ""  # the digest of what inputs, outputs and states mean
@@ -97,7 +96,8 @@ class Claim:
     header and of the code file that the constants were generated with. `functions` are those that the firmware calls.
     `is_contradicted`: another claim of the model says otherwise.
     `calls` is None where N_run cannot be called with nothing but the claim, or where the claim does not say how.
-    `features` are those of the core that kernels were chosen for, None where the claim does not say them.
+    `features` are those of the core that kernels were chosen for, `made_with` the options of the command except for paths; None
+    where the claim does not say them.
     `max_step` are the instructions that each of the `step_count` steps of an inference may take, 0 where it runs in one piece.
     """
 
@@ -127,6 +127,7 @@ class Claim:
     max_step: int = 0
     step_count: int = 0
     features: tuple[str, ...] | None = None
+    made_with: tuple[str, ...] | None = None
     calls: ClaimedCall | None = None
     tool: str = ""  # the version of aidge-build that made it, where the claim says that
 
@@ -199,6 +200,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         max_step=_of_steps(read, "max_step"),
         step_count=_of_steps(read, "count"),
         features=read.several("features", _text) if "features" in read.fields else None,
+        made_with=_made_with(read),
         calls=_calls(read.get("calls")) if "calls" in read.fields else None,
         tool=read.text("tool", _TOOL) if "tool" in read.fields else "",
     )
@@ -252,9 +254,14 @@ def _of_steps(claim: _Fields, name: str) -> int:
 def _update(fields: Any) -> ClaimedUpdate:
     read = _Fields(fields)
     layers = read.several("layers", lambda layer: (_text(_Fields(layer).get("kernel")), _Fields(layer).text("code", _DIGEST)))
-    made_with, ports = (read.several(name, _text) for name in ("made_with", "ports"))
     data = read.text("data", _DIGEST) if "data" in read.fields else ""
-    return ClaimedUpdate(read.text("layout", _DIGEST), read.count("version"), made_with, ports, layers, data)
+    return ClaimedUpdate(read.text("layout", _DIGEST), read.count("version"), read.several("ports", _text), layers, data)
+
+
+def _made_with(claim: _Fields) -> tuple[str, ...] | None:
+    """Programs whose weights can be replaced say it with what else new weights need."""
+    read = claim if "made_with" in claim.fields else _Fields(claim.fields.get("update", {}))
+    return read.several("made_with", _text) if "made_with" in read.fields else None
 
 
 def _calls(fields: Any) -> ClaimedCall:

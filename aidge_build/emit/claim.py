@@ -27,8 +27,8 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
     """The content of the note. `arenas` are the arrays that hold the arena, none where the caller owns it or it has 0 bytes;
     `region` is the name and `memory` the place of the region that the planner chose, null without a board; `cpu` is "" for code
     that is for any core, `features` those of the core that kernels were chosen for; `unaligned` is false where neither kernels
-    nor the compiler may read or write words at any address; `functions` are those of the header; `interface` and `code` are the
-    digests of the header and of the code file that the constants are for."""
+    nor the compiler may read or write words at any address; `functions` are those of the header, `made_with` the options of the
+    command without paths; `interface` and `code` are the digests of the header and of the code that the constants are for."""
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
@@ -50,8 +50,14 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         "functions": list(functions),
         **({"calls": _calls(program)} if program.options.arena == "static" and not program.progress else {}),
         "layers": [layer.symbol for layer in program.layers],
+        **({} if program.options.replaces_weights else {"made_with": made_with(program)}),  # "update" says it there
         "tool": VERSION,
     }
+
+
+def made_with(program: Program) -> list[str]:
+    """The options of the command, without paths."""
+    return [word for word in program.made_with if word.isprintable()]
 
 
 def _calls(program: Program) -> dict:

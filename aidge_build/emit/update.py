@@ -12,6 +12,7 @@ import numpy
 from aidge_build.contract.call import Argument, Input, Literal, Output, Struct
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.cascades import CascadeText
+from aidge_build.emit.claim import made_with
 from aidge_build.emit.digest import code_of_text, digest_of, facts_of
 from aidge_build.emit.ports import Port, data_digest, scale_words
 from aidge_build.graph.tensor import Tensor
@@ -24,7 +25,7 @@ def update_claim(program: Program, ports: Sequence[Port], arrays: Arrays, layout
         "layout": layout,
         "data": data_digest(program),
         "version": program.options.weights_version,
-        "made_with": [word for word in program.made_with if word.isprintable()],
+        "made_with": made_with(program),
         "ports": [_port(port) for port in ports],
         "layers": [
             {"kernel": f"{layer.kernel.library} {layer.kernel.name}", "code": digest_of(facts_of(call))}

@@ -94,3 +94,18 @@ def with_given(arguments: argparse.Namespace, remembered: argparse.Namespace, op
         if values[option.argument] in (option.default or None, None, []):
             values[option.argument] = getattr(remembered, option.argument)
     return argparse.Namespace(**values)
+
+
+def differing(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> list[tuple[str, str]]:
+    """The options that differ, as words of both command lines; "without --dma" where one leaves an option at no value."""
+    found = []
+    for option in _without_paths(options):
+        given, before = (getattr(one, option.argument) or None for one in (arguments, remembered))
+        if given != before:
+            found.append((_said(option, given), _said(option, before)))
+    return found
+
+
+def _said(option: Option, value: object) -> str:
+    values = value if isinstance(value, list) else [value]
+    return f"without --{option.name}" if value is None else " ".join(f"--{option.name} {one}" for one in values)

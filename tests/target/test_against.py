@@ -56,7 +56,8 @@ def meant(folder: Path, model: str) -> numpy.ndarray:
 
 def test_another_build_of_one_file_has_the_same_values_and_figures_of_its_own(folder, old):
     elf, known = old
-    data = verified(folder, "a", "--against", elf, "--json").json
+    done = verified(folder, "a", "--against", elf, "--lib", "cortexm,ref", "--json")
+    data = done.json
     now = verified(folder, "a", "--json").json
     assert data["ok"] and data["same_model_file"] and (data["values"], data["differing_values"]) == (VECTORS * 3, 0)
     for side, wanted in (("old", known), ("new", now)):
@@ -66,6 +67,15 @@ def test_another_build_of_one_file_has_the_same_values_and_figures_of_its_own(fo
     checked = aidge_build("check", elf, "--board", BOARD, "--json").json
     assert data["old"]["stack_bytes"] == checked["models"][0]["stack_bound_bytes"]
     assert data["old"]["instructions"] > data["new"]["instructions"]
+
+
+def test_the_new_program_has_the_options_of_the_old_one_unless_the_command_says_others(folder, old):
+    same = verified(folder, "a", "--against", old[0])
+    assert same.stdout.splitlines()[2] == "options of both: `--board=stm32f4 --lib=ref`"
+    rows = [line.split() for line in same.stdout.splitlines() if line.endswith("  0")]
+    assert len(rows) == 5, same  # nothing changed
+    other = verified(folder, "a", "--against", old[0], "--lib", "cortexm,ref", "--optimize", "size")
+    assert other.stdout.splitlines()[2] == "options: old `--lib ref --optimize balanced`, new `--lib cortexm,ref --optimize size`"
 
 
 def test_another_model_is_compared_value_by_value_and_is_no_failure(folder, old):

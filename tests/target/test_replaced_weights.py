@@ -250,6 +250,13 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
     onnx.save(other, tmp_path / "other.onnx")
     refused = aidge_build("weights", tmp_path / "other.onnx", "--against", elf, "--out", out)
     assert refused.exit_code == 1 and "scale 0.300000012" in refused.stderr
+    refused = aidge_build("weights", DIGITS, "--against", elf, "--optimize", "size", "--out", out)
+    assert (
+        refused.exit_code == 1
+        and "--optimize size makes other code than the firmware has, which was generated with --optimize balanced"
+        in refused.stderr
+    )
+    assert "leave out --optimize size" in refused.stderr
     forged = tmp_path / "forged.elf"
     for word in ("--kernel-path=aa", "--updata=weights", "--update=nowhere", "-h".ljust(16)):
         forged.write_bytes(elf.read_bytes().replace(b"--update=weights", word.encode()))

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.boards import Region
-from aidge_build.elf.claim import Claim
+from aidge_build.boards import Region, load_board
+from aidge_build.elf.claim import Claim, ClaimedArena
 from aidge_build.elf.contents import SOFT_DOUBLE
 from aidge_build.elf.image import Image
 from aidge_build.elf.overflow import LARGEST_GAP, Overflow, overfull
 from aidge_build.elf.regions import region_use
+from aidge_build.errors import AidgeError
 from aidge_build.report.attribution import Group, attribute
 
 _SHOWN = 5
@@ -67,8 +68,9 @@ def explain_overflow(
     largest = tuple(sorted(named, key=lambda part: (-part[1], part[0]))[:_SHOWN])
     sizes = [("holes" if group.name == "padding" else group.name, group.size_bytes) for group in groups if group.items]
     purposes = tuple(sorted(sizes, key=lambda part: (-part[1], part[0])))
-    smaller = (_of_flash if region.kind == "flash" else _of_ram)(dict(purposes), image, command)
-    hints = [*_elsewhere(others, memories, region, overflow), *smaller]
+    arenas = [] if region.kind == "flash" else _arenas(inside, claims)
+    smaller = _of_flash(dict(purposes), image, command) if region.kind == "flash" else _of_ram(dict(purposes), arenas)
+    hints = [*_elsewhere(others, memories, region, overflow, arenas), *smaller]
     return TooSmall(region.name, overflow.missing_bytes, region.length_bytes, largest, purposes, tuple(hints))
 
 
@@ -84,16 +86,62 @@ def _title(group: Group, name: str, section: str) -> str:
     return "the stack" if group.name == "stack" and section.lstrip(".") == "stack" else name
 
 
-def _elsewhere(image: Image, memories: Sequence[Region], region: Region, overflow: Overflow) -> Iterator[str]:
-    """Memories of the same kind with room for what does not fit.
+def _arenas(image: Image, claims: Sequence[Claim]) -> list[tuple[Claim, ClaimedArena]]:
+    """The arenas, or parts of them, in the sections of the image, the largest first."""
+    sections = {section.name for section in image.sections}
+    parts = [(claim, part) for claim in claims for part in claim.arenas]
+    found = [(claim, part) for claim, part in parts if (symbol := image.symbol(part.symbol)) and symbol.section in sections]
+    return sorted(found, key=lambda one: (-one[1].size_bytes, one[1].symbol))
+
+
+def _elsewhere(
+    image: Image,
+    memories: Sequence[Region],
+    region: Region,
+    overflow: Overflow,
+    arenas: Sequence[tuple[Claim, ClaimedArena]],
+) -> Iterator[str]:
+    """Memories of the same kind with room for what does not fit, or for an arena.
 
     One that is only read and holds nothing of this program may be a ROM that its maker filled: nobody can put anything there.
     """
     uses, _ = region_use(image, [memory for memory in memories if memory.kind == region.kind and memory.name != region.name])
     for use in uses:
         free = use.region.length_bytes - use.used_bytes
-        if free >= overflow.missing_bytes and (use.region.kind == "ram" or use.used_bytes):
+        moved = next(((claim, part) for claim, part in arenas if part.size_bytes <= free), None)
+        if moved:
+            claim, part = moved
+            yield (
+                f"{use.region.name} has {free:,} B free: the arena of {claim.model} there saves {part.size_bytes:,} B of "
+                f"{region.name}: {_moving(claim, part, use.region)}"
+            )
+        elif free >= overflow.missing_bytes and (use.region.kind == "ram" or use.used_bytes):
             yield f"{use.region.name} has {free:,} B free"
+
+
+def _moving(claim: Claim, arena: ClaimedArena, region: Region) -> str:
+    """What puts an arena into another memory of the linker script."""
+    board = _named("board", claim)
+    if not arena.region or not board:
+        line = f"`.aidge_arena (NOLOAD) : {{ *(.bss.{arena.symbol}) }} > {region.name}`"
+        return f"-fdata-sections for the compiler, and {line} before .bss in the linker script"
+    known = _regions_of(board)
+    name = next((one.name for one in known if one.origin == region.origin), region.name)
+    return f'a board file with `extends = "{board}"` and `arena = ["{name}"]`, as docs/howto-fast-memory.md shows'
+
+
+def _regions_of(name: str) -> Sequence[Region]:
+    """The memories of a built-in board; none for a board of the user's own, whose folder no program remembers."""
+    try:
+        return load_board(name).regions
+    except AidgeError:
+        return ()
+
+
+def _named(option: str, claim: Claim) -> str:
+    """The value of an option that the model was generated with, or ""."""
+    start = f"--{option}="
+    return next((word.removeprefix(start) for word in claim.made_with or () if word.startswith(start)), "")
 
 
 def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
@@ -115,9 +163,14 @@ def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) ->
     yield "a board with more flash"
 
 
-def _of_ram(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
+def _of_ram(purposes: dict[str, int], arenas: Sequence[tuple[Claim, ClaimedArena]]) -> Iterator[str]:
     if purposes.get("arena", 0) > max((size for name, size in purposes.items() if name != "arena"), default=0):
-        yield f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build explain --plan` says which moment needs most)"
+        options = "".join(f" {word}" for claim, _ in arenas[:1] for word in claim.made_with or ())
+        of = f" for the file of {arenas[0][0].model}" if arenas else ""
+        yield (
+            f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build explain --plan MODEL{options} --why`{of} lists "
+            "what is live at the peak)"
+        )
     if purposes.get("arena", 0):
         yield (
             "--ram-budget BYTES (CMake RAM_BUDGET, SCons ram_budget=): layers computed row by row; "

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
+
+import pytest
 
 from tests.command import aidge_build
 from tests.docs.blocks import blocks
@@ -30,17 +33,39 @@ int main(void) { return kws_run(features, scores); }
 """
 
 
-@needs_cross_compiler
-def test_the_line_of_the_page_moves_the_arena_and_the_check_prints_its_memory(tmp_path):
-    (line,) = [block.text for block in blocks("docs/howto-fast-memory.md") if ".bss.kws_arena" in block.text]
+LINK = ["arm-none-eabi-gcc", *CPU, "-nostartfiles", "-Wl,-e,main", "-T", "my.ld", "-Wl,-Map=app.map"]
+FILES = ["main.c", "kws.c", "kws_weights.c", "-o", "app.elf"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
     model = ROOT / "examples" / "digits" / "digits.onnx"
     done = aidge_build("compile", model, "--name", "kws", "--cpu", "cortex-m4", "--fpu", "auto", "--out", tmp_path)
     assert done.exit_code == 0, done.stderr
-    (tmp_path / "my.ld").write_text(SCRIPT.replace("LINE", line))
     (tmp_path / "main.c").write_text(MAIN)
-    link = ["-nostartfiles", "-Wl,-e,main", "-T", "my.ld", "-Wl,-Map=app.map"]
-    files = ["main.c", "kws.c", "kws_weights.c"]
-    subprocess.run(["arm-none-eabi-gcc", *CPU, *link, *files, "-o", "app.elf"], cwd=tmp_path, check=True)
-    checked = aidge_build("check", tmp_path / "app.elf", "--plan", tmp_path / "kws.plan.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@needs_cross_compiler
+def test_the_line_of_the_page_moves_the_arena_and_the_check_prints_its_memory(folder):
+    (line,) = [block.text for block in blocks("docs/howto-fast-memory.md") if ".bss.kws_arena" in block.text]
+    (folder / "my.ld").write_text(SCRIPT.replace("LINE", line))
+    subprocess.run([*LINK, *FILES], check=True)
+    checked = aidge_build("check", "app.elf", "--plan", "kws.plan.json")
     (arena,) = re.findall(r"arena kws +([\d,]+) B = plan", checked.stdout)
     assert checked.exit_code == 0 and re.search(rf"CCMRAM +{arena} / +65,536 B", checked.stdout), checked.stdout + checked.stderr
+
+
+@needs_cross_compiler
+def test_a_link_that_fails_for_want_of_ram_prints_the_line_that_mends_it(folder):
+    script = SCRIPT.replace("LENGTH = 128K", "LENGTH = 1K")
+    (folder / "my.ld").write_text(script.replace("LINE", ""))
+    said = aidge_build("explain", "--link", "--", *LINK, *FILES).stdout
+    arena, line = re.findall(r"the arena of kws there saves ([\d,]+) B of RAM: .*? `(.*?)` before .bss", said)[0]
+    assert f"kws_arena {arena} B" in said and "CCMRAM has 65,536 B free" in said
+    (typed,) = re.findall(r"`(aidge-build explain --plan MODEL .*?)`", said)
+    model = str(ROOT / "examples" / "digits" / "digits.onnx")
+    assert aidge_build(*typed.replace("MODEL", model).split()[1:]).exit_code == 0, typed
+    (folder / "my.ld").write_text(script.replace("LINE", line))
+    subprocess.run([*LINK, *FILES], check=True)

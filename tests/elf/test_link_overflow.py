@@ -170,6 +170,16 @@ def test_our_own_build_explains_it_too(tmp_path):
     assert "Largest in SRAM: picture 30,000 B, the stack 2,048 B, kws_arena 512 B" in text
 
 
+def test_an_arena_that_was_planned_for_a_full_memory_of_a_board_goes_into_another_one_by_a_board_file(tmp_path):
+    arena = {"symbol": "kws_arena", "size_bytes": 512, "alignment": 1, "region": "SRAM1", "memory": None}
+    code = model(claim={"made_with": ["--board=stm32f4"], "arenas": [arena]})
+    code = code.replace(MAIN, f"static char picture[120000]; volatile int n;\n{MAIN} picture[n] = 1; n = picture[3];")
+    with pytest.raises(AidgeError) as caught:
+        build("stm32f4", code, tmp_path)
+    saved = "CCM has 65,536 B free: the arena of kws there saves 512 B of SRAM1: a board file with"
+    assert f'{saved} `extends = "stm32f4"` and `arena = ["CCM"]`' in caught.value.hint
+
+
 def test_an_overflow_of_flash_names_the_largest_constants(tmp_path):
     code = model().replace(MAIN, f"const char table[300000] = {{1}}; volatile int n;\n{MAIN} n = table[n];")
     with pytest.raises(AidgeError, match=r"memory FLASH is too small by .*Largest in FLASH: table 300,000 B, ") as caught:
@@ -197,7 +207,7 @@ def test_the_arena_and_the_weights_of_a_model_are_called_so(tmp_path):
         )
     arena = json.loads((tmp_path / "digits.plan.json").read_text())["arena_bytes"]
     assert f"Largest in SRAM: digits_arena {arena:,} B, the stack 256 B" in str(caught.value)
-    assert f"a smaller model: its arena is {arena:,} B (`aidge-build explain --plan` says" in caught.value.hint
+    assert f"a smaller model: its arena is {arena:,} B (`aidge-build explain --plan MODEL --board=microbit" in caught.value.hint
     for word in (
         "--ram-budget BYTES (CMake RAM_BUDGET, SCons ram_budget=)",
         "--io arena (IO arena, io='arena')",

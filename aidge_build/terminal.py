@@ -42,7 +42,8 @@ _VERDICTS = (
     (r"\b(MISSING|too old|too new)\b", "1;31"),
 )
 
-_PATIENCE_SECONDS = 2.0  # how long a command may say nothing
+_PATIENCE_SECONDS = 2.0  # how long a command may say nothing on a terminal
+_KEPT_SECONDS = 10.0  # and where its output is kept, each line twice as late as the one before
 _waiting: Waiting | None = None
 _quiet = False  # whether the command that runs was told to be
 
@@ -59,25 +60,29 @@ def saying(is_quiet: bool) -> Iterator[None]:
 
 
 class Waiting(threading.Thread):
-    """A line on a terminal's stderr that says how long a command has been at work; it goes away before anything else is shown."""
+    """A line on a terminal's stderr that says how long a command has been at work; it goes away before anything else is shown.
 
-    def __init__(self, verb: str):
+    Where stderr `is_kept` and no terminal, a few lines that stay, and only where the work says how far it is.
+    """
+
+    def __init__(self, verb: str, is_kept: bool = False):
         super().__init__(daemon=True)
-        self._verb, self._over, self._began = verb, threading.Event(), time.monotonic()
+        self._verb, self._over, self._began, self._is_kept = verb, threading.Event(), time.monotonic(), is_kept
         self._shown, self._lock = False, threading.Lock()
         self.how_far: Callable[[], str] | None = None
 
     def run(self) -> None:
         """Every second, from the third one on."""
-        delay = _PATIENCE_SECONDS
+        delay = _KEPT_SECONDS if self._is_kept else _PATIENCE_SECONDS
         while not self._over.wait(delay):
-            delay = 1.0
+            delay = time.monotonic() - self._began if self._is_kept else 1.0
             with self._lock, contextlib.suppress(OSError, ValueError):
-                if not self._over.is_set():
+                if not self._over.is_set() and (self.how_far or not self._is_kept):
                     said = f", {printable(self.how_far())}" if self.how_far else ""
-                    sys.stderr.write(f"\r\x1b[2K{self._verb:6} {time.monotonic() - self._began:.0f} s{said}")
+                    line = f"{self._verb:6} {time.monotonic() - self._began:.0f} s{said}"
+                    sys.stderr.write(f"{line}\n" if self._is_kept else f"\r\x1b[2K{line}")
                     sys.stderr.flush()
-                    self._shown = True
+                    self._shown = not self._is_kept
 
     def end(self) -> None:
         """What was shown is taken away; nothing more is."""
@@ -91,12 +96,12 @@ class Waiting(threading.Thread):
 
 @contextlib.contextmanager
 def waited_for(verb: str) -> Iterator[None]:
-    """While it lasts, and nothing else is shown, a terminal says for how long `verb` has been at work."""
+    """While it lasts, and nothing else is shown, stderr says for how long `verb` has been at work."""
     global _waiting
-    if _quiet or not _is_shown(sys.stderr) or os.environ.get("TERM") == "dumb":
+    if _quiet or sys.stderr is None:
         yield
         return
-    _waiting = Waiting(verb)
+    _waiting = Waiting(verb, is_kept=not _is_shown(sys.stderr) or os.environ.get("TERM") == "dumb")
     _waiting.start()
     try:
         yield

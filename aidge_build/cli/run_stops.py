@@ -11,7 +11,9 @@ from typing import TypeVar
 
 from aidge_build.elf import Claim
 from aidge_build.emulate import End, RunResult, Stops
+from aidge_build.emulate.program import NEVER_RETURNS
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed
+from aidge_build.naming import counted
 
 Number = TypeVar("Number", int, float)
 
@@ -22,7 +24,7 @@ _SAID = {
     End.SECONDS: "ended after {seconds:g} s, at {at}",
     End.INTERRUPT: "interrupted at {at}",
     End.LOOP: "ended in an endless loop at {at}",
-    End.LIMIT: "not ended after {total:,} instructions, at {at}",
+    End.LIMIT: "not ended after {total:,} instructions and {inferences}, at {at}. Hint: {never_returns}",
 }
 
 
@@ -96,7 +98,13 @@ def end_lines(result: RunResult, stops: Stops) -> list[str]:
         at = result.ended_at or "an unknown place"
         lines.append(
             _SAID[result.ended].format(
-                until=stops.until, instructions=stops.instructions, seconds=stops.seconds, total=result.instructions or 0, at=at
+                until=stops.until,
+                instructions=stops.instructions,
+                seconds=stops.seconds,
+                total=result.instructions or 0,
+                inferences=counted(result.runs or 0, "inference"),
+                at=at,
+                never_returns=NEVER_RETURNS,
             )
         )
     if result.ended is not End.INTERRUPT:

@@ -11,10 +11,12 @@ from pathlib import Path
 from aidge_build.boards import Board
 from aidge_build.elf.image import Image, Symbol
 from aidge_build.errors import CheckFailed
+from aidge_build.naming import counted
 
 # A bound on instructions and not on time, so that the verdict is the same on every machine. Minutes of emulation.
 INSTRUCTION_LIMIT = 20_000_000_000
 NO_ADDRESS = 0xFFFFFFFF
+NEVER_RETURNS = "firmware that never returns: run with --inferences N, --until SYMBOL, --instructions N or --seconds S"
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,11 @@ class Program:
         """Whether the stack of the runs is measured: where nothing says which memory the program's stack is."""
         return self.may_be_stopped and self.stack() == (0, 0) and self.run_address != NO_ADDRESS
 
+    def how_far(self, instructions: int, inferences: int) -> str:
+        """What is said of a program that has been running for some seconds; where nothing but its exit ends it, what does."""
+        said = f"{instructions:,} instructions, {counted(inferences, 'inference')}"
+        return f"{said}; Ctrl-C, --inferences N or --seconds S ends it" if self.may_be_stopped and not self.stops else said
+
     def failure(self, what: str, hint: str = "") -> CheckFailed:
         """The error of a program that did something wrong."""
         return CheckFailed(what, where=self.image.path, hint=hint, code="RUN")
@@ -236,5 +243,5 @@ class Program:
         """The error of a program that does not end."""
         return self.failure(
             f"the program has not ended after {self.instruction_limit:,} instructions",
-            hint="firmware that never returns: run with --inferences N, --until SYMBOL, --instructions N or --seconds S",
+            hint=NEVER_RETURNS,
         )

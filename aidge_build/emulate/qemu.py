@@ -102,8 +102,7 @@ def _supervised(command: list[str], program: Program, progress: Path) -> tuple[s
         said[:] = process.communicate()
 
     def how_far() -> str:
-        instructions, runs = _PROGRESS.unpack(progress.read_bytes())
-        return f"{instructions:,} instructions, {runs:,} inferences"
+        return program.how_far(*_PROGRESS.unpack(progress.read_bytes()))
 
     try:
         end = supervise(wait, process.terminate, program.stops.seconds, how_far)

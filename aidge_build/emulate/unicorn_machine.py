@@ -101,7 +101,7 @@ class Machine:
                 lambda: self._execute(entry, _NEVER),
                 lambda: self._ask_to_stop(counter),
                 program.stops.seconds,
-                lambda: f"{counter.total:,} instructions, {counter.finished_runs:,} inferences" if counter else "",
+                lambda: program.how_far(counter.total, counter.finished_runs) if counter else "",
             )
         finally:
             self.semihosting.close()

@@ -12,7 +12,8 @@ import time
 import pytest
 
 from aidge_build import terminal
-from aidge_build.emulate import block_counter
+from aidge_build.cli.run_stops import end_lines
+from aidge_build.emulate import End, RunResult, Stops, block_counter
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler, needs_qemu
 
@@ -166,7 +167,8 @@ def test_inferences_of_a_program_without_a_model_are_refused(tmp_path):
     assert result.exit_code == 2 and "of a program with one model, and this one has 0" in result.stderr
 
 
-def test_the_line_of_a_long_run_says_how_far_it_is(monkeypatch):
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_the_line_of_a_long_run_says_how_far_it_is(monkeypatch, is_kept):
     class Stream:
         text = ""
 
@@ -177,15 +179,26 @@ def test_the_line_of_a_long_run_says_how_far_it_is(monkeypatch):
         def flush(self): ...
 
     told, stream = threading.Event(), Stream()
-    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.01)
+    for seconds in ("_PATIENCE_SECONDS", "_KEPT_SECONDS"):
+        monkeypatch.setattr(terminal, seconds, 0.01)
     monkeypatch.setattr(terminal.sys, "stderr", stream)
-    line = terminal.Waiting("RUN")
+    line = terminal.Waiting("RUN", is_kept)
     monkeypatch.setattr(terminal, "_waiting", line)
     with terminal.telling(lambda: "1,234 instructions, 5 inferences"):
         line.start()
         assert told.wait(5)
     line.end()
-    assert "RUN    0 s, 1,234 instructions, 5 inferences" in stream.text
+    assert "RUN    0 s, 1,234 instructions, 5 inferences" in stream.text and ("\x1b" not in stream.text) == is_kept
+
+
+def test_a_run_at_its_limit_says_what_was_executed_and_what_to_type():
+    counts = dict(instructions=20_000_000_000, run_instructions=3, runs=1, layers=(), stack_high_water_bytes=None)
+    result = RunResult(None, "", **counts, emulator="unicorn", ended=End.LIMIT, ended_at="main+0x8 (0x08000100)")
+    (line,) = end_lines(result, Stops())
+    assert line.startswith(
+        "not ended after 20,000,000,000 instructions and 1 inference, at main+0x8 (0x08000100). Hint: firmware "
+    )
+    assert "run with --inferences N, --until SYMBOL, --instructions N or --seconds S" in line
 
 
 def test_the_stack_of_an_inference_is_measured_where_nothing_says_which_memory_the_stack_is(tmp_path):

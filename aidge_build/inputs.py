@@ -188,11 +188,12 @@ def quantized_file(
     bind: Mapping[str, Bound],
     external: Mapping[str, bytes],
 ) -> Quantized:
-    """A float model quantized by the samples of an NPZ file, with the progress on stderr."""
+    """A float model quantized by the samples of an NPZ file; notices say how near its outputs are. Progress is on stderr."""
     arrays = read_npz(samples)
     try:
         with counting("QUANT", is_kept=False) as progress:
-            return quantized(model, arrays, scheme, progress, name=file_name, operators=operators, bind=bind, external=external)
+            made = quantized(model, arrays, scheme, progress, name=file_name, operators=operators, bind=bind, external=external)
+        return replace(made, notices=(*made.notices, *made.verdicts(samples.name)))
     except AidgeError as error:
         raise error.within(str(samples)) if error.code == "CALIBRATION" else error
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.accuracy.counterparts import Counterpart, counterparts
-from aidge_build.accuracy.departure import LEAST_OWN_DB, Comparison, Noise, compared, histograms
+from aidge_build.accuracy.departure import Comparison, Noise, compared, histograms
 from aidge_build.accuracy.labelled import LabelledSet, fed, is_channels_last
 from aidge_build.accuracy.stages import input_quantizations
 from aidge_build.errors import AidgeError
@@ -19,6 +19,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
 from aidge_build.inputs import read_model_file
 from aidge_build.program import Program
+from aidge_build.quantization.nearness import OK_DB
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import table
 from aidge_build.verify.vectors import Vectors
@@ -58,7 +59,7 @@ def compare_with_float(
     """`samples` are what both models are given, `stored` what the firmware makes of them, `trace` its layers' outputs."""
     clean, given = _float_inputs(program.view, beside.floats, samples, stored)
     real_trace = {name: real_values(program.view.tensor(name), values) for name, values in trace.items() if name in beside.pairs}
-    least = LEAST_OWN_DB if least_db is None else least_db
+    least = OK_DB if least_db is None else least_db
     return compared(beside.layers, beside.pairs, beside.floats, clean, given, real_trace, least)
 
 

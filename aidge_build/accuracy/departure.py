@@ -17,13 +17,11 @@ import numpy
 from aidge_build.accuracy.counterparts import CONVERSIONS, Counterpart
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.quantization.nearness import decibels
+from aidge_build.quantization.nearness import OK_DB, decibels
 from aidge_build.reference.evaluate import evaluate
 from aidge_build.verify.vectors import Vectors
 
 BINS = 64
-# Eight bits on values that fill their range are 30 to 45 dB; below this a layer's output is no longer the float model's.
-LEAST_OWN_DB = 15.0
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def compared(
     inputs: Vectors,
     stored_inputs: Vectors,
     firmware: Vectors,
-    least_db: float = LEAST_OWN_DB,
+    least_db: float = OK_DB,
 ) -> Comparison:
     """`inputs` are those of the float model, `stored_inputs` the same as the firmware got them, as real values; `firmware` are
     the real values of each layer's outputs. All [vector, dims...]."""

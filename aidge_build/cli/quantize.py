@@ -56,13 +56,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if out.resolve() == path.resolve():
         raise AidgeError("would replace the float model", where=f"--out {out}", code="USAGE", hint="name another file")
     write_files({out: made.file})
-    near = [f"{path.name}: output '{name}' and the float model's: {found}" for name, found in made.outputs.items()]
     notices = [f"{path.name}: {notice}" for notice in made.notices]
     line = f"{out}: {len(made.file):,} B, the float model has {len(model):,} B"
     if len(made.file) > len(model):
         line += "; the ONNX file is larger, because it names a scale and a zero point for each tensor: weights in flash are int8"
     return Outcome(
-        [*notices, *near, line],
+        [*notices, line],
         {
             "file": str(out),
             "bytes": len(made.file),

@@ -12,6 +12,7 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.importers.dims import Bound
 from aidge_build.importers.onnx_importer import Imported, import_with_sources
+from aidge_build.naming import counted
 from aidge_build.onnx_format import in_opset, write_model
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
@@ -56,9 +57,16 @@ class Quantized:
 
     file: bytes
     notices: tuple[str, ...]
-    outputs: Mapping[
-        str, Nearness
-    ]  # how near each is to the float model's; none where `Scheme.least_sqnr` asks for no comparison
+    outputs: Mapping[str, Nearness]  # to the float model's; none where `Scheme.least_sqnr` asks for no comparison
+    sample_count: int
+
+    def verdicts(self, samples: str) -> tuple[str, ...]:
+        """A line about each output: how near it is to the float model's on the samples of this name, and whether it is enough."""
+        return tuple(
+            f"output '{name}' has {found} of the float model's on the {counted(self.sample_count, 'sample')} of {samples}, which "
+            f"also set the ranges: {found.verdict}"
+            for name, found in self.outputs.items()
+        )
 
 
 def quantized(
@@ -108,7 +116,7 @@ def _quantized(
     lost = (
         () if plain == scheme or not made.outputs else made.lost_against(_by_scheme(imported, given, plain, operators, progress))
     )
-    return Quantized(made.file, (*made.notices, *lost), made.outputs)
+    return Quantized(made.file, (*made.notices, *lost), made.outputs, count_of(given))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,9 @@ from aidge_build.reference.execution import prepare
 
 LEAST_AGREEMENT = 0.9  # of outputs of integers and truth values: labels, places, decisions
 EXACT_DB = 120.0  # float32 rounds 140 dB below and more
+# Eight bits on values that fill their range are 30 to 45 dB; below OK_DB an output is no longer the float model's.
+GOOD_DB, OK_DB = 25.0, 15.0
+GOOD_PERCENT, OK_PERCENT = 99.0, 95.0  # of integers that are equal
 Samples = Mapping[str, numpy.ndarray]
 
 
@@ -79,6 +82,15 @@ class Nearness:
     def is_enough(self, least_sqnr: float) -> bool:
         """Whether floats reach this bound, and integers LEAST_AGREEMENT."""
         return self.sqnr >= least_sqnr if self.is_float else self.equal >= LEAST_AGREEMENT * self.elements
+
+    @property
+    def verdict(self) -> str:
+        """A word and its bounds: `good (25 dB or more)`, `ok (15 to 25 dB)` or `poor (less than 15 dB)`; integers in %."""
+        found, unit = (self.sqnr, "dB") if self.is_float else (100 * self.equal / max(self.elements, 1), "%")
+        good, ok = (GOOD_DB, OK_DB) if self.is_float else (GOOD_PERCENT, OK_PERCENT)
+        if found >= good:
+            return f"good ({good:g} {unit} or more)"
+        return f"ok ({ok:g} to {good:g} {unit})" if found >= ok else f"poor (less than {ok:g} {unit})"
 
     def __str__(self) -> str:
         if self.is_float:

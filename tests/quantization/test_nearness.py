@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy
@@ -10,6 +11,7 @@ import pytest
 
 from aidge_build.errors import CheckFailed
 from aidge_build.quantization import Scheme, quantize, quantized
+from aidge_build.quantization.nearness import Nearness
 from tests.command import aidge_build
 from tests.models import model
 from tests.quantization.networks import ours, samples, small_cnn, theirs
@@ -64,11 +66,32 @@ def test_a_network_that_loses_its_signal_is_refused_with_the_output_and_the_firs
     words = ["quantize", tmp_path / "net.onnx", "--calibration", tmp_path / "cal.npz", "--out", tmp_path / "q.onnx"]
     done = aidge_build(*words)
     assert done.exit_code == 1 and not (tmp_path / "q.onnx").exists() and "Sub_2" in done.stderr
-    assert aidge_build(*words, "--least-sqnr=-100").exit_code == 0 and (tmp_path / "q.onnx").exists()
+    spared = aidge_build(*words, "--least-sqnr=-100")
+    assert spared.exit_code == 0 and (tmp_path / "q.onnx").exists()
+    assert "on the 40 samples of cal.npz, which also set the ranges: poor (less than 15 dB)" in spared.stdout
     assert (
         aidge_build("compile", tmp_path / "net.onnx", "--quantize", tmp_path / "cal.npz", "--out", tmp_path / "c").exit_code == 1
     )
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    "noise, verdict", [(10**-2.5, "good (25 dB or more)"), (10**-1.6, "ok (15 to 25 dB)"), (10**-1.4, "poor (less than 15 dB)")]
+)
+def test_a_ratio_has_a_verdict_by_bounds_that_are_printed(noise, verdict):
+    found = Nearness()
+    found.add(numpy.ones(4, numpy.float32), numpy.full(4, 1 - noise**0.5))
+    assert found.verdict == verdict
+
+
+def test_a_build_that_quantizes_says_on_which_samples_and_how_good_each_output_is(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(classifier("Identity"))
+    numpy.savez(tmp_path / "cal.npz", **SCORES)
+    done = aidge_build("compile", tmp_path / "net.onnx", "--quantize", tmp_path / "cal.npz", "--out", tmp_path / "c")
+    said = (
+        r"net.onnx: output 'y' has [\d.]+ dB of the float model's on the 40 samples of cal.npz, which also set the ranges: good"
+    )
+    assert re.search(said, done.stdout), done
 
 
 def test_a_float_output_without_power_must_be_equal():

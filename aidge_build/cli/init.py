@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from aidge_build.cli.foreign_cmake import cmake_files_below
@@ -19,6 +21,7 @@ EXAMPLES = (
     ("new --existing models/kws.onnx", "in the folder of your SConstruct, CMakeLists.txt, Makefile, platformio.ini, ..."),
     ("new --existing models/kws.onnx --folder ../firmware", "of another folder"),
 )
+_MOST_MODELS = 5  # that a refusal names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +57,28 @@ def run(arguments: argparse.Namespace) -> Outcome:
             code="USAGE",
             hint=f"aidge-build new makes a project; for any other build: aidge-build compile {arguments.model} --out generated",
         )
+    _require_model(arguments.folder, arguments.model)
     return Outcome(_lines(advice, files, name), _as_json(advice))
+
+
+def _require_model(folder: Path, model: str) -> None:
+    """AidgeError (INPUT) where the folder has no such file, with the path from there of one that this folder has."""
+    if (folder / model).is_file():
+        return
+    found = [*_models_in(folder), *([os.path.relpath(model, folder)] if Path(model).is_file() else [])]
+    raise AidgeError(
+        "there is no such file" + (f" in {folder}" if folder != Path(".") else ""),
+        where=model,
+        tried=sorted(found)[:_MOST_MODELS],
+        hint="name the model by its path from the folder of the firmware",
+        code="INPUT",
+    )
+
+
+def _models_in(folder: Path) -> Iterator[str]:
+    """The models in a folder and in the folders there, by their paths from it."""
+    for pattern in ("*.onnx", "*.tflite", "*/*.onnx", "*/*.tflite"):
+        yield from (path.relative_to(folder).as_posix() for path in folder.glob(pattern) if path.is_file())
 
 
 def _lines(advice: Advice, files: dict[str, str], name: str) -> list[str]:

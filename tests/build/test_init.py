@@ -178,6 +178,7 @@ def test_init_names_the_program_that_the_project_makes_and_invents_none(tmp_path
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
+    (tmp_path / "kws.onnx").touch()
     steps = aidge_build("init", "kws.onnx", "--folder", tmp_path, "--json").json["steps"]
     assert steps[1]["lines"][1:] == [f"target_link_libraries({target} PRIVATE kws)", f"aidge_check_memory({target} kws)"]
     assert steps[1]["after"] == place
@@ -197,6 +198,7 @@ def test_init_in_a_folder_whose_programs_are_made_below_says_where(tmp_path):
     done = aidge_build("init", "models/kws.onnx", "--folder", tmp_path)
     assert done.exit_code == 2 and "this folder makes no program of its own" in done.stderr and done.stderr.count("\n") == 1
     assert "aidge-build new --existing ../../../models/kws.onnx --folder FOLDER/source/app/blinker" in done.stderr
+    (tmp_path / "source/app/blinker/kws.onnx").touch()
     below = aidge_build("init", "kws.onnx", "--folder", tmp_path / "source/app/blinker", "--json").json
     assert "target_link_libraries(blinker PRIVATE kws)" in below["steps"][1]["lines"]
 
@@ -266,6 +268,9 @@ def test_a_firmware_of_make_gets_the_model(tmp_path, in_path, text):
 def test_other_builds_are_known_by_their_files(tmp_path, files, build, wanted):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
+    model = tmp_path / "models/hello.onnx"
+    model.parent.mkdir()
+    model.touch()
     found = aidge_build("init", "models/hello.onnx", "--folder", tmp_path, "--json").json
     assert found["build"] == build and wanted in [line for step in found["steps"] for line in step["lines"]]
     assert all(Path(copy["from"]).is_file() for copy in found["copies"])
@@ -283,3 +288,17 @@ def test_other_builds_are_known_by_their_files(tmp_path, files, build, wanted):
 def test_what_it_cannot_help_with_is_one_line(tmp_path, words, message):
     done = aidge_build("init", *words, "--folder", tmp_path)
     assert done.exit_code == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_model_that_is_not_there_is_refused_with_the_ones_that_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app/models").mkdir(parents=True)
+    (tmp_path / "app/Makefile").write_text("SRCS = main.c\n")
+    for place in ("app/models/kws.onnx", "mine.tflite"):
+        (tmp_path / place).touch()
+    done = aidge_build("init", "models/kwz.onnx", "--folder", "app")
+    assert done.exit_code == 2 and "models/kwz.onnx: there is no such file in app. Tried: models/kws.onnx." in done.stderr
+    done = aidge_build("new", "--existing", "mine.tflite", "--folder", "app")
+    assert done.exit_code == 2 and "../mine.tflite" in done.stderr and "by its path from the folder" in done.stderr
+    done = aidge_build("new", "--existing", "kws.onnx", "--folder", "app/models/..")
+    assert done.exit_code == 2 and not done.stdout

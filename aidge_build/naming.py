@@ -45,9 +45,14 @@ RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY_NAMES.split())
 _REFUSED_MODEL_NAMES = RESERVED | frozenset(_HEADERS.split()) | frozenset(_DEVICES.split()) | {"aidge"}
 
 
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: "1 layer", "2 layers"."""
-    return f"{count:,} {noun}" + "s" * (count != 1)
+_PLURALS = {"entry": "entries", "has": "have", "is": "are"}
+
+
+def counted(count: int, noun: str, verb: str = "") -> str:
+    """A number with its noun, and with a verb in the present: "1 layer takes", "2 layers take"."""
+    if count != 1:
+        noun, verb = _PLURALS.get(noun, f"{noun}s"), _PLURALS.get(verb, verb.removesuffix("s"))
+    return " ".join(filter(None, (f"{count:,}", noun, verb)))
 
 
 def identifier(text: str) -> str:

@@ -18,6 +18,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
 from aidge_build.inputs import read_model_file
+from aidge_build.naming import counted
 from aidge_build.program import Program
 from aidge_build.quantization.nearness import OK_DB
 from aidge_build.request import CompileRequest
@@ -75,7 +76,9 @@ def real_values(tensor: Tensor, values: numpy.ndarray) -> numpy.ndarray:
 def _float_inputs(view: GraphView, floats: GraphView, samples: LabelledSet, stored: Vectors) -> tuple[Vectors, Vectors]:
     """What the float model gets: the samples, and what the firmware made of them. Quantizers keep the order of inputs."""
     if len(floats.inputs) != len(view.given):
-        raise AidgeError(f"has {len(floats.inputs)} inputs, the firmware {len(view.given)}", where=floats.name, code="USAGE")
+        raise AidgeError(
+            f"has {counted(len(floats.inputs), 'input')}, the firmware {len(view.given)}", where=floats.name, code="USAGE"
+        )
     same = set(floats.inputs) == set(view.given)
     known = input_quantizations(view)
     clean, given = {}, {}

@@ -13,6 +13,7 @@ from aidge_build.accuracy.gate import Verdict
 from aidge_build.accuracy.stages import Stage, deviations
 from aidge_build.accuracy.task import Task
 from aidge_build.accuracy.texts import about, deviation_text, figure_text, limit_line
+from aidge_build.naming import counted
 from aidge_build.terminal import table
 
 SCHEMA = 1
@@ -96,13 +97,13 @@ def agreement(model: str, stages: Sequence[Stage], samples: int, differing: int 
 
 def agreement_lines(data: dict) -> list[str]:
     """The document of `agreement` for people."""
-    found = [f"{data['model']}: {data['samples']:,} samples without labels, compared with the float model"]
+    found = [f"{data['model']}: {counted(data['samples'], 'sample')} without labels, compared with the float model"]
     for stage in data["stages"]:
         same = stage["same_answers"]
         answers = f"same answer in {same:,} of {data['samples']:,}" if same is not None else "outputs are no classes"
         found.append(f"{stage['name']} ({stage['where']}): {answers}; {deviation_text(stage)}")
     if data["differing_values"]:
-        found.append(f"FAILED: {data['differing_values']:,} values of the firmware differ from the host")
+        found.append(f"FAILED: {counted(data['differing_values'], 'value', 'differs')} between the firmware and the host")
     return found
 
 
@@ -120,7 +121,8 @@ def lines(judged: Sequence[Judged], data: dict) -> list[str]:
         )
     if data["differing_values"]:
         found.append(
-            f"FAILED: {data['differing_values']:,} values of the firmware differ from the host. Next: aidge-build verify"
+            f"FAILED: {counted(data['differing_values'], 'value', 'differs')} between the firmware and the host. "
+            "Next: aidge-build verify"
         )
     return [*found, *map(limit_line, data["limits"])]
 

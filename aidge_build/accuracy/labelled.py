@@ -14,6 +14,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.naming import counted
 from aidge_build.verify.vectors import Vectors
 
 _WANTED = "inputs as x (one input), as x_<input> or by their names; labels as labels (class numbers), or targets as targets"
@@ -48,7 +49,7 @@ def labelled_set(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Labell
     for name, values in [("labels", labels)] if labels is not None else list(targets.items()):
         if len(values) != count:
             raise AidgeError(
-                f"{count} samples have {len(values)} entries in '{name}'", code="VECTORS", hint="one for each sample"
+                f"{count} samples have {counted(len(values), 'entry')} in '{name}'", code="VECTORS", hint="one for each sample"
             )
     return LabelledSet(inputs, labels, targets, _stated_quantization(arrays))
 
@@ -173,7 +174,8 @@ def _targets(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
         values, elements = arrays[key], view.tensor(name).elements
         if values.dtype.kind not in "iufb" or values.ndim < 1 or values.size != len(values) * elements:
             raise AidgeError(
-                f"array {key} is {values.dtype}{list(values.shape)}, output '{name}' has {elements} values for each sample",
+                f"array {key} is {values.dtype}{list(values.shape)}, output '{name}' has {counted(elements, 'value')} for each "
+                "sample",
                 code="VECTORS",
             )
         if not numpy.isfinite(values.astype(numpy.float64)).all():

@@ -19,6 +19,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.naming import counted
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.terminal import with_progress
@@ -162,7 +163,9 @@ def deviations(outputs: Vectors, reference: Vectors) -> dict[str, float]:
 def renamed(outputs: Vectors, names: Sequence[str]) -> Vectors:
     """Outputs in their order under the names of another model's: exporters and quantizers rename them."""
     if len(outputs) != len(names):
-        raise AidgeError(f"one model has {len(outputs)} outputs, the other {len(names)}", where="--float", code="USAGE")
+        raise AidgeError(
+            f"one model has {counted(len(outputs), 'output')}, the other {len(names)}", where="--float", code="USAGE"
+        )
     return outputs if set(outputs) == set(names) else dict(zip(names, outputs.values()))
 
 

@@ -11,6 +11,7 @@ import numpy
 from aidge_build.accuracy.figures import Figures, confusion, errors, roc_auc, top1
 from aidge_build.accuracy.labelled import LabelledSet
 from aidge_build.errors import AidgeError
+from aidge_build.naming import counted
 from aidge_build.verify.vectors import Vectors
 
 Kind = Literal["classes", "scores", "anomaly", "regression"]
@@ -82,7 +83,7 @@ def _kind(samples: LabelledSet, values: numpy.ndarray, inputs: Vectors) -> Kind:
 def _require_classes(labels: numpy.ndarray | None, classes: int, output: str) -> None:
     if labels is not None and labels.max() >= classes:
         raise AidgeError(
-            f"a label is {labels.max()}, output '{output}' has {classes} values",
+            f"a label is {labels.max()}, output '{output}' has {counted(classes, 'value')}",
             code="VECTORS",
             hint="labels count from 0; --output names another output",
         )

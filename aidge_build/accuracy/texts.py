@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.naming import counted
+
 
 def figure_text(stage: dict) -> str:
     """What is known of a stage: `top-1 98.9 % (445 of 450; 95 % interval 97.4 to 99.5 %); ROC-AUC 0.9990`."""
@@ -28,7 +30,7 @@ def about(data: dict) -> str:
     """What was measured."""
     shared = data["calibration_samples"]
     seen = f"; calibration saw {shared:,} of them" if shared else "; none of them was in calibration" if shared == 0 else ""
-    return f"{data['samples']:,} samples, {data['task']} of output '{data['output']}'{seen}"
+    return f"{counted(data['samples'], 'sample')}, {data['task']} of output '{data['output']}'{seen}"
 
 
 def deviation_text(stage: dict) -> str:

@@ -18,6 +18,7 @@ from aidge_build.accuracy.task import judged, task_of
 from aidge_build.compile import import_model
 from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_with_sources
+from aidge_build.naming import counted
 from aidge_build.quantization import Scheme, quantize
 from aidge_build.quantization.layers import layers_of
 from aidge_build.quantization.prepare import prepared
@@ -144,4 +145,4 @@ def _named_as(reference: Stage, stage: Stage) -> Stage:
 
 
 def _title(types: tuple[str, ...]) -> str:
-    return f"{types.count(INT8)} layers int8, {types.count(INT16)} int16, {types.count(FLOAT)} float"
+    return f"{counted(types.count(INT8), 'layer')} int8, {types.count(INT16)} int16, {types.count(FLOAT)} float"

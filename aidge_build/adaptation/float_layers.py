@@ -12,6 +12,7 @@ from aidge_build.adaptation.slower import SOFT_FLOAT
 from aidge_build.contract.library import Library
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.naming import counted
 from aidge_build.operators.conv import Convolution
 from aidge_build.operators.dynamic import DynamicLayer
 from aidge_build.operators.matmul import FC
@@ -40,7 +41,7 @@ def missing_quantization(assignment: Assignment, libraries: Sequence[Library], t
     if not behind:
         return ()
     layers = [name for names in behind.values() for name in names]
-    count = "1 layer computes" if len(layers) == 1 else f"{len(layers)} layers compute"
+    count = counted(len(layers), "layer", "computes")
     return (
         f"{count} in float32, although the weights and the sources of the data are quantized: {named(layers)}; add "
         f"QuantizeLinear and DequantizeLinear after {named(list(behind))}{_cost(macs, libraries, target)}",

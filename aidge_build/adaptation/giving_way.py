@@ -13,6 +13,7 @@ from aidge_build.adaptation.match import Target, match, title
 from aidge_build.contract.library import Library
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.naming import counted
 
 MOST_TRIALS = 64  # plans in which chosen kernels are taken back
 MOST_ROUNDS = 4  # of kernels that give way: where nodes are no longer computed together, others appear
@@ -120,6 +121,6 @@ def _notice(trials: _Trials, given: Bytes, option: str) -> str:
     found, count = trials.bytes_of(trials.found), len(trials.passed)
     kernels = sorted({trials.order[name][0] for name in trials.passed})
     return (
-        f"{option}: at {count} layer{'s' if count > 1 else ''} {', '.join(kernels)} fell back to slower kernels; peak "
+        f"{option}: at {counted(count, 'layer')} {', '.join(kernels)} fell back to slower kernels; peak "
         f"{found[0]:,} B instead of {given[0]:,} B, arena {found[1]:,} B instead of {given[1]:,} B"
     )

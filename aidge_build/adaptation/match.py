@@ -10,6 +10,7 @@ from typing import Any
 from aidge_build.adaptation.cost import CostTable
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
+from aidge_build.naming import counted
 
 GAVE_WAY = (
     "a smaller kernel took the layer: its scratch, or what may not overlap, would make the plan larger (--optimize size, "
@@ -124,7 +125,7 @@ def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
         for kernel in accepted
         if kernel is not chosen
     ]
-    layers = f"{by.layers} layer{'s' if by.layers > 1 else ''}"
+    layers = counted(by.layers, "layer")
     rule = f"measured faster by cost table {table}: at most {by.most:.2f} times as much as {by.than} on {layers}"
     return Match((chosen,), (*others, *rejected), rule)
 

@@ -9,6 +9,7 @@ from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView
+from aidge_build.naming import counted
 from aidge_build.operators.dynamic import DynamicLayer
 
 MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
@@ -60,7 +61,7 @@ def _slow_line(found: Mapping[str, list[str]]) -> tuple[str, ...]:
         return ()
     count = sum(map(len, found.values()))
     parts = [f"{named(names)} ({why})" for why, names in found.items()]
-    layers = "1 layer takes" if count == 1 else f"{count} layers take"
+    layers = counted(count, "layer", "takes")
     return (f"{layers} more than {MOST_PER_MAC:g} instructions per multiply-accumulate: {'; '.join(parts)}",)
 
 
@@ -123,7 +124,7 @@ def _dequantized(view: GraphView) -> dict[str, DType]:
 
 def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:
     """What these layers have, in one line; nothing where there are none."""
-    layers = "1 layer has" if len(names) == 1 else f"{len(names)} layers have"
+    layers = counted(len(names), "layer", "has")
     return (f"{layers} {what}: {named(names)}; {remark}",) if names else ()
 
 

@@ -12,6 +12,7 @@ from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
 from aidge_build.cores import ALIGNED_ONLY, ASSEMBLY, NO_ASSEMBLY, UNALIGNED, Core, LeftOut
 from aidge_build.graph.dtype import DType
+from aidge_build.naming import counted
 
 SOFT_FLOAT = "float32_soft"  # of `per_mac` in library.toml: float32 without an FPU
 IN_C, NARROW = (
@@ -41,7 +42,8 @@ def slower_notices(assignment: Assignment, libraries: Sequence[Library], target:
     faster, taken = (_named(getattr(layer, side).library for layer in layers) for side in ("faster", "taken"))
     nodes = sum(choice.kernel is not None for choice in assignment.choices.values())
     return (
-        f"{' and '.join(dict.fromkeys(cause.flag for cause in causes))}: {len(layers)} of {nodes} layers, {macs:,} MACs, take "
+        f"{' and '.join(dict.fromkeys(cause.flag for cause in causes))}: {len(layers)} of "
+        f"{counted(nodes, 'layer')}, {macs:,} MACs, take "
         f"kernels of {taken} instead of faster ones of {faster}{_cost(layers, libraries, target)}; "
         f"{', '.join(dict.fromkeys(cause.help for cause in causes))}",
     )

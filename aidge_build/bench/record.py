@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aidge_build.bench.figures import Figures
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.naming import counted
 from aidge_build.reading import read_json
 
 SCHEMA = 2
@@ -96,7 +97,7 @@ def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
             unknown.append(f"{entry.title}: not recorded")
         elif entry.vectors != old["vectors"]:
             raise AidgeError(
-                f"measured with {entry.vectors} vectors, recorded with {old['vectors']}: the counts are not comparable",
+                f"measured with {counted(entry.vectors, 'vector')}, recorded with {old['vectors']}: counts that do not compare",
                 where=entry.title,
                 hint=f"--vectors {old['vectors']}, or the --rows of the record",
                 code="BENCH",

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import overload
 
 from aidge_build.contract.spec import Demands
+from aidge_build.naming import counted
 
 
 @dataclass(frozen=True)
@@ -180,5 +181,5 @@ class Cascade:
         rows = ", ".join(f"{name} by {self.rows_of[name]}" for name in self.nodes)
         rows += f" (rows of {self.arriving} arrive)" if self.arriving else ""
         rows += f" (rows of {self.departing} leave)" if self.departing else ""
-        kept = ", ".join(f"{line.rows} of {line.height} rows of {name}" for name, line in self.lines.items())
-        return f"  cascade of {rows}: keeps {kept}; {len(self.steps)} steps, {self.shifted_bytes:,} B moved"
+        kept = ", ".join(f"{line.rows} of {counted(line.height, 'row')} of {name}" for name, line in self.lines.items())
+        return f"  cascade of {rows}: keeps {kept}; {counted(len(self.steps), 'step')}, {self.shifted_bytes:,} B moved"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.question import Found
+from aidge_build.naming import counted
 from aidge_build.shortening import shortened
 
 _LONGEST_NAME = 40
@@ -15,7 +16,7 @@ _LONGEST_NAME = 40
 def layers_of(cascade: Cascade) -> str:
     """Its layers."""
     first, last = (shortened(name, _LONGEST_NAME) for name in (cascade.nodes[0], cascade.nodes[-1]))
-    return f"'{first}' to '{last}' ({len(cascade.nodes)} layers)"
+    return f"'{first}' to '{last}' ({counted(len(cascade.nodes), 'layer')})"
 
 
 def all_layers_of(cascades: Sequence[Cascade]) -> str:
@@ -60,7 +61,7 @@ def saved(cascades: Sequence[Cascade], peak_bytes: int, whole_peak_bytes: int) -
 
 def _summary(number: int, cascade: Cascade) -> str:
     return (
-        f"cascade {number}: {layers_of(cascade)}, {len(cascade.steps)} steps; "
+        f"cascade {number}: {layers_of(cascade)}, {counted(len(cascade.steps), 'step')}; "
         f"keeps {sum(line.size_bytes for line in cascade.lines.values()):,} B of rows, moves {cascade.shifted_bytes:,} B"
     )
 
@@ -70,9 +71,12 @@ def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) ->
     for number, cascade in enumerate(cascades, 1):
         if node in cascade.nodes:
             bands, line = cascade.bands_of(node), cascade.lines.get(tensor)
-            kept = f", {line.rows} of {line.height} rows of the output are kept" if line else ""
+            kept = f", {line.rows} of {counted(line.height, 'row')} of the output are kept" if line else ""
             rows = cascade.rows_of[node]
             if cascade.is_cut:
-                return f"in {len(bands)} steps of at most {rows} of {bands[-1][1]} rows"
-            return f"cascade {number}: {rows} of {bands[-1][1]} rows at a time, in {len(bands)} bands, by {kernel}{kept}"
+                return f"in {counted(len(bands), 'step')} of at most {rows} of {counted(bands[-1][1], 'row')}"
+            return (
+                f"cascade {number}: {rows} of {counted(bands[-1][1], 'row')} at a time, in {counted(len(bands), 'band')}, by "
+                f"{kernel}{kept}"
+            )
     return ""

@@ -213,11 +213,12 @@ def _outcome(
     notes: Sequence[str],
     is_right: bool,
 ) -> Outcome:
+    values = sum(one.values for one in differences)
     same_file = old.claim.model_sha256 == new.claim.model_sha256
     data = {
         "board": board.name,
         "vectors": vectors,
-        "values": sum(one.values for one in differences),
+        "values": values,
         "differing_values": sum(one.differing_values for one in differences),
         "max_difference": max((one.max_difference for one in differences), default=0),
         "outputs": [one.as_json() for one in differences],
@@ -227,8 +228,8 @@ def _outcome(
     }
     rows = [_row(title, old.figures[name], new.figures[name]) for name, title in _FIGURES.items()]
     lines = [
-        f"{arguments.model} against {arguments.against.name} on {board.name}: {data['differing_values']} of {data['values']:,} "
-        f"values differ (largest difference {data['max_difference']:g}), {vectors} vectors",
+        f"{arguments.model} against {arguments.against.name} on {board.name}: {data['differing_values']} of "
+        f"{counted(values, 'value')} differ (largest difference {data['max_difference']:g}), {counted(vectors, 'vector')}",
         f"old: aidge-build {old.claim.tool or 'unknown'}, new: {new.claim.tool}, "
         + ("from the same model file" if same_file else "from another model file"),
         *notes,

@@ -24,6 +24,7 @@ from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, pro
 from aidge_build.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, UNNAMED_CONTRACT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
+from aidge_build.naming import counted
 from aidge_build.options import MODEL, add_options, also_called, options_named
 from aidge_build.output import write_files
 from aidge_build.probe.server import Probe
@@ -126,8 +127,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "refused": [{"title": title, **error.as_json()} for title, error in refused.items()],
     }
     _write(arguments, figures, peers, compiler, data)
-    wrong = [f"{entry.title}: {entry.wrong_values} values differ" for entry in figures if entry.wrong_values]
-    allowed = [f"{entry.title}: {entry.differing_values} values differ {BY_FLOATS}" for entry in figures if entry.by_floats]
+    wrong = [f"{entry.title}: {counted(entry.wrong_values, 'value', 'differs')}" for entry in figures if entry.wrong_values]
+    allowed = [
+        f"{entry.title}: {counted(entry.differing_values, 'value', 'differs')} {BY_FLOATS}"
+        for entry in figures
+        if entry.by_floats
+    ]
     found = compare_with(record, figures) if record else Comparison((), (), ())
     lines = [
         *tables(figures, peers).split("\n"),
@@ -263,11 +268,15 @@ def _verdict(found: Comparison, is_checked: bool) -> list[str]:
 
 def _other_weights(arguments: argparse.Namespace, work: Sequence[tuple[Case, Board]]) -> Outcome:
     if arguments.other_weights < 1:
-        raise AidgeError(f"{arguments.other_weights} sets of weights, wants at least 1", where="--other-weights", code="USAGE")
+        raise AidgeError(
+            f"{counted(arguments.other_weights, 'set')} of weights, wants at least 1", where="--other-weights", code="USAGE"
+        )
     spreads = [
         measure_spread(case, _request(arguments, case, board), board, arguments.other_weights)
         for case, board, _ in with_progress("BENCH", [(*task, Row((task[1].name,))) for task in work], _title)
     ]
-    wrong = [f"{spread.stored.title}: {spread.wrong_values} values differ" for spread in spreads if spread.wrong_values]
+    wrong = [
+        f"{spread.stored.title}: {counted(spread.wrong_values, 'value', 'differs')}" for spread in spreads if spread.wrong_values
+    ]
     lines = [*spread_table(spreads).split("\n"), *wrong]
     return Outcome(lines, {"results": [spread.as_json() for spread in spreads]}, EXIT_CHECK_FAILED if wrong else 0)

@@ -18,6 +18,7 @@ from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, pro
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
+from aidge_build.naming import counted
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import table, with_progress
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         measure(case, _request(arguments, case), board, "", 1, probe)
         for case in with_progress("BOARD", cases, lambda case: f"{case.model} on {board.name}")
     ]
-    wrong = [f"{entry.title}: {entry.wrong_values} values differ" for entry in figures if entry.wrong_values]
+    wrong = [f"{entry.title}: {counted(entry.wrong_values, 'value', 'differs')}" for entry in figures if entry.wrong_values]
     unknown = not_measured_lines(figures)
     if unknown or wrong:
         return Outcome([*wrong, *unknown, f"FAILED: {arguments.out} is not written"], {"file": None}, 1)

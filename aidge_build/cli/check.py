@@ -44,6 +44,7 @@ from aidge_build.elf.sarif import sarif_log
 from aidge_build.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.naming import counted
 from aidge_build.options import BUDGET, CHECK, add_options, options_named
 from aidge_build.options.wording import as_typed
 from aidge_build.output import write_files
@@ -181,7 +182,7 @@ def _code_text(code: CodeProof) -> Iterator[str]:
     """`code = kws.o, kws_weights.o   12 functions, 9 constants, 5,120 B`."""
     if code.objects and not code.findings:
         yield (
-            f"code = {', '.join(code.objects)}   {code.functions:,} functions, {code.constants:,} constants, "
+            f"code = {', '.join(code.objects)}   {counted(code.functions, 'function')}, {counted(code.constants, 'constant')}, "
             f"{code.size_bytes:,} B"
         )
     yield from (f"code not compared: {reason}" for reason in code.not_compared)

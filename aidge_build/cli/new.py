@@ -19,7 +19,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
 from aidge_build.installed import example_model
-from aidge_build.naming import model_name_of
+from aidge_build.naming import counted, model_name_of
 from aidge_build.output import write_files
 from aidge_build.reading import read_regular
 from aidge_build.toolchain import render_link_script
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     name = arguments.board
     cmake = f"cmake --preset {name} && cmake --build build --target run"
     command = {"scons": "scons run", "cmake": cmake}
-    done = f"{folder}: {len(files)} files. Now: cd {folder} && {command[arguments.build]}"
+    done = f"{folder}: {counted(len(files), 'file')}. Now: cd {folder} && {command[arguments.build]}"
     return Outcome([done], {"files": sorted(files)})
 
 

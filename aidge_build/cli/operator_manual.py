@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy
 
+from aidge_build.naming import counted
 from aidge_build.net import OPSET, builder_of
 from aidge_build.onnx_format import signature_of
 from aidge_build.operators.base import Operator, as_tuple
@@ -63,7 +64,7 @@ def _gradient(operator: type[Operator]) -> str:
         return "without backward"
     if operator.straight_through:
         return "its backward passes gradients straight through the rounding"
-    return f"its backward is checked against numeric gradients on {len(operator.samples())} samples"
+    return f"its backward is checked against numeric gradients on {counted(len(operator.samples()), 'sample')}"
 
 
 def _example(sample: Sample) -> str:

@@ -14,6 +14,7 @@ from aidge_build.contract.library import Library
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.naming import counted
 from aidge_build.net import OPSET
 from aidge_build.onnx_format import signature_of
 from aidge_build.operators import builtin_operators
@@ -75,7 +76,10 @@ def _checked(operators: Sequence[type[Operator]]) -> Outcome:
     wrong = [line for lines in found.values() for line in lines]
     samples = sum(len(operator.samples()) for operator in chosen)
     trained = sum(operator.has_backward() for operator in chosen)
-    text = f"{len(chosen)} operators, {samples} samples, {trained} with gradients: {len(wrong)} findings"
+    text = (
+        f"{counted(len(chosen), 'operator')}, {counted(samples, 'sample')}, {trained} with gradients: "
+        f"{counted(len(wrong), 'finding')}"
+    )
     data = {"checked": [{"type": name, "findings": list(lines)} for name, lines in found.items()]}
     return Outcome([*wrong, text], data, EXIT_CHECK_FAILED if wrong else 0)
 

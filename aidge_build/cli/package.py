@@ -10,6 +10,7 @@ from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
+from aidge_build.naming import counted
 from aidge_build.npz import read_npz
 from aidge_build.options import FILES, add_options
 from aidge_build.output import remove_file, write_files
@@ -86,7 +87,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         remove_file(place / path)
     notices = [f"{Path(request.file_name).name}: {notice}" for notice in package.manifest.get("notices", ())]
     size = sum(map(len, package.files.values()))
-    what = f"{size:,} B" if package.is_archive else f"{len(package.files)} files"
+    what = f"{size:,} B" if package.is_archive else f"{counted(len(package.files), 'file')}"
     experimental = " (experimental)" if target.is_experimental else ""
     done = f"{place}: {target.title}{experimental}, {what}, arena {package.manifest['arena_bytes']:,} B. Now: {target.use}"
     return Outcome(

@@ -18,7 +18,7 @@ from aidge_build.memory.checker import check
 from aidge_build.memory.picture import render_text
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan
 from aidge_build.memory.planner import plan
-from aidge_build.naming import LONGEST_READ, readable
+from aidge_build.naming import LONGEST_READ, counted, readable
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reading import read_regular
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     if program.recording:
         data["record"] = manifest["record"]
-        lines.append(f"record of the last {program.recording.slots:,} inferences {program.recording.size_bytes:,} B")
+        lines.append(f"record of the last {counted(program.recording.slots, 'inference')} {program.recording.size_bytes:,} B")
     if program.split:
         lines.append(
             f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "

@@ -14,6 +14,7 @@ from aidge_build.elf import Claim, read_disassembly, read_image, stack_use
 from aidge_build.emulate import RunResult, Stops
 from aidge_build.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.naming import counted
 from aidge_build.probe.measure import WHERE, beside, observe
 from aidge_build.probe.server import Probe, probe_of
 from aidge_build.probe.session import on_board
@@ -144,7 +145,7 @@ def measured_lines(result: RunResult, board: Board) -> list[str]:
     if measured is None:
         return []
     if not measured.counter:
-        return [f"{result.runs or 0} inferences on {board.title} (over the probe); cycles {measured.why_not}"]
+        return [f"{counted(result.runs or 0, 'inference')} on {board.title} (over the probe); cycles {measured.why_not}"]
     lines = [f"{_cycles(measured)} on {board.title} ({_how(measured)})"]
     known = [layer for layer in result.layers if layer.cycles_measured is not None]
     width = max((len(layer.symbol) for layer in known), default=0)

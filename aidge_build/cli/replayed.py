@@ -11,6 +11,7 @@ from aidge_build.emit.ports import data_digest
 from aidge_build.emit.record import record_symbol
 from aidge_build.errors import AidgeError, needs_option
 from aidge_build.inputs import NAME_TO_LOOK_AT
+from aidge_build.naming import counted
 from aidge_build.program import Program
 from aidge_build.reading import read_regular
 from aidge_build.schedule.recording import Recording
@@ -117,7 +118,7 @@ def as_json(replay: Replay, departures: list[dict]) -> dict:
 def record_line(data: dict) -> str:
     """What keeping the inferences costs."""
     spent = f", {data['instructions']:,} instructions per inference" if data["instructions"] is not None else ""
-    return f"record of the last {data['slots']:,} inferences: {data['size_bytes']:,} B of RAM{spent}"
+    return f"record of the last {counted(data['slots'], 'inference')}: {data['size_bytes']:,} B of RAM{spent}"
 
 
 def replay_lines(data: dict) -> list[str]:
@@ -131,7 +132,7 @@ def replay_lines(data: dict) -> list[str]:
     for one in data["departures"]:
         lines.append(
             f"inference {one['inference']:,} gave other values in the firmware: output '{one['name']}', "
-            f"{one['differing_values']} of {one['values']:,} values (largest difference {one['max_difference']:g})"
+            f"{one['differing_values']} of {counted(one['values'], 'value')} (largest difference {one['max_difference']:g})"
         )
     if data["departures"]:
         lines.append("FAILED: same inputs, other outputs. Next: memory that something else writes, a cache, or other weights")

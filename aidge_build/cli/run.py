@@ -25,6 +25,7 @@ from aidge_build.emulate import RunResult, Stops, run_program
 from aidge_build.emulate.channels import control_block
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.naming import counted
 from aidge_build.options import BUDGET, add_options, options_named
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
@@ -252,7 +253,7 @@ def _peripherals(result: RunResult) -> list[str]:
     if result.peripherals is None or not result.peripherals[0]:
         return []
     used, waited = result.peripherals
-    return [f"{used:,} registers of peripherals were used, which are not emulated; for {waited:,} of them the program waited"]
+    return [f"used {counted(used, 'register')} of peripherals, which nothing emulates; for {waited:,} of them the program waited"]
 
 
 def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:

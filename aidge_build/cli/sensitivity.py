@@ -22,6 +22,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.naming import counted
 from aidge_build.option_values import bindings, scheme_of
 from aidge_build.options import ACCURACY, add_options, options_named
 from aidge_build.output import write_files
@@ -175,7 +176,7 @@ def _types(types: tuple[str, ...]) -> str:
 
 
 def _lines(trials: Trials, data: dict) -> list[str]:
-    first = f"{data['model']}: {data['samples']:,} samples, {data['task']}; float {figure_text(data['float'])}"
+    first = f"{data['model']}: {counted(data['samples'], 'sample')}, {data['task']}; float {figure_text(data['float'])}"
     rows = [
         (
             one["layer"],

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.emulate import RunResult
+from aidge_build.naming import counted
 
 _NAMED = 3  # layers in a message
 
@@ -33,7 +34,7 @@ def step_lines(result: RunResult, inferences: int | None, names: Mapping[str, st
     if result.steps is None:
         return []
     longest = max(result.layers, key=lambda layer: layer.longest_step or 0, default=None)
-    per_inference = f"{round(result.steps.count / inferences):,} steps per inference" if inferences else "steps"
+    per_inference = f"{counted(round(result.steps.count / inferences), 'step')} per inference" if inferences else "steps"
     where = ""
     if longest is not None and longest.longest_step == result.steps.longest:
         where = f", in '{names.get(longest.symbol, longest.symbol)}'"

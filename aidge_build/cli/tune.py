@@ -18,6 +18,7 @@ from aidge_build.elf.cycles import cycle_model
 from aidge_build.errors import AidgeError
 from aidge_build.fit.question import Question, read_question
 from aidge_build.machine import CROSS_COMPILER
+from aidge_build.naming import counted
 from aidge_build.options import MODEL, add_options
 from aidge_build.output import write_files
 from aidge_build.sweep.store import opened
@@ -90,15 +91,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "reused": course.reused,
     }
     asked = f"{course.asked:,} tasks were done, {course.reused:,} answers were there"
-    counted = f"{len(found)} comparison{'s' if len(found) != 1 else ''}"
     refused = [f"not measured: {reason}" for reason in course.refused]
-    return Outcome([*map(_line, found), *refused, f"{arguments.out}: {counted}; {asked}"], data)
+    return Outcome([*map(_line, found), *refused, f"{arguments.out}: {counted(len(found), 'comparison')}; {asked}"], data)
 
 
 def _line(one: Quicker) -> str:
-    layers = f"{one.layers} layer{'s' if one.layers > 1 else ''}"
     where = f"{one.op} {one.types}{f', {one.shape}' if one.shape else ''}"
-    return f"{where}: {one.library} {one.kernel} takes {one.ratio:.2f} of {one.than}, {one.most:.2f} at most, on {layers}"
+    ratio = f"{one.ratio:.2f} of {one.than}, {one.most:.2f} at most"
+    return f"{where}: {one.library} {one.kernel} takes {ratio}, on {counted(one.layers, 'layer')}"
 
 
 def _question(arguments: argparse.Namespace, model: str) -> Question:

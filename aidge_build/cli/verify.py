@@ -39,7 +39,7 @@ from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError, needs_option
 from aidge_build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.longest import StepsBound
-from aidge_build.naming import readable
+from aidge_build.naming import counted, readable
 from aidge_build.options import CHECK, add_options, also_called, options_named
 from aidge_build.output import write_files
 from aidge_build.program import Program
@@ -340,16 +340,16 @@ def _lines(arguments: argparse.Namespace, data: dict, passed: bool, read: Mappin
     against = f"'{arguments.reference}'" if arguments.reference else "the numpy backend"
     rounding = USER_NAMES.get(data["rounding"], data["rounding"])
     lines = [
-        f"{Path(arguments.model).name} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ "
-        f"from {against}"
-        f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {rounding}"
+        f"{Path(arguments.model).name} on {data['board']}: {data['differing_values']} of "
+        f"{counted(data['values'], 'value')} differ from {against}"
+        f" (largest difference {data['max_difference']:g}), {counted(data['vectors'], 'vector')}, rounding {rounding}"
     ]
     if data["instructions_per_inference"] is not None:
         total, macs = data["instructions_per_inference"], data["macs_executed"]
         lines.append(f"{total:,} instructions per inference" + (f", {total / macs:.2f} per MAC" if macs else ""))
-        counted = [layer for layer in data["layers"] if layer["instructions"] is not None]
-        if counted and (arguments.layers or arguments.verbosity):
-            lines += table([_layer(layer, total, read) for layer in counted], _TITLES, numbers=(0, 1, 2))
+        known = [layer for layer in data["layers"] if layer["instructions"] is not None]
+        if known and (arguments.layers or arguments.verbosity):
+            lines += table([_layer(layer, total, read) for layer in known], _TITLES, numbers=(0, 1, 2))
     lines.append(
         f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
         + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else "")
@@ -365,7 +365,7 @@ def _lines(arguments: argparse.Namespace, data: dict, passed: bool, read: Mappin
             f"first differing layer: node '{node}' ({first['kernel']}), tensor '{first['tensor']}', "
             f"vector {first['vector']}, "
             f"index {first['index']}: {first['got']} instead of {first['expected']} "
-            f"({first['differing_values']} of {first['values']:,} values)"
+            f"({first['differing_values']} of {counted(first['values'], 'value')})"
         )
     if data["by_floats"]:
         lines.append(f"the values differ {BY_FLOATS}")

@@ -10,6 +10,7 @@ from xml.parsers import expat
 
 from aidge_build.devices.device import CODE, Device, Memory, joined
 from aidge_build.errors import AidgeError
+from aidge_build.naming import counted
 
 _LEVELS = {"family": "Dfamily", "subFamily": "DsubFamily", "device": "Dname", "variant": "Dvariant"}
 _ABSENT = ("0", "no_fpu", "no_dsp", "no_mve")
@@ -27,7 +28,11 @@ def read(content: bytes, name: str, where: str) -> Device:
     if path is None:
         longer = sorted(key for key in devices if wanted and key.lower().startswith(wanted.lower()))
         near = (longer or difflib.get_close_matches(wanted.upper(), devices, cutoff=0.3) or sorted(devices))[:_NAMES_SHOWN]
-        what = f"there is no device '{wanted}' among its {len(devices)}" if wanted else f"it describes {len(devices)} devices"
+        what = (
+            f"there is no device '{wanted}' among its {len(devices)}"
+            if wanted
+            else f"it describes {counted(len(devices), 'device')}"
+        )
         raise AidgeError(
             what, where=where, code=CODE, hint=f"name one, such as {', '.join(near)}" if near else "is it a device pack?"
         )

@@ -14,6 +14,7 @@ from aidge_build.elf.program_code import Code
 from aidge_build.elf.stack_place import stack_begin
 from aidge_build.elf.vector_moves import Move, vector_moves
 from aidge_build.elf.vectors import VectorTable, table_at, tables_in_ram
+from aidge_build.naming import counted
 
 # What the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
 _FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
@@ -169,7 +170,7 @@ def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) ->
 def chain_of(names: Sequence[str]) -> str:
     """`main > run > layer`, of a long chain its ends."""
     if len(names) > 2 * SHOWN_CALLS + 1:
-        names = [*names[:SHOWN_CALLS], f"... {len(names) - 2 * SHOWN_CALLS:,} calls ...", *names[-SHOWN_CALLS:]]
+        names = [*names[:SHOWN_CALLS], f"... {counted(len(names) - 2 * SHOWN_CALLS, 'call')} ...", *names[-SHOWN_CALLS:]]
     return " > ".join(names)
 
 

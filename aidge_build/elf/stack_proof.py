@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.stack import SHOWN_CALLS, StackBound, StackUse, chain_of
+from aidge_build.naming import counted
 
 _OTHER_STACK = (
     "code that changes stacks, such as an operating system's, has several: size each task's by the bounds of what it calls"
@@ -96,7 +97,7 @@ def way(bound: StackBound) -> str:
     hidden = shown[SHOWN_CALLS:-SHOWN_CALLS] if len(shown) > 2 * SHOWN_CALLS + 1 else []
     steps = [f"{name} {held:,}" for name, held in shown]
     if hidden:
-        steps[SHOWN_CALLS:-SHOWN_CALLS] = [f"... {len(hidden):,} calls with {sum(held for _, held in hidden):,} ..."]
+        steps[SHOWN_CALLS:-SHOWN_CALLS] = [f"... {counted(len(hidden), 'call')} with {sum(held for _, held in hidden):,} ..."]
     return " > ".join(steps)
 
 

@@ -7,6 +7,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from aidge_build.naming import counted
+
 Verdict = Literal["fits", "too small", "refused"]
 FITS: Verdict = "fits"
 TOO_SMALL: Verdict = "too small"
@@ -122,7 +124,7 @@ def _list(value: Any) -> list:
 def _row(value: Any, kinds: tuple[type, ...]) -> tuple:
     cells = _list(value)
     if len(cells) != len(kinds):
-        raise ValueError(f"{len(kinds)} values are expected, not {value!r}")
+        raise ValueError(f"expected {counted(len(kinds), 'value')}, not {value!r}")
     return tuple(_value(cell, (kind,)) for cell, kind in zip(cells, kinds, strict=True))
 
 

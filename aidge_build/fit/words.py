@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from aidge_build.fit.asked import Row
 from aidge_build.fit.evaluation import FITS, IMAGE, INSTRUCTIONS, MILLISECONDS, REFUSED, STACK
+from aidge_build.naming import counted
 from aidge_build.terminal import table
 
 NOT_KNOWN = "not known"
@@ -24,7 +25,7 @@ def lines_of(model: str, rows: Sequence[Row]) -> list[str]:
     """All that is printed of a model; the rows in the order of `sorted_rows`."""
     refused = {row.found.reason: row.found for row in rows if row.found.verdict == REFUSED}
     kept = sum(row.is_kept for row in rows)
-    lines = [f"{model}: fits {kept} of {len(rows)} boards"]
+    lines = [f"{model}: fits {kept} of {counted(len(rows), 'board')}"]
     if len(refused) == 1 and all(row.found.verdict == REFUSED for row in rows):
         found = next(iter(refused.values()))
         return [f"FAILED: {found.reason}", *([f"Hint: {found.hint}"] if found.hint else [])]

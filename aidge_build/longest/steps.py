@@ -16,6 +16,7 @@ from aidge_build.longest.blocks import State
 from aidge_build.longest.calls import GIVEN, GIVEN_BYTES, Calls
 from aidge_build.longest.memory import Memory
 from aidge_build.longest.values import Value
+from aidge_build.naming import counted
 
 _BEGIN_LIMIT, _MOST_TIMES = 1_000_000, 2
 _DONE, _MORE = 0, 2
@@ -55,7 +56,7 @@ def bound_steps(image: Image, instructions: dict[int, Instruction], claim: Claim
         for step in _Model(image, instructions, claim).steps():
             steps.append(step)
         if len(steps) != claim.step_count:
-            reason = f"it has {len(steps)} steps, {claim.step_count} are promised"
+            reason = f"it has {counted(len(steps), 'step')}, the claim promises {claim.step_count}"
     except Refusal as refusal:
         reason = str(refusal)
     return StepsBound(claim.model, claim.max_step, tuple(steps), reason, claim.update is not None)

@@ -10,6 +10,7 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.naming import counted
 
 
 def checked_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> dict[str, numpy.ndarray]:
@@ -72,7 +73,7 @@ def _checked(values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray
         bad = ~numpy.isfinite(values.reshape(len(values), -1)).all(axis=1)
         if bad.any():
             raise _refusal(
-                f"array {key} holds NaN or infinity in {int(bad.sum())} of {len(bad)} samples",
+                f"array {key} holds NaN or infinity in {int(bad.sum())} of {counted(len(bad), 'sample')}",
                 f"the first one has the index {int(bad.argmax())}: leave such samples out",
             )
     return values

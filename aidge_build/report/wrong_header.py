@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.elf.compiled import CompiledFile
 from aidge_build.elf.undefined import Undefined
-from aidge_build.naming import model_of_symbol, second_name, split_second_name
+from aidge_build.naming import counted, model_of_symbol, second_name, split_second_name
 
 
 @dataclass(frozen=True)
@@ -128,4 +128,4 @@ def _source_names(paths: Iterable[str]) -> set[str]:
 def _listed(names: Sequence[str]) -> str:
     """`main.c`, `main.c and 2 others`"""
     others = len(names) - 1
-    return (names[0] if names else "the program") + (f" and {others} other{'s' if others > 1 else ''}" if others > 0 else "")
+    return (names[0] if names else "the program") + (f" and {counted(others, 'other')}" if others > 0 else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.errors import AidgeError
+from aidge_build.naming import counted
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular, require_shape, toml_of
 from aidge_build.settings import guess
 from aidge_build.sweep.option_sets import CODE, OptionSet, option_sets, words_of_table
@@ -116,7 +117,9 @@ def _models(entry: Mapping, where: str) -> list[SweptModel]:
     if not files:
         raise AidgeError(f"no model matches '{text}'", where=where, code=CODE, hint="patterns begin at the folder of this file")
     if "name" in entry and len(files) > 1:
-        raise AidgeError(f"one name for {len(files)} files", where=f"{where}: '{text}'", code=CODE, hint="leave out 'name'")
+        raise AidgeError(
+            f"one name for {counted(len(files), 'file')}", where=f"{where}: '{text}'", code=CODE, hint="leave out 'name'"
+        )
     words, scheme = words_of_table(entry.get("options", {}), f"{where}: options of '{text}'")
     if scheme:
         raise AidgeError("how to quantize belongs to a set", where=f"{where}: '{text}'", code=CODE, hint="[options.NAME]")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from aidge_build.adaptation.cost import CYCLES, SCHEMA
 from aidge_build.adaptation.quicker import Quicker
+from aidge_build.naming import counted
 from aidge_build.tune.measured import Measured
 
 MOST = 0.99  # of the preferred kernel's instructions: what is hardly less on these layers may be more on others
@@ -48,7 +49,7 @@ def table_text(layers: Layers, head: Head, fewest: int) -> str:
     found = [] if head.unit == CYCLES else [_quicker_text(one) for one in comparisons(layers, fewest)]
     lines = [
         "# SPDX-License-Identifier: MIT",
-        f"# Written by `aidge-build tune` from the layers of {len(layers)} model{'s' if len(layers) != 1 else ''}.",
+        f"# Written by `aidge-build tune` from the layers of {counted(len(layers), 'model')}.",
         f"schema = {SCHEMA}",
         f"name = {json.dumps(head.name)}",
         f"version = {json.dumps(head.compiler)}",

@@ -19,6 +19,7 @@ from aidge_build.fit.cache import key_of as question_key
 from aidge_build.fit.count import counting_board
 from aidge_build.fit.question import Question, opened, temporary_folder, without_folder
 from aidge_build.inputs import NAME_TO_LOOK_AT, load
+from aidge_build.naming import counted
 from aidge_build.program import Layer, Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
@@ -128,7 +129,7 @@ def _require_exact(program: Program, board: Board, execution: Execution, vectors
         if are_right_by_layer(program, vectors, execution.outputs, traced):
             return
     kernels = ", ".join(sorted({f"{layer.kernel.library} {layer.kernel.name}" for layer in program.layers}))
-    raise CheckFailed(f"{differing} values differ from numpy's; its kernels: {kernels}", code="TUNE")
+    raise CheckFailed(f"{counted(differing, 'value', 'differs')} from numpy's; its kernels: {kernels}", code="TUNE")
 
 
 def _of_layer(program: Program, layer: Layer, instructions: int, cycles: int | None, flash_lines: int | None) -> Measured:

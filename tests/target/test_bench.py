@@ -75,7 +75,7 @@ def test_figures_are_recorded_and_one_more_instruction_is_a_failure(float_folder
     assert f"(+1); most in '{entry['layers'][2]['name']}'" in worse.stdout
     assert "(-1)" in better.stdout and "--update" in better.stdout
     fewer = aidge_build("bench", folder, "--check", record, "--vectors", "1")
-    assert fewer.exit_code == 2 and "measured with 1 vectors, recorded with 2" in fewer.stderr
+    assert fewer.exit_code == 2 and "measured with 1 vector, recorded with 2" in fewer.stderr
     other = checked(entry["instructions"], "another 1.0")
     assert other.exit_code == 3 and "not comparable" in other.stderr
 

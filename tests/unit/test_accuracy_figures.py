@@ -134,7 +134,7 @@ def test_two_classes_have_an_area_too():
     "change, words",
     [
         ({"labels": None}, "there is no array 'labels' or 'targets'"),
-        ({"labels": [0]}, "2 samples have 1 entries in 'labels'"),
+        ({"labels": [0]}, "2 samples have 1 entry in 'labels'"),
         ({"labels": [0.5, 1.0]}, "array labels is float64[2]"),
         ({"labels": [-1, 1]}, "array labels is int64[2]"),
         ({"x": numpy.array([[numpy.nan] * 4] * 2, numpy.float32)}, "array x holds NaN or infinity"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aidge_build.errors import AidgeError
-from aidge_build.naming import Namer, check_model_name, comment_text, layer_symbols, public_symbols
+from aidge_build.naming import Namer, check_model_name, comment_text, counted, layer_symbols, public_symbols
 from aidge_build.shortening import shortened_identifier
 
 HOSTILE = [
@@ -212,3 +212,9 @@ def test_comment_text_keeps_both_ends_and_its_limit(text, limit):
         head, tail = shown.split("...", 1)
         whole = comment_text(text, 10_000)
         assert whole.startswith(head) and whole.endswith(tail)
+
+
+def test_a_number_has_its_noun_and_its_verb():
+    assert [counted(count, "layer", "takes") for count in (0, 1, 2)] == ["0 layers take", "1 layer takes", "2 layers take"]
+    assert [counted(count, "entry", "has") for count in (1, 1234)] == ["1 entry has", "1,234 entries have"]
+    assert counted(1, "vector") == "1 vector"

@@ -29,5 +29,5 @@ def test_a_program_whose_values_differ_is_refused_with_the_names_of_its_kernels(
     if not is_wrong:
         assert list(work._measured(request, request.target)) == []
         return
-    with pytest.raises(CheckFailed, match="1 values differ from numpy's; its kernels: cortexm "):
+    with pytest.raises(CheckFailed, match="1 value differs from numpy's; its kernels: cortexm "):
         list(work._measured(request, request.target))

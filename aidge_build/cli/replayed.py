@@ -10,7 +10,8 @@ from aidge_build.elf import read_image
 from aidge_build.emit.ports import data_digest
 from aidge_build.emit.record import record_symbol
 from aidge_build.errors import AidgeError, needs_option
-from aidge_build.inputs import NAME_TO_LOOK_AT
+from aidge_build.importers.formats import refuse_other_models
+from aidge_build.inputs import NAME_TO_LOOK_AT, read_model_file
 from aidge_build.naming import counted
 from aidge_build.program import Program
 from aidge_build.reading import read_regular
@@ -49,6 +50,7 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
 def require_one_source(arguments: argparse.Namespace) -> None:
     """Vectors or a dump, and only the options of the one that is given."""
     if (arguments.io_data is None) == (arguments.replay is None):
+        _refuse_program(arguments.model)
         raise AidgeError(
             "the vectors are missing, or given twice", where="verify", code="USAGE", hint="--io-data F.npz, or --replay DUMP"
         )
@@ -65,6 +67,15 @@ def require_one_source(arguments: argparse.Namespace) -> None:
         raise needs_option(other, "--io-data VECTORS.npz")
     if (arguments.elf is None) != (arguments.dump_base is None):
         raise needs_option(*(("elf", "--dump-base ADDRESS") if arguments.elf else ("dump_base", "--elf PROGRAM")))
+
+
+def _refuse_program(path: str) -> None:
+    """A program in place of the model is the first thing to say."""
+    model, _ = read_model_file(Path(path))
+    try:
+        refuse_other_models(model, model)
+    except AidgeError as error:
+        raise error.within(path)
 
 
 def name_of(arguments: argparse.Namespace) -> str:

@@ -63,6 +63,7 @@ EXAMPLES = (
 )
 COMMON = (
     "io-data",
+    "against",
     "layers",
     "reference",
     "label-array",

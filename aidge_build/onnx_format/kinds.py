@@ -16,7 +16,10 @@ _FROM_TORCH = (
     "torch.onnx.export(m.eval(), torch.zeros(1, 3, 32, 32), 'model.onnx')\" with your own input size; "
     "a .pt file that holds a whole network runs code when it is loaded: load only your own"
 )
-
+_FROM_PROGRAM = (
+    "name the model first; `aidge-build check FILE`, `report FILE` and `run FILE --board B` read programs, and "
+    "`verify MODEL --against FILE` compares a model with one"
+)
 
 TAIL_BYTES = 1 << 16  # in which a zip archive lists its files
 
@@ -41,6 +44,8 @@ def _other_kind(data: bytes, tail: bytes, wanted: str) -> tuple[str, str] | None
             "this is a Git LFS pointer, not the model itself",
             "run 'git lfs pull' in that checkout, or download the file itself",
         )
+    if start.startswith(b"\x7fELF"):
+        return f"this is a linked program or an object file (ELF), not {model}", _FROM_PROGRAM
     if start[4:8] == b"TFL3":
         return f"this is a TensorFlow Lite model (.tflite), not {wanted}", _FROM_TFLITE
     if start.startswith(b"\x89HDF\r\n\x1a\n"):

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from aidge_build.packages import targets
+from tests.build.checkout import run_in
+from tests.docs.blocks import blocks
+from tests.small_model import small_model
 from tools.docs import results
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,3 +67,12 @@ def test_each_link_leads_to_a_file_and_a_place_in_it(link):
     assert (ROOT / file).is_file()
     heads = re.findall(r"^#+ (.*)$", page(file), re.MULTILINE) if place else []
     assert not place or place in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_the_lines_for_scons_are_a_whole_sconstruct(tmp_path):
+    (block,) = (block for block in blocks("README.md") if "AidgeModel" in block.text and block.language == "python")
+    (tmp_path / "SConstruct").write_text(block.text)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/kws.onnx").write_bytes(small_model())
+    (tmp_path / "main.c").write_text('#include "kws.h"\nint main(void) { return KWS_INPUT_SIZE != 8; }\n')
+    assert "arena kws" in run_in(tmp_path, sys.executable, "-m", "SCons")

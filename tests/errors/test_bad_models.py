@@ -80,6 +80,12 @@ def accepted(data, bind=None):
             "m.onnx: this is an HDF5 file (a Keras .h5 model?), not ONNX. Hint: "
             "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx",
         ),
+        (
+            b"\x7fELF\x01\x01\x01\0",
+            "m.onnx: this is a linked program or an object file (ELF), not an ONNX model. Hint: name the model first; "
+            "`aidge-build check FILE`, `report FILE` and `run FILE --board B` read programs, and `verify MODEL --against FILE` "
+            "compares a model with one",
+        ),
         (b"PK\x03\x04\0\0README", "m.onnx: this is a zip archive, not ONNX. Hint: unpack it first"),
         (b"\x08\x08", "m.onnx: not an ONNX model (it has no graph)"),
         (b"\x0b\x0b\x0b", "m.onnx: not an ONNX model (wire type 3 before byte 1)"),

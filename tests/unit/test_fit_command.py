@@ -74,7 +74,7 @@ def test_a_model_that_fits_no_board_fails_the_command_and_names_what_is_missing(
     (board,) = model["boards"]
     assert model["fits"] == 0 and board["verdict"] == "too small" and board["missing"] == [["SRAM", 22]]
     text = aidge_build("fit", "small.onnx", "--boards", "none", "--board-path", folder).stdout
-    assert "small.onnx: fits 0 of 1 boards" in text and "too small: SRAM +22 B" in text and "Less RAM: --io arena" in text
+    assert "small.onnx: fits 0 of 1 board" in text and "too small: SRAM +22 B" in text and "Less RAM: --io arena" in text
 
 
 @pytest.mark.parametrize(

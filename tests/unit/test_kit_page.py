@@ -37,7 +37,7 @@ def test_the_operator_of_the_page_gets_its_row_its_manual_and_the_place_where_it
 
 def test_the_operator_of_the_page_is_tested_for_free(library):
     right = aidge_build("ops", "Scaled", "--check", "--kernel-path", library)
-    assert (right.exit_code, right.stdout) == (0, "1 operators, 3 samples, 1 with gradients: 0 findings\n")
+    assert (right.exit_code, right.stdout) == (0, "1 operator, 3 samples, 1 with gradients: 0 findings\n")
     assert OPERATOR.count("        return self.gain\n") == 1
     (library / "scaled.py").write_text(OPERATOR.replace("        return self.gain\n", "        return -self.gain\n"))
     wrong = aidge_build("ops", "Scaled", "--check", "--kernel-path", library)

@@ -108,12 +108,12 @@ def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileReques
     if claim.made_with is None:
         return load(arguments, claim.model), f"options: {arguments.against.name} does not say its own, new: those of this command"
     firmware = options_of(claim, str(arguments.against))
-    if arguments.board:
-        firmware.board, firmware.cpu, firmware.fpu = arguments.board, None, None
     merged = with_given(arguments, firmware, MODEL.options)
+    if firmware.board is None:  # generated for a core: the board of the command only runs it
+        merged.board = None
     given, before = other_options(merged, firmware)
-    both = f"options of both: `{' '.join(claim.made_with)}`"
-    return load(merged, claim.model), f"options: old `{before}`, new `{given}`" if given else both
+    both = f"options of both: {' '.join(claim.made_with) or 'the defaults'}"
+    return load(merged, claim.model), f"options: old {before}; new {given}" if given else both
 
 
 def _claim_of(elf: Path, name: str | None) -> Claim:

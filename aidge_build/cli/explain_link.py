@@ -89,5 +89,5 @@ def _lines(output: str, failed: FailedLink):
         if memory.largest:
             yield f"       largest:     {listed(memory.largest)}"
             yield f"       in all:      {listed(memory.purposes)}"
-        if memory.hints:
-            yield f"       what helps:  {'; '.join(memory.hints)}"
+        for index, hint in enumerate(memory.hints):
+            yield f"       {'' if index else 'what helps:':11}  {hint}"

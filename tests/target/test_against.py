@@ -71,11 +71,11 @@ def test_another_build_of_one_file_has_the_same_values_and_figures_of_its_own(fo
 
 def test_the_new_program_has_the_options_of_the_old_one_unless_the_command_says_others(folder, old):
     same = verified(folder, "a", "--against", old[0])
-    assert same.stdout.splitlines()[2] == "options of both: `--board=stm32f4 --lib=ref`"
+    assert same.stdout.splitlines()[2] == "options of both: --board=stm32f4 --lib=ref"
     rows = [line.split() for line in same.stdout.splitlines() if line.endswith("  0")]
     assert len(rows) == 5, same  # nothing changed
     other = verified(folder, "a", "--against", old[0], "--lib", "cortexm,ref", "--optimize", "size")
-    assert other.stdout.splitlines()[2] == "options: old `--lib ref --optimize balanced`, new `--lib cortexm,ref --optimize size`"
+    assert other.stdout.splitlines()[2] == "options: old --lib ref --optimize balanced; new --lib cortexm,ref --optimize size"
 
 
 def test_another_model_is_compared_value_by_value_and_is_no_failure(folder, old):

@@ -53,7 +53,7 @@ def _reached(name: str, figures: Figures, float_figures: Figures | None) -> floa
     elif name == "max-loss":
         if float_figures is None:
             raise AidgeError(
-                "a loss is one against the float model", where="--max-loss", hint="name it with --float", code="USAGE"
+                "there is no float model to compare with", where="--max-loss", hint="add --float F.onnx", code="USAGE"
             )
         if figures.top1 and float_figures.top1:
             # Of the counts: 0.99 - 0.98 is not 0.01 in binary.

@@ -44,10 +44,10 @@ def bound_findings(bounds: Sequence[StepsBound], unproved: str = ERROR) -> Itera
             yield Finding(
                 "INS02",
                 ERROR,
-                f"a step of {bound.model} may take {worst.instructions:,} instructions for some input{where}, at most "
-                f"{bound.max_step:,} are promised",
-                f"data decide ways through this layer's code: --max-step {smaller} cuts layers finer, so that steps of "
-                f"{bound.max_step:,} are kept",
+                f"a step of {bound.model} may take {worst.instructions:,} instructions for some input{where}, the model promises "
+                f"at most {bound.max_step:,}",
+                f"data decide the ways through this layer's code: add --max-step {smaller}, then no step exceeds "
+                f"{bound.max_step:,}",
             )
         if bound.reason:
             known = f" of step {len(bound.steps) + 1:,}" if bound.steps else ""

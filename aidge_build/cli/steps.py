@@ -24,8 +24,8 @@ def step_finding(result: RunResult, max_step: int) -> Finding | None:
     return Finding(
         "INS02",
         ERROR,
-        f"a step takes {longest:,} instructions, at most {max_step:,} are promised: {named or 'no layer is known'}",
-        f"its length was estimated too small: --max-step {smaller} cuts layers finer, so that steps of {max_step:,} are kept",
+        f"a step takes {longest:,} instructions, the model promises at most {max_step:,}: {named or 'no layer is known'}",
+        f"the estimate of its length was too small: add --max-step {smaller}, then no step exceeds {max_step:,}",
     )
 
 

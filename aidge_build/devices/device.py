@@ -64,7 +64,7 @@ def flash_of(device: Device, where: str) -> Memory:
             f"{device.name} has no flash of its own in this description",
             where=where,
             code=CODE,
-            hint="write the board file by hand (boards/README.md): which external memory holds the program is the board's matter",
+            hint="write the board file by hand (boards/README.md), with the external memory that holds the program",
         )
     return max(flashes, key=lambda memory: (memory.is_start, memory.is_default, memory.length_bytes, -memory.origin))
 

@@ -37,10 +37,10 @@ def read(content: bytes, name: str, where: str) -> Device:
     for word in (b"/include/", b"/incbin/", b"#include"):
         if word in content:
             raise AidgeError(
-                f"the devicetree says {word.decode()}: it is a part of one",
+                f"the devicetree has {word.decode()}: it is only a part",
                 where=where,
                 code=CODE,
-                hint="give the whole one, which a build leaves: build/zephyr/zephyr.dts",
+                hint="give the whole devicetree of a build: build/zephyr/zephyr.dts",
             )
     if len(content) > _MOST_BYTES:
         raise AidgeError(

@@ -36,7 +36,7 @@ def _is_of_model(symbol: Symbol, claim: Claim) -> bool:
 def _check(image: Image, label: str, section: Section, regions: Sequence[Region]) -> Iterator[Finding]:
     region = region_at(section.address, regions)
     if not section.is_loaded:
-        reason = "no segment of the ELF file holds its bytes" if section.content else "nobody fills the section"
+        reason = "no segment of the ELF file holds its bytes" if section.content else "no contents fill the section"
         yield Finding("MEM03", ERROR, f"{label} is not stored: {reason}", "a section with contents, and a PHDRS line for it")
     elif region is not None and region.kind == "ram":
         stored = region_at(section.load_address or 0, regions)
@@ -44,16 +44,16 @@ def _check(image: Image, label: str, section: Section, regions: Sequence[Region]
             yield Finding(
                 "MEM03",
                 ERROR,
-                f"{label} runs in {region.name} and is stored in {stored.name}, which is RAM: nobody copies it there after a "
+                f"{label} runs in {region.name} and is stored in {stored.name}, which is RAM: no code copies it there after a "
                 "reset",
                 f"a load address in flash: `> {region.name} AT > FLASH` in the linker script, and start-up code that copies; a "
-                "memory that a boot loader fills and nobody writes is one of kind flash",
+                "memory that a boot loader fills, and no code writes, has kind flash",
             )
         elif not _is_copied(image, section):
             yield Finding(
                 "MEM03",
                 NOTE,
-                f"{label} runs in {region.name}, and nothing was recognised that copies it from 0x{section.load_address:08x}",
+                f"{label} runs in {region.name}, and no start-up code was found that copies it from 0x{section.load_address:08x}",
                 "start-up code must copy it, from the load address that the linker script gives",
             )
 

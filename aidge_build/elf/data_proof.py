@@ -83,8 +83,8 @@ def _check(
         )
     section, content = image.section_of(symbol), image.content(symbol)
     if section is None or len(content) < symbol.size_bytes:
-        nobody = f"nobody fills {section.name}" if section and not section.content else "no section holds them"
-        yield Finding("MEM03", ERROR, f"{label} are not stored: {nobody}", "the linker script must not call .rodata NOLOAD")
+        reason = f"no contents fill {section.name}" if section and not section.content else "no section holds them"
+        yield Finding("MEM03", ERROR, f"{label} are not stored: {reason}", "the linker script must not call .rodata NOLOAD")
         return
     if constant.memory is not None:
         yield from _check_memory(label, constant.region, constant.memory, symbol)
@@ -130,7 +130,7 @@ def _check_place(
             "MEM03",
             WARNING,
             f"{label} are in {section.name}, which holds code and variables, too: whether that is flash is not known",
-            "say --board, or --region for each memory",
+            "name --board, or --region for each memory",
         )
     elif section.writable and not is_agreed and kind != "flash":
         what = "code and constants" if section.executable else "constants"
@@ -144,9 +144,9 @@ def _check_place(
         yield Finding(
             "MEM03",
             ERROR,
-            f"{label} are stored in {stored.name}, which is RAM: nobody copies them there after a reset",
+            f"{label} are stored in {stored.name}, which is RAM: no code copies them there after a reset",
             "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies; "
-            "a memory that a boot loader fills and nobody writes is one of kind flash",
+            "a memory that a boot loader fills, and no code writes, has kind flash",
         )
     begin = image.first_section
     if region and stored is region and region.kind == "flash" and begin and section.shift not in (0, begin.shift):
@@ -154,7 +154,7 @@ def _check_place(
             "MEM03",
             ERROR,
             f"{label} are read at 0x{symbol.address:08x} in {region.name}, but stored at "
-            f"0x{_load_address(section, symbol):08x} there: nobody copies them from flash to flash",
+            f"0x{_load_address(section, symbol):08x} there: no code copies them from flash to flash",
             "no AT of its own for .rodata in the linker script, and no tool that moves the load address of a section",
         )
     if not section.is_loaded:

@@ -41,7 +41,7 @@ RULES = {
         "layers or weights of the plan are not in the program, or nothing calls the function that binds weights",
         "whether the code uses them is not known: compile the model without -flto and name its object files with --objects",
     ),
-    "MEM08": Rule("the heap is linked", "-Wl,--trace-symbol=malloc names who asks for it"),
+    "MEM08": Rule("the heap is linked", "-Wl,--trace-symbol=malloc names the code that asks for it"),
     "MEM09": Rule("double arithmetic in software is linked", "is a literal 1.0 meant to be 1.0f? -Wdouble-promotion finds it"),
     "MEM10": Rule(
         "more flash is used than the budget allows",
@@ -81,7 +81,7 @@ RULES = {
         "define it in an object that is linked by its name: nothing takes it out of a library (.a); without DMA: --dma off",
     ),
     "DMA03": Rule(
-        "of the two hooks that copy constants one is the firmware's, so that layers may read before a transfer has ended",
+        "only one of the two hooks that copy constants is the firmware's: layers may read before a transfer has ended",
         "define both in objects that are linked by their names, or none: then the model copies by itself",
     ),
     "STK01": Rule(
@@ -105,8 +105,8 @@ RULES = {
     ),
     "INS03": Rule(
         "no bound of a step can be proved for all inputs",
-        "data decide how often a loop comes round: count with vectors of both ends (`aidge-build verify`), and say "
-        "`--max-step-unproved warning` where these are enough",
+        "data decide how often a loop repeats: count with vectors of both extremes (`aidge-build verify`), and say "
+        "`--max-step-unproved warning` if this is enough",
     ),
     "NOTE": Rule(
         "the program holds no claim of a model", "does it call a generated model? Its linker script must keep .note.aidge"

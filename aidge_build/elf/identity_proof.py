@@ -47,5 +47,5 @@ def _mismatch(claim: Claim, what: str, linked: tuple[str, ...], claimed: str) ->
         "MEM04",
         ERROR,
         f"the constants of model {claim.model} were generated with {what} {claimed}, the program has {' and '.join(linked)}: "
-        f"{claim.model}_weights.c is another model's, or of another day",
+        f"{claim.model}_weights.c is from another model, or from another build",
     )

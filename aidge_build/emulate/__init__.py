@@ -80,7 +80,7 @@ def run_program(
         raise AidgeError(
             f"the program has no symbol {program.stops.until}",
             where=str(elf),
-            hint="nm lists the names; the linker takes away what nobody uses, and the compiler may put it into its callers",
+            hint="nm lists the names; the linker removes unused functions, and the compiler may inline others into callers",
             code="USAGE",
         )
     if board.is_host:

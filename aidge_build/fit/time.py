@@ -15,7 +15,7 @@ from aidge_build.elf.deviation import Deviation, deviation_of
 
 NO_CYCLES = "cycles are estimated only for Cortex-M0+, M3 and M4, because their chips have published counts (docs/proof.md)"
 NO_CLOCK = "the board's file states no clock"
-NO_WAIT_STATES = "the board's file does not say how long its flash lets the core wait: caches and serial flash are no wait states"
+NO_WAIT_STATES = "the board's file states no wait states of its flash; caches and serial flash have no such number"
 
 
 @dataclass(frozen=True)

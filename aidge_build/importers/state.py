@@ -40,7 +40,7 @@ def with_states(view: GraphView, pairs: Mapping[str, str], initial: Mapping[str,
         states.append(State(source, output, first))
     if view.outputs and len(states) == len(view.outputs):
         raise AidgeError(
-            "every output is a state: an inference would hand nothing out",
+            "every output is a state: an inference would return nothing",
             where=f"--state {states[-1].written}={states[-1].read}",
             code="STATE",
             hint="export the model with what it computes as an output, too",

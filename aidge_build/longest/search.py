@@ -192,7 +192,7 @@ class Search:
             return Refusal(f"it takes more than {limit:,} instructions")
         where = self.blocks.code.image.describe(often[0][0])
         if often[0][0] in self._same:
-            return Refusal(f"how often the loop at {where} comes round depends on data")
+            return Refusal(f"how often the loop at {where} repeats depends on data")
         return Refusal(f"it takes more than {limit:,} instructions for some input; data decide most often at {where}")
 
 

@@ -40,7 +40,7 @@ def _check_completeness(plan: MemoryPlan, buffers: Sequence[Buffer]) -> None:
         if name not in placed:
             raise _fault(plan, f"buffer {name!r} has no place")
         if name not in asked:
-            raise _fault(plan, f"buffer {name!r} is placed, but nobody asked for it")
+            raise _fault(plan, f"buffer {name!r} is placed, but is no buffer of the schedule")
         if asked[name] != placed[name]:
             raise _fault(plan, f"buffer {name!r} is placed as {placed[name]}, but it is {asked[name]}")
 

@@ -108,7 +108,7 @@ def _refuse_too_many(count: int, what: str, limit: int) -> None:
         raise AidgeError(
             f"the model has {count:,} {what}, the limit is {limit:,}",
             code="MODEL",
-            hint="so much is no model for firmware; was a loop unrolled? Export it with shorter inputs",
+            hint="this is too large for firmware; was a loop unrolled? Export it with shorter inputs",
         )
 
 

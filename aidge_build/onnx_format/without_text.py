@@ -180,7 +180,7 @@ class _Texts:
     def _value(self, value: ValueInfo) -> ValueInfo:
         if value.name not in self._text:
             if value.holds == "text":
-                raise _refusal(f"graph output '{value.name}' is declared as text, but is none")
+                raise _refusal(f"graph output '{value.name}' is declared as text, but holds numbers")
             return value
         return replace(value, holds="numbers", dtype=DType.int64, names=self._tables.words(value.name))
 

@@ -50,7 +50,7 @@ class PoolPart(Operator):
         return self.whole.infer((data.with_(dims=resized(data.dims, self.rows)),))
 
     def forward(self, data):
-        raise AidgeError("a part of a pool means nothing by itself", code="OPERATOR")
+        raise AidgeError("a part of a pool cannot be computed by itself", code="OPERATOR")
 
     def rounds(self, inputs, outputs):
         return self.whole.rounds(inputs, outputs)

@@ -57,7 +57,7 @@ class Prediction:
         if self.instructions is not None:
             return f"{self.instructions:,} instructions ± {self.error:.1%}"
         names = ", ".join(dict.fromkeys(f"{layer.library} {layer.kernel}" for layer in self.unknown))
-        return f"not known: nobody measured {names or 'such layers'}"
+        return f"not known: there are no measurements of {names or 'such layers'}"
 
 
 def predict(program: Program, libraries: Sequence[Library], target: Target) -> Prediction:
@@ -126,7 +126,7 @@ def _layer(program: Program, layer: Layer, target: Target, costs: Mapping[str, S
     for described in described_calls(program, layer, target):
         found = estimate(costs, described)
         if found is None:
-            return replace(result, instructions=None, error=1.0, reason=f"nobody measured {family_of(described)}")
+            return replace(result, instructions=None, error=1.0, reason=f"there are no measurements of {family_of(described)}")
         count, spread = count + found.instructions, spread + found.instructions * found.error
         has_cycles = has_cycles and found.cycles is not None
         cycles, of_cycles = cycles + (found.cycles or 0.0), of_cycles + (found.cycles or 0.0) * found.cycles_error

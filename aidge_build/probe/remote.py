@@ -177,9 +177,9 @@ def connect(host: str, port: int, seconds: float, printed: Callable[[bytes], Non
         stream = socket.create_connection((host, port), timeout=seconds)
     except OSError as error:
         raise MissingTool(
-            f"no server of a debug probe is there ({error.strerror or error})",
+            f"no server of a debug probe answers ({error.strerror or error})",
             where=where,
-            hint=f"start it first, or name a runner of the board, which is started: --probe pyocd; {_NO_SERVER}",
+            hint=f"start it first, or name a runner of the board to start it: --probe pyocd; {_NO_SERVER}",
             code="PROBE",
         ) from None
     stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

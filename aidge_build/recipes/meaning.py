@@ -32,7 +32,7 @@ def require_same_meaning(
         allowed = 0.0 if exact else float(levels) if old[name].dtype.kind in "iu" else relative * _largest(old[name])
         if not distance <= allowed:
             raise AidgeError(
-                f"graph output '{name}' differs by {distance:g} from what it was, {allowed:g} at most is right",
+                f"graph output '{name}' changed by {distance:g}, at most {allowed:g} is allowed",
                 where=f"graph after {step}",
                 code="MEANING",
                 hint=f"{step} is at fault, not the model; the inputs are numpy.random.default_rng({seed})'s",

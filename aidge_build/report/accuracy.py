@@ -23,7 +23,9 @@ def read_accuracy(path: Path) -> dict:
         square = all(len(row) == len(stage["confusion"]) for row in stage["confusion"])
         right = stage["top1"] is None or fits(stage["top1"], TOP1)
         if not (square and numbers and right and all(fits(one, ERRORS) for one in stage["errors"].values())):
-            raise AidgeError(f"the figures of stage {stage['name']!r:.40} are none", where=str(path), code="REPORT", hint=_HINT)
+            raise AidgeError(
+                f"the figures of stage {stage['name']!r:.40} are damaged", where=str(path), code="REPORT", hint=_HINT
+            )
     if not data["stages"]:
         raise AidgeError("holds no stage", where=str(path), code="REPORT", hint=_HINT)
     return data

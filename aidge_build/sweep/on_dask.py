@@ -67,7 +67,7 @@ class OnDask:
             f"no scheduler with workers answers there, or it went away ({first})",
             where=f"--scheduler {self._address}",
             code="SWEEP",
-            hint="dask scheduler, and dask worker with this address, must run; what was answered is kept: call it again",
+            hint="dask scheduler, and dask worker with this address, must run; the answers so far are kept: run the sweep again",
         )
 
     def _answer(self, distributed, future, task: Task) -> Answer:

@@ -171,7 +171,7 @@ def _make_folder(path: Path) -> None:
 
 
 def _damaged(where: str, what: str) -> AidgeError:
-    return AidgeError(f"is damaged: {what}", where=where, code="SWEEP", hint="take it away, and call the sweep again")
+    return AidgeError(f"is damaged: {what}", where=where, code="SWEEP", hint="remove the file, and run the sweep again")
 
 
 @contextlib.contextmanager
@@ -184,7 +184,7 @@ def _named(where: str) -> Iterator[None]:
             f"cannot be read or written: {error}",
             where=where,
             code="SWEEP",
-            hint="check space, permissions, and who else writes it",
+            hint="check space, permissions, and other programs that write it",
         ) from error
     except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as error:
         raise _damaged(where, str(error)) from error

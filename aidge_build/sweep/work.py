@@ -140,10 +140,10 @@ def read_answer(value: bytes, made: Callable[[Any], Made]) -> Made:
         return made(json.loads(value))
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise AidgeError(
-            f"an answer in the file is none: {error}",
+            f"an answer in the file is damaged: {error}",
             where="--out or --answers",
             code="SWEEP",
-            hint="take the file away, and call the sweep again",
+            hint="remove the file, and run the sweep again",
         ) from error
 
 

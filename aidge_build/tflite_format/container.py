@@ -115,7 +115,7 @@ class Table:
             raise AidgeError(
                 f"the model has {count:,} {what}, the limit is {limit:,}",
                 code="MODEL",
-                hint="so much is no model for firmware; was a loop unrolled?",
+                hint="this is too large for firmware; was a loop unrolled?",
             )
         return [Table(self._file, self._followed(start + index * _OFFSET)) for index in range(count)]
 

@@ -167,7 +167,7 @@ FAULTS = {
     ),
     "weights that nobody stores": Fault(
         "MEM03",
-        ("are not stored: nobody fills .rodata", "NOLOAD"),
+        ("are not stored: no contents fill .rodata", "NOLOAD"),
         script=SCRIPT.replace(".rodata :", ".rodata (NOLOAD) :"),
     ),
     "constant weights that are copied to RAM": Fault(

@@ -50,4 +50,4 @@ def test_below_their_memory_is_elsewhere_too():
 
 def test_in_ram_without_a_copy_in_flash_nobody_fills_them():
     (found,) = said(0x20000000, 0x20000000)
-    assert found.startswith("MEM03: ") and "nobody copies them there after a reset" in found
+    assert found.startswith("MEM03: ") and "no code copies them there after a reset" in found

@@ -181,7 +181,7 @@ FAULTS = {
     ),
     "weights in RAM on purpose, but nothing to copy them from": Fault(
         "MEM03",
-        ("are stored in DTCM, which is RAM: nobody copies them there", "AT > FLASH"),
+        ("are stored in DTCM, which is RAM: no code copies them there", "AT > FLASH"),
         script=SCRIPT.replace(RODATA, IN_DTCM.replace(" AT > FLASH", "")),
         says=ON_PURPOSE,
     ),
@@ -190,7 +190,7 @@ FAULTS = {
     ),
     "weights in RAM on purpose that nobody stores": Fault(
         "MEM03",
-        ("are not stored: nobody fills .rodata",),
+        ("are not stored: no contents fill .rodata",),
         script=SCRIPT.replace(RODATA, "    .rodata (NOLOAD) : { *(.rodata*) } > DTCM\n"),
         says=ON_PURPOSE,
     ),
@@ -218,7 +218,7 @@ FAULTS = {
         NO_CHECK,
     ),
     "weights that are stored elsewhere in the flash that they are read in": Fault(
-        "MEM03", ("read at", "nobody copies them from flash to flash#"), script=SCRIPT.replace(RODATA, STORED_ELSEWHERE)
+        "MEM03", ("read at", "no code copies them from flash to flash#"), script=SCRIPT.replace(RODATA, STORED_ELSEWHERE)
     ),
     "copied weights where the stack grows": Fault(
         "MEM12",
@@ -257,7 +257,7 @@ FAULTS = {
     ),
     "constants of another model with the same names": Fault(
         "MEM04",
-        (f"generated with code {CODE}, the program has {OTHER}: kws_weights.c is another model's",),
+        (f"generated with code {CODE}, the program has {OTHER}: kws_weights.c is from another model",),
         program(SAYS_CODE.format(OTHER), says=claim(code=CODE, interface="")),
     ),
     "the code of two models of one name": Fault(
@@ -328,12 +328,12 @@ FAULTS = {
     ),
     "code in RAM that no reset brings back": Fault(
         "MEM03",
-        ("code of model kws (kws_conv", " in .itcm) runs in DTCM and is stored in DTCM", "nobody copies it there after a reset"),
+        ("code of model kws (kws_conv", " in .itcm) runs in DTCM and is stored in DTCM", "no code copies it there after a reset"),
         script=SCRIPT.replace("    .text", "    .itcm : { *(.text.kws_*) } > DTCM\n    .text"),
     ),
     "code in RAM that nothing stores": Fault(
         "MEM03",
-        ("code of model kws (kws_conv", "in .itcm) is not stored: nobody fills the section"),
+        ("code of model kws (kws_conv", "in .itcm) is not stored: no contents fill the section"),
         script=SCRIPT.replace("    .text", "    .itcm (NOLOAD) : { *(.text.kws_*) } > DTCM\n    .text"),
     ),
     "kernels alone in RAM that no reset brings back": Fault(
@@ -344,7 +344,7 @@ FAULTS = {
     ),
     "code that is stored in flash and copied by nobody": Fault(
         "MEM03",
-        ("runs in DTCM, and nothing was recognised that copies it from 0x08",),
+        ("runs in DTCM, and no start-up code was found that copies it from 0x08",),
         script=SCRIPT.replace("    .data :", "    .itcm : { *(.text.kws_*) } > DTCM AT > FLASH\n    .data :").replace(
             "*(.text*)", "*(EXCLUDE_FILE(*) .text*) *(.text.main .text.Reset* .text.Fault*)"
         ),

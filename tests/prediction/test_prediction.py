@@ -275,7 +275,7 @@ def test_a_program_of_kernels_without_tables_is_not_known_and_names_them(toycar)
     found = predict(program, bare, request.target)
     assert found.instructions is None
     assert len(found.unknown) == len(program.layers)
-    assert str(found).startswith("not known: nobody measured cortexm ")
+    assert str(found).startswith("not known: there are no measurements of cortexm ")
 
 
 def test_a_small_layer_that_nobody_measured_widens_the_error_by_half_of_what_it_takes_at_most(toycar):

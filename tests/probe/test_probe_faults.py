@@ -54,7 +54,7 @@ def refusal(elf, behaviour: Behaviour, seconds: float = 5, loaded: bool = False)
 def test_a_server_that_is_not_there():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(MissingTool, match="no server of a debug probe is there") as raised:
+    with pytest.raises(MissingTool, match="no server of a debug probe answers") as raised:
         with server.opened(probe_of(f"localhost:{port}", 1), load_board(BOARD), lambda text: None):
             pass
     assert (raised.value.code, raised.value.where) == ("PROBE", f"localhost:{port}")

@@ -100,8 +100,9 @@ def test_where_steps_wait_is_in_the_claim_and_a_step_that_is_too_long_is_a_faile
     # The same program, which now promises less than it keeps.
     elf.write_bytes(elf.read_bytes().replace(b'"max_step":90000', b'"max_step":%05d' % (longest - 1)))
     ran = aidge_build("run", elf, "--board", board.name)
-    assert ran.exit_code == 1 and f"error INS02: a step takes {longest:,} instructions, at most {longest - 1:,}" in ran.stdout, (
-        ran
-    )
+    assert (
+        ran.exit_code == 1
+        and f"error INS02: a step takes {longest:,} instructions, the model promises at most {longest - 1:,}" in ran.stdout
+    ), ran
     checked = aidge_build("check", elf, "--board", board.name)
     assert checked.exit_code == 1 and f"error INS02: a step of net may take {bound['longest']:,} instructions" in checked.stdout

@@ -197,7 +197,7 @@ def test_a_file_with_answers_that_are_none_is_refused(folder, tmp_path, value):
         store.add({key: value})
     (tmp_path / "a.sqlite").unlink()
     found = aidge_build("sweep", *words, "--answers", tmp_path / "b.sqlite")
-    assert found.exit_code == 2 and "an answer in the file is none" in found.stderr
+    assert found.exit_code == 2 and "an answer in the file is damaged" in found.stderr
 
 
 def test_a_compiler_of_which_nobody_knows_the_version_is_refused(folder, monkeypatch):

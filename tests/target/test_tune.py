@@ -111,7 +111,7 @@ def test_a_file_with_answers_that_are_none_is_refused(folder, whole, tmp_path):
     with opened(folder / "whole.sqlite") as store, opened(tmp_path / "bad.sqlite") as bad:
         bad.add(dict.fromkeys(store.all_answers(), b"{}"))
     found = tune(folder, "bad.toml", "--store", tmp_path / "bad.sqlite", "--jobs", 1)
-    assert found.exit_code == 2 and "an answer in the file is none" in found.stderr
+    assert found.exit_code == 2 and "an answer in the file is damaged" in found.stderr
 
 
 @in_stress

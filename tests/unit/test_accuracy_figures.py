@@ -240,5 +240,5 @@ def test_a_limit_of_a_figure_that_is_not_there_is_refused(name, figures):
 
 
 def test_a_loss_without_the_float_model_is_refused():
-    with pytest.raises(AidgeError, match="a loss is one against the float model"):
+    with pytest.raises(AidgeError, match="there is no float model to compare with"):
         verdicts({"max-loss": 0.1}, ANSWERS, None)

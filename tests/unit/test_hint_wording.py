@@ -14,7 +14,7 @@ from aidge_build.options.wording import FRONT_END, as_typed
         ("say --weights-in", "say weights_in=", "say WEIGHTS_IN"),
         ("say so: --shares kws+vww", "say so: shares='kws+vww'", "say so: SHARES kws+vww"),
         ("--weights-in RAM, if", "weights_in='RAM', if", "WEIGHTS_IN RAM, if"),
-        ("say --board, or --region for each", "say board=, or regions= for each", "say BOARD, or REGIONS for each"),
+        ("name --board, or --region for each", "name board=, or regions= for each", "name BOARD, or REGIONS for each"),
         ("--region A=0x0,0x10,flash", "regions={'A': '0x0,0x10,flash'}", "REGIONS A=0x0,0x10,flash"),
         ("without DMA: --dma off", "without DMA: dma='off'", "without DMA: DMA off"),
         ("a larger --max-stack 512", "a larger max_stack=512", "a larger MAX_STACK 512"),

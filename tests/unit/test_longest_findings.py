@@ -30,16 +30,16 @@ def test_bounds_within_the_promise_are_one_line_and_no_finding():
 def test_a_step_that_may_be_longer_than_promised_is_an_error_with_the_longest_and_what_helps():
     (finding,) = bound_findings([StepsBound("net", 800, STEPS[:1] + STEPS[2:])])
     assert (finding.code, finding.severity) == ("INS02", "error")
-    assert finding.text == "a step of net may take 900 instructions for some input, in net_conv, at most 800 are promised"
-    assert "--max-step 675 cuts layers finer" in finding.hint
+    assert finding.text == "a step of net may take 900 instructions for some input, in net_conv, the model promises at most 800"
+    assert "add --max-step 675, then no step exceeds 800" in finding.hint
 
 
 def test_a_step_without_a_bound_is_an_error_unless_the_user_says_otherwise_and_no_length_is_claimed():
-    bound = StepsBound("net", 1000, STEPS, "how often the loop at f comes round depends on data")
+    bound = StepsBound("net", 1000, STEPS, "how often the loop at f repeats depends on data")
     (finding,) = bound_findings([bound])
     assert (finding.code, finding.severity) == ("INS03", "error")
     assert [found.severity for found in bound_findings([bound], "warning")] == ["warning"]
-    assert finding.text == "no bound of step 4 of net can be proved: how often the loop at f comes round depends on data"
+    assert finding.text == "no bound of step 4 of net can be proved: how often the loop at f repeats depends on data"
     assert bound.longest is None and bound_lines([bound], {}) == [] and bound_data([bound])[0]["longest"] is None
     (finding,) = bound_findings([StepsBound("net", 1000, (), "objdump is not on this machine")])
     assert finding.text == "no bound of net can be proved: objdump is not on this machine"

@@ -121,12 +121,12 @@ def test_what_an_integer_or_a_sum_with_a_large_constant_gives_is_no_denormal_num
 def test_a_loop_whose_rounds_are_known_by_the_meaning_of_its_function_has_a_bound(name: str) -> None:
     text = CALLER + "\n__aeabi_fdiv:\npush {r4, lr}\nbl OWN\npop {r4, pc}\n" + DIFFERS
     assert longest(text.replace("OWN", name), None, None) == 2 + 3 + 2 + (ROUNDS[name] + 1) * 3 + 1 + 1
-    with pytest.raises(Refusal, match="comes round depends on data"):
+    with pytest.raises(Refusal, match="repeats depends on data"):
         longest(text.replace("OWN", "own_division"), None, None)
 
 
 def test_the_same_loop_under_another_name_has_no_bound() -> None:
-    with pytest.raises(Refusal, match="comes round depends on data"):
+    with pytest.raises(Refusal, match="repeats depends on data"):
         longest((CALLER + COUNTS).replace("__aeabi_fdiv", "own_division"), None, None)
 
 
@@ -137,12 +137,12 @@ def test_arguments_that_are_known_are_followed_as_they_are() -> None:
 
 @pytest.mark.parametrize("store", ["str r0, [r1]", "movw r2, #0\nmovt r2, #8192\nstr r0, [r2]"])
 def test_a_function_that_writes_beside_its_stack_is_not_that_of_the_library(store: str) -> None:
-    with pytest.raises(Refusal, match="comes round depends on data"):
+    with pytest.raises(Refusal, match="repeats depends on data"):
         longest(CALLER + COUNTS.replace("bx lr", f"{store}\nbx lr"), None, None)
 
 
 def test_a_function_that_changes_what_it_must_keep_is_not_that_of_the_library() -> None:
-    with pytest.raises(Refusal, match="comes round depends on data"):
+    with pytest.raises(Refusal, match="repeats depends on data"):
         longest(CALLER + COUNTS.replace("bx lr", "mov r5, #1\nbx lr"), None, None)
 
 

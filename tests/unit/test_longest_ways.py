@@ -75,7 +75,7 @@ def test_instructions_of_an_it_block_count_whether_or_not_they_do_something():
     text = "f:\ncmp r0, #3\nite eq\nmoveq r1, #4\nmovne r1, #8\n.loop:\nsubs r1, #1\nbne .loop\nbx lr"
     assert longest(text, 3) == 4 + 4 * 2 + 1
     assert longest(text, 5) == 4 + 8 * 2 + 1
-    with pytest.raises(Refusal, match="the loop at 0x00008010 comes"):
+    with pytest.raises(Refusal, match="the loop at 0x00008010 repeats"):
         longest(text, None)
 
 
@@ -132,7 +132,7 @@ def test_a_function_that_both_ways_call_returns_to_each():
 
 def test_a_loop_that_data_end_is_refused_with_its_place():
     text = "f:\nldr r1, [r0]\nuntil_zero:\nsubs r1, r1, #3\nbne until_zero\nbx lr"
-    with pytest.raises(Refusal, match="how often the loop at until_zero comes round depends on data"):
+    with pytest.raises(Refusal, match="how often the loop at until_zero repeats depends on data"):
         longest(text, ARRAY)
 
 
@@ -210,7 +210,7 @@ def test_a_loop_over_the_bits_of_a_number_comes_round_once_for_each_that_may_be_
 
 def test_a_loop_over_bits_of_which_all_may_be_set_is_refused():
     text = "f:\nnext:\nadd r3, r2, #-1\nands r2, r3\nbne next\nbx lr"
-    with pytest.raises(Refusal, match="the loop at f comes round"):
+    with pytest.raises(Refusal, match="the loop at f repeats"):
         longest(text)
 
 

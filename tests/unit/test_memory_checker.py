@@ -93,7 +93,7 @@ def test_a_lower_bound_that_is_no_bound_is_found():
 def test_missing_foreign_changed_and_doubled_buffers_are_found():
     plan = plan_of((A, 0), (B, 8))
     assert "buffer 'c' has no place" in fault(plan, A, B, C)
-    assert "buffer 'b' is placed, but nobody asked for it" in fault(plan, A)
+    assert "buffer 'b' is placed, but is no buffer of the schedule" in fault(plan, A)
     assert "buffer 'b' is placed as" in fault(plan, A, replace(B, size_bytes=9))
     assert "named or placed twice" in fault(plan_of((A, 0), (A, 8)), A)
 

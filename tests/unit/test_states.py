@@ -99,7 +99,7 @@ REFUSED = {
         {"y": "s"},
         "--state y=s: output 'y' is float32[1, 2], input 's' is float32[1, 4]: a state keeps its dims",
     ),
-    "all": ({"n": "s", "y": "x"}, "--state y=x: every output is a state: an inference would hand nothing out"),
+    "all": ({"n": "s", "y": "x"}, "--state y=x: every output is a state: an inference would return nothing"),
 }
 
 

@@ -183,7 +183,7 @@ def test_names_keep_what_a_text_of_numpy_would_drop():
         ("(string[1] x) => (string[1] y) { y = StringNormalizer(x) }", "it works on the text 'x'"),
         ("(string[1] x) => (float[1] y) { y = Cast<to = 1>(x) }", "it works on the text 'x'"),
         ("(int64[1] x) => (string[1] y) { y = Cast<to = 8>(x) }", "numbers become text"),
-        ("(int64[1] x) => (string[1] y) { y = Neg(x) }", "'y' is declared as text, but is none"),
+        ("(int64[1] x) => (string[1] y) { y = Neg(x) }", "'y' is declared as text, but holds numbers"),
         (
             '(int64[1] x) => (int64[1] y) { y = ai.onnx.ml.LabelEncoder<keys_strings = ["a"], values_int64s = [1]>(x) }',
             "its keys are text, its input is not",

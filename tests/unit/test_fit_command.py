@@ -202,7 +202,7 @@ def test_the_page_draws_each_board_and_escapes_names():
 def test_a_page_is_written_where_it_is_asked_for(folder):
     result = aidge_build("fit", "small.onnx", "--boards", "stm32f4", "--html", "page.html", "--json")
     assert result.exit_code == 0 and json.loads(result.stdout)["models"][0]["boards"][0]["arena_bytes"] == 22
-    assert "small.onnx: fits 1 of 1 boards" in (folder / "page.html").read_text()
+    assert "small.onnx: fits 1 of 1 board" in (folder / "page.html").read_text()
 
 
 def test_what_is_kept_what_only_fits_and_what_does_not_have_colours_of_their_own():

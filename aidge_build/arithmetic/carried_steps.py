@@ -50,7 +50,7 @@ class CarriedSteps:
 
 
 def fraction_bits(lowest: float, highest: float) -> int:
-    """The most bits behind the point with which int32 holds both of these numbers, less than 1 where it does not."""
+    """The most bits after the point with which int32 holds both of these numbers, less than 1 where it does not."""
     largest = max(-lowest, highest, 2.0**-MOST_FRACTION_BITS)
     return min(MOST_FRACTION_BITS, int(numpy.floor(numpy.log2(_HIGHEST / largest))))
 

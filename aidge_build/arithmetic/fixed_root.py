@@ -7,8 +7,8 @@ from aidge_build.arithmetic.fixed_multiplier import high_product, shifted
 
 STEPS = 5
 LARGEST = (1 << 31) - 1
-HALF_THREE = 3 << 27  # 3 / 2 with 28 bits behind the point
-HALF_ROOT = 1518500250  # sqrt(2) / 2 with 31 bits behind the point
+HALF_THREE = 3 << 27  # 3 / 2 with 28 bits after the point
+HALF_ROOT = 1518500250  # sqrt(2) / 2 with 31 bits after the point
 _ONE = 1 << 28
 
 

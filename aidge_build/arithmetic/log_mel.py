@@ -33,7 +33,7 @@ class Levels:
 
 
 def spare_bits(length: int) -> int:
-    """The bits behind the point with which windowed samples of 16 bits enter a transform that then leaves no int32."""
+    """The bits after the point with which windowed samples of 16 bits enter a transform that then leaves no int32."""
     return 15 - int(math.log2(length))
 
 

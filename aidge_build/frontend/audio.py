@@ -186,7 +186,7 @@ class FixedLogMel:
     @cached_property
     def levels(self) -> Levels:
         """How logarithms of the integers become stored values."""
-        # Samples have 15 bits behind the point, spectra `spare_bits` more, their squares twice as many.
+        # Samples have 15 bits after the point, spectra `spare_bits` more, their squares twice as many.
         one = 2.0 ** (2 * (15 + spare_bits(self.front.points))) * self.unit
         gain = LOGARITHMS[self.front.logarithm] / (self.scale * STEPS)
         start = self.zero_point - gain * STEPS * math.log2(one) + 0.5 * gain  # a logarithm is rounded down, by half a step

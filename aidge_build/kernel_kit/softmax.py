@@ -15,7 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
 SHORTEST = 4  # a row for which the reciprocal pays: fewer instructions than a quotient for each value
-FINEST = 2.0**-10  # an output scale: quotients stay below 1,024, which leaves 19 bits behind the point
+FINEST = 2.0**-10  # an output scale: quotients stay below 1,024, which leaves 19 bits after the point
 
 
 def _rows(form: DFormat, shortest: int) -> Predicate:

@@ -179,7 +179,7 @@ def _accumulate(code: Routine, stream: Stream) -> None:
     code(f"ldr r4, [sp, #{COLUMN_BYTES}]")
     code("adds r4, r4, r0")
     code(f"str r4, [sp, #{COLUMN_END}]")
-    code.label(3, "a chunk of taps whose sums have 21 bits")
+    code.label(3, "a chunk of taps with sums of 21 bits")
     code(f"ldr r4, [sp, #{CHUNK_BYTES}]")
     code("adds r4, r4, r0")
     code(f"ldr r5, [sp, #{COLUMN_END}]")

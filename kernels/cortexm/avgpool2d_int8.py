@@ -109,7 +109,7 @@ class AvgPool2dInt8(WindowsInside, MeanPool):
             name,
             ("avgpool2d_int8.h",),
             (Input(0), Output(0), Constant("numbers", self._numbers_of(bits, lines)), layer),
-            "integers, beside the middle of two levels float32 in onnxruntime's order",
+            "integers, near a tie float32 in onnxruntime's order",
             texts=texts,
             facts=computed("4 channels"),
         )

@@ -29,7 +29,7 @@ def _no_lines(view: NodeView) -> str:
     return no_lines(plane_of_view(view, is_upright=True))
 
 
-FEW_TAPS = Predicate("few taps that lie close together", _no_lines)
+FEW_TAPS = Predicate("few taps that are close together", _no_lines)
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, FEW_TAPS, channels=ANY_CHANNELS))

@@ -46,7 +46,7 @@ def unfit(view: NodeView) -> str:
     if plane.in_channels > MOST_CHANNELS:
         return f"{plane.in_channels} channels, wants at most {MOST_CHANNELS}"
     if plane.pads[1] >= 2 * layer.pairs or layer.furthest > LARGEST_OFFSET or layer.weight_words > MOST_WEIGHT_WORDS:
-        return "the rows of a window lie too far apart"
+        return "the rows of a window are too far apart"
     return ""
 
 

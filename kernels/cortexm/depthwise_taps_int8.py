@@ -32,7 +32,7 @@ def _buffer(plane: Plane) -> Buffer:
 
 def _unfit(view: NodeView) -> str:
     if not unfit(view.layer.whole if view.layer else view):
-        return "columns that lie close together"
+        return "columns that are close together"
     blocks = blocks_of(view)
     if blocks.taps > MOST_TAPS:
         return f"{blocks.taps} taps, wants at most {MOST_TAPS}"

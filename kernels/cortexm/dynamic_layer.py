@@ -130,7 +130,7 @@ def can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
 
 def _no_lines(view: NodeView) -> str:
     if window2d(view.inputs[DATA], view.outputs[0], view.operator.window).fields["dilation_width"] > 1:
-        return "taps that do not lie side by side"
+        return "taps that are not adjacent"
     return "--optimize size" if view.objective == "size" else ""
 
 

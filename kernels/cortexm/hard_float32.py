@@ -68,7 +68,7 @@ def _values(code: Routine, is_factor: bool, count: int) -> None:
         for operation in (
             f"vmul.f32 s{{1}}, s{{0}}, {FACTOR}",
             f"vadd.f32 s{{1}}, s{{1}}, {OFFSET}",
-            "vcvt.u32.f32 s{1}, s{1}, #32",  # with 32 bits behind the point all that is outside of 0 to 1 saturates
+            "vcvt.u32.f32 s{1}, s{1}, #32",  # with 32 bits after the point all that is outside of 0 to 1 saturates
             "vcvt.f32.u32 s{1}, s{1}, #32",
             "vmul.f32 s{0}, s{0}, s{1}",
         ):

@@ -44,7 +44,7 @@ def _unfit(view: NodeView) -> str:
 
 
 def _fit(view: NodeView) -> str:
-    return "" if _unfit(view) else "one output pixel, whose taps are read where they lie"
+    return "" if _unfit(view) else "one output pixel, with taps that are read in place"
 
 
 ONE_PIXEL = Predicate("one output pixel, few near taps, not --optimize size", _unfit)

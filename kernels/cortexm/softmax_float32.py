@@ -35,7 +35,7 @@ class CortexmSoftmaxOfRows(CortexmSoftmax):
 
 def _apart(view: NodeView) -> str:
     (output,) = view.outputs
-    return "the values of a row lie apart" if math.prod(output.dims[view.operator.axis % output.rank + 1 :]) != 1 else ""
+    return "the values of a row are not adjacent" if math.prod(output.dims[view.operator.axis % output.rank + 1 :]) != 1 else ""
 
 
 # Row-major: elsewhere the storage order, and with it where a row lies, is decided after the kernel.

@@ -87,7 +87,7 @@ class StaircaseFloat32Int8(ElementWise):
 
 
 def routine(bits: int, of_cell: int) -> tuple[str, str]:
-    """Name and text of a loop over numbers with so many bits behind the point."""
+    """Name and text of a loop over numbers with so many bits after the point."""
     name = f"aidge_cortexm_staircase_{bits}_{of_cell}"
     code = Routine(REGISTERS)
     code("push {{r4-r9}}")

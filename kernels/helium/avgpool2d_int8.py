@@ -17,6 +17,6 @@ class AvgPool2dInt8(MeanPool):
             "aidge_helium_avgpool2d",
             ("avgpool2d.h",),
             (Input(0), Output(0), *self.window_arguments()),
-            "integers, beside the middle of two levels float32 in onnxruntime's order",
+            "integers, near a tie float32 in onnxruntime's order",
             facts=computed("8 channels"),
         )

@@ -258,7 +258,7 @@ def _unproved(view: NodeView) -> str:
     node, result = AvgPoolDirect(view), view.outputs[0].quantization
     counts = sorted({node.pairs()[index][1] for index in node.in_float})
     holds = all(quotients_hold(node.divisors(count), count, result.scale, result.zero_point) for count in counts)
-    return "" if holds else "a product and its correction are no quotient beside the middle of two levels"
+    return "" if holds else "a product and its correction are no quotient near a tie"
 
 
 @kernel(
@@ -267,7 +267,7 @@ def _unproved(view: NodeView) -> str:
         PARTIAL,
         IN_INTEGERS,
         Predicate("short windows of several channels, some levels decided by sums", _not_direct),
-        Predicate("quotients beside the middle of two levels are proved", _unproved),
+        Predicate("quotients near a tie are proved", _unproved),
     ),
 )
 class AvgPoolDirectInt8(AvgPoolDirect):

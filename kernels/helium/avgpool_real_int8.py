@@ -37,7 +37,7 @@ def _unproved(view: NodeView) -> str:
     result, divisors = view.outputs[0].quantization, _divisors(node)
     counts = sorted({count for _, count in node.pairs()})
     holds = all(quotients_hold(divisors(count), count, result.scale, result.zero_point) for count in counts)
-    return "" if holds else "a product and its correction are no quotient beside the middle of two levels"
+    return "" if holds else "a product and its correction are no quotient near a tie"
 
 
 def _divisors(node: MeanLines):
@@ -53,7 +53,7 @@ def _divisors(node: MeanLines):
         PARTIAL,
         IN_INTEGERS,
         Predicate("float32 is added up by columns", _by_columns),
-        Predicate("quotients beside the middle of two levels are proved", _unproved),
+        Predicate("quotients near a tie are proved", _unproved),
     ),
 )
 class AvgPoolRealInt8(MeanLines):

@@ -130,7 +130,7 @@ class Columns:
         emit("vldrb.u8 q1, [r2]", *([f"movs r2, #{step}"] if self.together > 1 else []))
         emit(*(f"vadd.i8 q{2 + vector}, q{1 + vector}, r2" for vector in range(self.together - 1)))
         left = (self.copied - self._before_last * self.whole) * shape.channels
-        emit(f"movs r3, #{left}", "vctp.8 r3", why="what lies behind the input must not be read")
+        emit(f"movs r3, #{left}", "vctp.8 r3", why="the bytes after the input must not be read")
         emit(f"movs r4, #{shape.kernel_height}")
         emit.label(1)
         emit("ldr r3, [r0], #4", why="a row")

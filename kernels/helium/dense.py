@@ -117,7 +117,7 @@ class Dense:
             emit(f"ldr r3, [r2, #{HEAD_BYTES}]", "str r3, [sp, #12]", why="multiplier")
         emit.add("r3", "r2", HEAD_BYTES + 4 * self.uniform)
         if tail:
-            emit(f"movs r0, #{tail}", "vctp.8 r0", why="what lies behind the input must not be read")
+            emit(f"movs r0, #{tail}", "vctp.8 r0", why="the bytes after the input must not be read")
         if self.offsets:
             self._sum(emit)
         if groups:

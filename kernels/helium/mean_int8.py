@@ -31,7 +31,7 @@ class MeanInt8(MeanPool):
             name,
             ("mean_int8.h", f"kit/mean_{order}.h"),
             (Input(0), Output(0), self.numbers_of_map(), Literal(self.inputs[0].dims[0]), self.values()),
-            note="integers, beside the middle of two levels float32 in onnxruntime's order",
+            note="integers, near a tie float32 in onnxruntime's order",
             texts=(_undecided(order, clamped), _text(name, order, clamped, in_blocks, whole)),
             facts=computed("8 channels"),
         )

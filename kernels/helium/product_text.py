@@ -166,7 +166,7 @@ class _Printer:
         emit, shape = self.emit, self.shape
         accesses, ends = self._addresses(reads)
         if shape.tail:
-            emit(f"movs r0, #{shape.tail}", "vctp.8 r0", why="what lies behind the input must not be read")
+            emit(f"movs r0, #{shape.tail}", "vctp.8 r0", why="the bytes after the input must not be read")
         mark, size = ("t", "b.u8") if shape.tail else ("", "w.u32" if shape.aligned else "b.u8")
         for read, access in zip(reads, accesses):
             if access.before:
@@ -323,14 +323,14 @@ class _Printer:
             "",
         )
         if free:
-            emit(f"mov {free}, #{shape.tail}", f"vctp.8 {free}", why="what lies behind the input must not be read")
+            emit(f"mov {free}, #{shape.tail}", f"vctp.8 {free}", why="the bytes after the input must not be read")
         else:
             emit(
                 "str r0, [sp, #8]",
                 f"movs r0, #{shape.tail}",
                 "vctp.8 r0",
                 "ldr r0, [sp, #8]",
-                why="what lies behind the input must not be read",
+                why="the bytes after the input must not be read",
             )
         together = not any(access.before for access in accesses[1:])
         for position, (read, access) in enumerate(zip(reads, accesses)):
@@ -420,7 +420,7 @@ class _Printer:
                 emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
             emit("vpst", "vstrbt.16 q2, [r5, q7]")
         if shape.counted:
-            emit("adds r5, #2", f"ldr r10, [sp, #{self.counted_place + 4}]", "cmp r3, r10", why="equal behind the last pair")
+            emit("adds r5, #2", f"ldr r10, [sp, #{self.counted_place + 4}]", "cmp r3, r10", why="equal after the last pair")
         elif shape.goes_by_twos:
             emit("adds r5, #2", "lsls r10, r8, #9", why="negative: there is another pair")
         else:

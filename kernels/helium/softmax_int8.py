@@ -59,7 +59,7 @@ class SoftmaxInt8(KernelNode):
                 *softmax_constants(self.view, additions=length if is_short else 0),
                 Literal(self.outputs[0].elements // length),
             ),
-            "float32, beside the middle of two levels whole numbers",
+            "float32, near a tie whole numbers",
             facts=computed("4 values"),
             texts=(few_rows_text(f"{NAME}_{length}", length),) if is_short else (),
         )

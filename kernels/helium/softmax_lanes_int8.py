@@ -56,7 +56,7 @@ class SoftmaxLanesInt8(KernelNode):
                 *softmax_constants(self.view, additions=length),
                 self._shape(),
             ),
-            "float32, beside the middle of two levels whole numbers",
+            "float32, near a tie whole numbers",
             facts=computed("4 rows"),
         )
 

@@ -109,7 +109,7 @@ def _spec(node: type[StridedNode], dtype: DType) -> ImplSpec:
         for stored in in_each_order(view):
             _, loops = node.loops(stored)
             if run_of(loops) is None:
-                return "no axis whose elements are within reach of a gather"
+                return "no axis with elements within reach of a gather"
             if len(loops) - 1 > OUTER_LOOPS:
                 return f"{len(loops) - 1} loops around a run, at most {OUTER_LOOPS}"
         return ""

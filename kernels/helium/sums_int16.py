@@ -100,7 +100,7 @@ class Sums:
         if self.pixels == 2:
             emit(f"ldr r9, [sp, #{SAVED_BYTES}]", "sub r9, r9, r7", why="from the outputs of the first pixel to the second's")
         if tail:
-            emit(f"movs r0, #{tail}", "vctp.16 r0", why="what lies behind the data must not be read")
+            emit(f"movs r0, #{tail}", "vctp.16 r0", why="the bytes after the data must not be read")
         emit.label(1)
         emit(f"ldm r5!, {{{', '.join(ACCUMULATORS[0])}}}", why="biases of 4 channels")
         if self.pixels == 2:

@@ -7,7 +7,7 @@
  * The same for cores without an FPU: the range is found by the order of the patterns of float32, and the quotient of a value and
  * the step by one product with an inverse. Only quotients beside the middle of two levels are divided in float32.
  *
- * A quotient has 16 bits behind the point. It is at most 1.1 units of them below the real one, from which that of float32 is at
+ * A quotient has 16 bits after the point. It is at most 1.1 units of them below the real one, from which that of float32 is at
  * most 1 away where it is below 256; what is beyond 256 has level 0 or 255 in either case.
  */
 enum { AIDGE_REF_QUOTIENT_BAND = 4, AIDGE_REF_LEAST_STEP = 32, AIDGE_REF_MOST_STEP = 246, AIDGE_REF_BEYOND = 512 };

@@ -114,7 +114,7 @@ class NormalizeFixed(KernelNode):
                 Scratch(),
                 Struct("aidge_ref_fixed_normalize", shape),
             ),
-            note=f"in integers, {result_bits} bits behind the point",
+            note=f"in integers, {result_bits} bits after the point",
         )
 
 

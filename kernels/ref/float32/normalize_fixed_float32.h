@@ -73,7 +73,7 @@ static uint32_t aidge_ref_inverse_root(uint32_t value)
     int32_t step;
     AIDGE_KIT_ROLLED
     for (step = 3; step > 0; step--) {
-        const uint32_t square = aidge_ref_upper(root, root); /* 28 bits behind the point */
+        const uint32_t square = aidge_ref_upper(root, root); /* 28 bits after the point */
         const uint32_t rest = 0xC0000000u - (aidge_ref_upper(square, value) << 2); /* 3 - x * root^2, 30 bits */
         root = aidge_ref_upper(root, rest) << 1;
     }

@@ -25,5 +25,5 @@ class AvgPool2dInt8(MeanPool):
             "aidge_ref_avgpool2d_int8",
             ("int8/avgpool2d_int8.h",),
             (Input(0), Output(0), *self.window_arguments()),
-            note="integers, beside the middle of two levels float32 in onnxruntime's order",
+            note="integers, near a tie float32 in onnxruntime's order",
         )

@@ -17,6 +17,11 @@ from aidge_build.options.table import TABLE
 from aidge_build.options.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
+# CHANGELOG.md is a record: its old entries stay as they were written.
+_PAGES = (
+    *("[!C]*.md", "CONTRIBUTING.md", "docs/*.md", "boards/*.md", "skills/*/*.md", "integrations/*.md", "examples/*/*.md"),
+    *("aidge_build/templates/**/*.md.j2", "aidge_build/packages/*/[!c]*.md.j2"),
+)
 _WORDS = re.compile(r"\b[a-z]+\b")
 _ROW_OF_FINDING = re.compile(r"^\| [A-Z]{3,4}\d* \|.*$", re.MULTILINE)
 _C_COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
@@ -24,8 +29,8 @@ _TEMPLATE = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
 
 
 def _page(name: str) -> str:
-    """A page without the rows that the findings have written."""
-    return _ROW_OF_FINDING.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    """A page, or the template of one, without the rows that the findings have written."""
+    return _ROW_OF_FINDING.sub("", _TEMPLATE.sub("", (ROOT / name).read_text(encoding="utf-8")))
 
 
 def _options() -> str:
@@ -91,7 +96,7 @@ def _text_of(node: ast.expr) -> str:
 
 def texts() -> dict[str, Callable[[], str]]:
     """Returns what reads each text; pages are named by their path."""
-    pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))), "boards/README.md"]
+    pages = [path.relative_to(ROOT).as_posix() for pattern in _PAGES for path in sorted(ROOT.glob(pattern))]
     found: dict[str, Callable[[], str]] = {page: lambda page=page: _page(page) for page in pages}  # type: ignore[misc]
     others = {"options": _options, "help": _help, "findings": _findings, "messages": _messages, "generated C": _generated}
     return {name: functools.cache(read) for name, read in (found | others).items()}

@@ -38,7 +38,13 @@ def escaped(text: str) -> str:
 def render(template_text: str, **values) -> str:
     """The text of `template_text` with `values` filled in; an unknown name or a broken template is an AidgeError (TEMPLATE)."""
     with _named_errors():
-        return _environment().from_string(template_text).render(**values)
+        return _parsed(template_text).render(**values)
+
+
+@cache
+def _parsed(template_text: str) -> jinja2.Template:
+    """The template, which takes longer to parse than to fill in."""
+    return _environment().from_string(template_text)
 
 
 def render_parts(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:

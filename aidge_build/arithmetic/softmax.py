@@ -16,6 +16,7 @@ once to an integer: the table is the same on every machine. The error against re
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
@@ -73,6 +74,7 @@ def factored(table: SoftmaxTable, input_scale: float) -> tuple[int, ...]:
     return (*high, *low, *numpy.packbits(more.astype(numpy.uint8), bitorder="little").view("<u4").tolist())
 
 
+@functools.cache
 def exponentials(input_scale: float, fraction_bits: int, entries: int, rounding: str = ROUND_HALF_EVEN) -> tuple[int, ...]:
     """e^(-k * input_scale) * 2^fraction_bits for k = 0 .. entries - 1, rounded as `decimal` calls it."""
     context = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)

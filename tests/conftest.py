@@ -35,6 +35,17 @@ WITHOUT_COMPILER = f"{ROOT / 'tests' / 'unit'}{os.sep}"
 _running = ""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kept_objects(tmp_path_factory: pytest.TempPathFactory):
+    """Programs of all tests share their objects, those of all workers, too."""
+    from tests.kept_objects import keep_objects_in  # imports numpy
+
+    folder = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        keep_objects_in((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "objects", patch)
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Remembers whose programs are being started: fixtures and the test itself."""

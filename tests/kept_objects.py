@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Objects that this run of the tests has compiled: no process of it compiles the same text under the same flags again.
+
+Start-up code, semihosting and the weights of a model are in hundreds of programs of the tests. An object is kept under the digest
+of the command without its folders, the source, and all files that the source may include. A source whose object could depend on
+more, such as its path, is always compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from aidge_build.toolchain import build
+from aidge_build.toolchain.compiler import Compiler
+
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(.*)$", re.MULTILINE)
+_NAMED = re.compile(r'(?:"([^"]+)"|<([^>]+)>)')
+_OF_THE_PLACE = re.compile(r"__FILE__|__DATE__|__TIME|__has_include|\bassert\b|incbin|#[ \t]*embed")
+# With these, gcc writes more than the object, reads more than the includes, or the object names folders.
+_OTHER_FLAGS = ("-g", "-M", "-save-temps", "-fdump", "-fstack-usage", "-fcallgraph", "-fprofile", "-ftest", "--coverage", "@")
+_OTHER_FLAGS += ("-i", "-B", "-fplugin", "-ffile-prefix", "-fmacro-prefix", "-fdebug", "-v", "-x", "-fsyntax-only")
+
+
+def keep_objects_in(folder: Path, monkeypatch) -> None:
+    """From now on `toolchain.build_program` looks in this folder before it compiles; other processes may use it, too."""
+    folder.mkdir(exist_ok=True)
+    compile_source = build._compile
+
+    def compile_once(compiler: Compiler, source: Path, output: Path, flags: Sequence[str]) -> None:
+        key = _key(compiler.compiling(source, flags), source)
+        kept = folder / f"{key}.o"
+        if key and kept.exists():
+            shutil.copyfile(kept, output)
+            return
+        compile_source(compiler, source, output, flags)
+        if key:
+            unfinished = folder / f"{key}.{os.getpid()}.{threading.get_ident()}"
+            shutil.copyfile(output, unfinished)
+            os.replace(unfinished, kept)
+
+    monkeypatch.setattr(build, "_compile", compile_once)
+
+
+def _key(command: Sequence[str], source: Path) -> str:
+    """The digest; "" where the object may depend on more than it says."""
+    words = [word for word in command if not word.startswith("-I")]
+    folders = [Path(word.removeprefix("-I")) for word in command if word.startswith("-I") and word != "-I"]
+    if len(words) + len(folders) != len(command) or command[0].startswith(tempfile.gettempdir()):
+        return ""
+    if any(word.startswith(_OTHER_FLAGS) for word in words[1:]):
+        return ""
+    digest = hashlib.sha256(repr((words, source.name)).encode())
+    try:
+        for text in _texts(source, folders, set()):
+            digest.update(hashlib.sha256(text).digest())
+    except (_Unknown, OSError):
+        return ""
+    return digest.hexdigest()
+
+
+class _Unknown(Exception):
+    """What a source includes, or what its object depends on, is not known from its text."""
+
+
+def _texts(path: Path, folders: Sequence[Path], seen: set[Path]) -> Iterator[bytes]:
+    """The file and, in order, what it includes from the folders of the command; the compiler's own headers stay as they are."""
+    data = path.read_bytes()
+    text = data.decode("latin-1")
+    if _OF_THE_PLACE.search(text):
+        raise _Unknown
+    seen.add(path)
+    yield data
+    for written in _INCLUDE.findall(text):
+        named = _NAMED.match(written)
+        if named is None:
+            raise _Unknown
+        places = [path.parent, *folders] if named[1] else folders
+        found = next((place / (named[1] or named[2]) for place in places if (place / (named[1] or named[2])).is_file()), None)
+        yield f"{written} {found is not None}".encode()
+        if found is not None:
+            yield from _texts(found, folders, seen) if found not in seen else [found.read_bytes()]

@@ -11,9 +11,10 @@ import numpy
 from aidge_build.contract.call import Call, Struct
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
-from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.kernel_kit.raster import block_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .columns import column_bytes, dense_call, has_offsets, runs
@@ -62,7 +63,9 @@ class Conv2dInt8(LinearNode):
     def demands(cls, view: NodeView) -> Demands:
         if _are_rows(view):
             return fc_demands(view, _pixels(view))
-        return replace(convolution_demands(view, PIXELS), scratch_bytes=_scratch_bytes(view))
+        data, (output,) = view.inputs[0], view.outputs
+        demands = block_demands(_image(view).fields, data, output, _blocks(output))
+        return replace(demands, scratch_bytes=_scratch_bytes(view))
 
     def call(self) -> Call:
         return fc_call(self, _pixels(self.view)) if _are_rows(self.view) else _dense_call(self)
@@ -88,6 +91,14 @@ class Conv2dGroupedInt8(LinearNode):
 
 def _image(view: NodeView) -> Struct:
     return window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups)
+
+
+def _blocks(output: Tensor) -> list[tuple[int, int]]:
+    """(First pixel, one past the last) of the pixels that are gathered before one of them is written."""
+    images = output.dims[0]
+    pixels = output.elements // (images * output.dims[1])
+    firsts = [(image * pixels, first) for image in range(images) for first in range(0, pixels, PIXELS)]
+    return [(begin + first, begin + min(first + PIXELS, pixels)) for begin, first in firsts]
 
 
 def _scratch_bytes(view: NodeView) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -64,10 +65,10 @@ class Layout:
 
     @property
     def works_in_place(self) -> bool:
-        """Whether each channel is in the plane before its outputs, at the same places, are written."""
+        """Whether the outputs fit the input's bytes and each channel is in the plane before its own of them are written."""
         image = self.image
-        same = all(image[f"in_{axis}"] == image[f"out_{axis}"] for axis in _AXES)
-        return self.is_whole and same
+        fits = math.prod(image[f"out_{axis}"] for axis in _AXES) <= math.prod(image[f"in_{axis}"] for axis in _AXES)
+        return self.is_whole and fits
 
     def demands(self, view: NodeView) -> Demands:
         """The scratch; the outputs of a strip are written while other channels of it are still read."""

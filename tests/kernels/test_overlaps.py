@@ -42,6 +42,7 @@ MORE = (
     (1, 16, (40, 24), 16, (3, 3), 1, 1, (1, 1), 16),
     (2, 8, (12, 12), 8, (3, 3), 2, 1, (0, 1), 8),
     (2, 8, (12, 12), 8, (3, 3), 1, 1, (2, 2), 8),
+    (2, 8, (12, 5), 8, (5, 2), 1, 1, (0, 0), 8),
 )
 
 
@@ -126,6 +127,16 @@ def test_armv6m_layers_may_overwrite_what_they_say(flags):
     cases = armv6m_cases()
     assert len(cases) >= 25 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
     assert armv6m_harness.run(cases, *flags, board=armv6m_harness.BOARD, lead=promised_lead) == []
+
+
+def test_pointwise_layers_of_armv6m_may_lie_where_their_input_lies_as_pixels_are_gathered_before_they_are_written():
+    narrowing = armv6m_harness.taken(cortexm_layers.int8_case(0, 2, 24, (3, 3), 8, (1, 1), 1, 1, (0, 0), 1))
+    assert demands(narrowing).overlap == ((0, 0),)
+
+
+def test_depthwise_layers_of_armv6m_that_shrink_an_image_take_the_bytes_of_their_input():
+    shrinking = armv6m_harness.taken(cortexm_layers.int8_case(0, 2, 8, (12, 5), 8, (5, 2), 1, 1, (0, 0), 8))
+    assert demands(shrinking).in_place == (0,)
 
 
 @needs_emulator

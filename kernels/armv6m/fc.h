@@ -9,22 +9,32 @@
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or unit, fraction and a float: the general one scales unit * sum + fraction.
- * order: the output that each of them is; marks: which of them have how many of the corrections, or AIDGE_ARMV6M_GENERAL_KIND.
+ * order: the output that each of them is.
  * outliers: which of them has at which tap how much more weight. Where there are many, runs: of each of them pairs of taps since
  *   the one before and weight, and {0, 0} at the end; a weight of 0 moves on alone.
+ * marks: which of them have how many of the corrections, or AIDGE_ARMV6M_GENERAL_KIND.
+ *
+ * Where the sums of a piece of the outputs are in memory at a time (fc.py), outliers and marks number the outputs of each piece,
+ * AIDGE_ARMV6M_FC_END ends the list of each, and taps are counted in bytes of the columns: a tap's first byte is the input.
  *
  * Columns: of each pair of taps a and b (fc.py), filled up to whole chunks; behind all a word that turns a sum of one output with
  * weights + 128 into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
  */
-enum { AIDGE_ARMV6M_FC_HEAD = 7, AIDGE_ARMV6M_FC_MOST_TAPS = 32, AIDGE_ARMV6M_FC_MARK = 2, AIDGE_ARMV6M_FC_OUTLIER = 3 };
+enum {
+    AIDGE_ARMV6M_FC_HEAD = 7,
+    AIDGE_ARMV6M_FC_MOST_TAPS = 32,
+    AIDGE_ARMV6M_FC_MARK = 2,
+    AIDGE_ARMV6M_FC_OUTLIER = 3,
+    AIDGE_ARMV6M_FC_END = -1
+};
 
 #define AIDGE_ARMV6M_FC_HALVES 0x80008000u
 
-/* A layer's own numbers: words in front of the sums, pairs of taps in the shortest chunks; groups of four outputs with chunks of so
- * many pairs of taps. */
+/* A layer's own numbers: taps of a block but for the last one, and of all; words in front of the sums, taps of the shortest
+ * chunks; groups of four outputs with chunks of so many pairs of taps; outputs whose sums are in memory at a time. */
 typedef struct {
-    int32_t rows, features, outputs, block_taps, column_words, units;
-    int32_t groups_2, groups_4, groups_8, groups_16, singles, outliers, marks;
+    int32_t rows, features, outputs, block_taps, taps, column_words, chunk;
+    int32_t groups_2, groups_4, groups_8, groups_16, singles, piece;
 } aidge_armv6m_fc;
 
 /* What the assembly reads of a block of taps; it moves on `sums` and `weights`. */
@@ -32,32 +42,40 @@ typedef struct {
     const uint32_t *columns;
     uint32_t *corrections;
     const uint32_t *end; /* of the columns */
-    int32_t groups;
+    int32_t *sums_end;
     int32_t *sums;
     const uint32_t *weights;
 } aidge_armv6m_fc_block;
 
-/* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block,
-                                                   const aidge_armv6m_fc *shape)
+/* What the assembly reads of outputs whose sums are known. */
+typedef struct {
+    int8_t *output;
+    const int32_t *head;
+    const int32_t *numbers;
+    const uint16_t *order;
+} aidge_armv6m_fc_outputs;
+
+/* The columns of a block of `taps` inputs, of which `left` and no more are there, and the words of its chunks of `chunk`. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block, int32_t taps,
+                                                   int32_t chunk)
 {
     uint32_t *column = (uint32_t *)(uintptr_t)block->columns;
-    uint32_t *const end = column + shape->block_taps;
+    uint32_t *const end = column + taps;
     uint32_t *correction = end + 1;
-    const int32_t units = shape->units;
     uint32_t total = 0;
     int8_t last[AIDGE_ARMV6M_FC_MOST_TAPS];
     block->end = end;
     block->corrections = correction;
     while (column != end) {
+        const int8_t *stop;
         uint32_t sum = 0;
-        int32_t unit;
-        if (left < 2 * units) {
+        if (left < chunk) {
             (void)memset(last, 0, sizeof last);
             (void)memcpy(last, input, left > 0 ? (uint32_t)left : 0u);
             input = last;
         }
-        for (unit = units; unit > 0; unit--) {
+        stop = input + chunk;
+        do {
             const uint32_t even = (uint32_t)(int32_t)*input++;
             const uint32_t odd = (uint32_t)(int32_t)*input++;
             const uint32_t a = even - (odd << 8);
@@ -65,10 +83,10 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t 
             *column++ = a + (a << 16);
             *column++ = b + (b << 16);
             sum += even + odd;
-        }
+        } while (input != stop);
         *correction++ = AIDGE_ARMV6M_FC_HALVES - 0x00800080u * sum;
         total += sum;
-        left -= 2 * units;
+        left -= chunk;
     }
     *end = 0u - 128u * total;
 }
@@ -89,16 +107,26 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, in
     }
 }
 
-/* Weights that are not with the others. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers, int32_t count)
+/* Makes room for the sums of the next outputs, of which `left` are left. Returns how many they are. */
+AIDGE_ARMV6M_NOINLINE int32_t aidge_armv6m_fc_begin(aidge_armv6m_fc_block *block, int32_t *sums, int32_t left, int32_t piece)
 {
-    for (; count > 0; count--) {
-        sums[outliers[0]] += input[outliers[1]] * outliers[2];
-        outliers += AIDGE_ARMV6M_FC_OUTLIER;
-    }
+    const int32_t count = left < piece ? left : piece;
+    block->sums = sums;
+    block->sums_end = sums + count;
+    (void)memset(sums, 0, (uint32_t)count * sizeof *sums);
+    return count;
 }
 
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
+/* Weights that are not with the others. Return what is behind them. */
+AIDGE_ARMV6M_NOINLINE const int16_t *aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers)
+{
+    for (; outliers[0] != AIDGE_ARMV6M_FC_END; outliers += AIDGE_ARMV6M_FC_OUTLIER) {
+        sums[outliers[0]] += input[outliers[1]] * outliers[2];
+    }
+    return outliers + AIDGE_ARMV6M_FC_OUTLIER;
+}
+
+AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_fc_add_runs(const int8_t *input, int32_t *sums, const int8_t *runs, int32_t outputs)
 {
     for (; outputs > 0; outputs--) {
         const int8_t *value = input;
@@ -113,12 +141,13 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_add_runs(const int8_t *input, int32_t
         }
         *sums++ = sum;
     }
+    return runs;
 }
 
 /* Outputs from their sums, one as any other; those without a narrow form get a level that means nothing. Here, outputs > 0. */
 #if AIDGE_ARMV6M_ASSEMBLY
-AIDGE_ARMV6M_NAKED void aidge_armv6m_fc_store(AIDGE_ARMV6M_PASSED const int32_t *sums, AIDGE_ARMV6M_PASSED int8_t *output,
-                                              AIDGE_ARMV6M_PASSED const int32_t *numbers, AIDGE_ARMV6M_PASSED const uint16_t *order,
+AIDGE_ARMV6M_NAKED void aidge_armv6m_fc_store(AIDGE_ARMV6M_PASSED const int32_t *sums,
+                                              AIDGE_ARMV6M_PASSED const aidge_armv6m_fc_outputs *target,
                                               AIDGE_ARMV6M_PASSED int32_t outputs)
 {
     __asm__(
@@ -130,20 +159,20 @@ AIDGE_ARMV6M_NAKED void aidge_armv6m_fc_store(AIDGE_ARMV6M_PASSED const int32_t 
         "    mov r7, r11\n"
         "    push {r4-r7}\n"
         "    sub sp, #8\n"
-        "    mov r8, r3\n"
-        "    mov r9, r1\n"
-        "    ldm r2!, {r3-r5}\n" /* lowest - highest level, highest level, bits */
+        "    lsls r2, r2, #2\n"
+        "    adds r2, r2, r0\n"
+        "    mov r12, r2\n" /* the end of the sums */
+        "    ldm r1!, {r4-r7}\n"
+        "    mov r9, r4\n"
+        "    mov r8, r7\n"
+        "    mov r2, r6\n"
+        "    ldm r5!, {r3, r4, r6}\n" /* lowest - highest level, highest level, bits */
         "    str r3, [sp]\n"
         "    str r4, [sp, #4]\n"
-        "    mov r10, r5\n"
+        "    mov r10, r6\n"
         "    movs r3, #32\n"
-        "    subs r3, r3, r5\n"
+        "    subs r3, r3, r6\n"
         "    mov r11, r3\n"
-        "    ldr r3, [sp, #44]\n" /* outputs */
-        "    lsls r3, r3, #2\n"
-        "    adds r3, r3, r0\n"
-        "    mov r12, r3\n"
-        "    adds r2, #16\n"
         "1:\n"
         "    ldm r0!, {r4}\n"
         "    ldm r2!, {r3, r5, r6, r7}\n" /* offset, width, constant, multiplier */
@@ -188,60 +217,57 @@ AIDGE_ARMV6M_NAKED void aidge_armv6m_fc_store(AIDGE_ARMV6M_PASSED const int32_t 
     );
 }
 #else
-static void aidge_armv6m_fc_store(const int32_t *sums, int8_t *output, const int32_t *numbers, const uint16_t *order,
-                                  int32_t outputs)
+static void aidge_armv6m_fc_store(const int32_t *sums, const aidge_armv6m_fc_outputs *target, int32_t outputs)
 {
-    const int32_t *const head = numbers;
-    numbers += AIDGE_ARMV6M_FC_HEAD;
+    const int32_t *numbers = target->numbers;
+    const uint16_t *order = target->order;
     for (; outputs > 0; outputs--) {
-        output[*order++] = aidge_armv6m_narrow(*sums++ + numbers[0], (uint32_t)numbers[1], (uint32_t)numbers[2],
-                                               (uint32_t)numbers[3], head);
+        target->output[*order++] = aidge_armv6m_narrow(*sums++ + numbers[0], (uint32_t)numbers[1], (uint32_t)numbers[2],
+                                                       (uint32_t)numbers[3], target->head);
         numbers += 4;
     }
 }
 #endif
 
-/* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, and those by the general requantization. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_correct(const int32_t *sums, int8_t *output, const int32_t *numbers,
-                                                   const uint16_t *order, const uint16_t *marks, const int32_t *corrections,
-                                                   int32_t count)
+/* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, on which it moves on, and those by the general
+ * requantization. Returns what is behind the marks. */
+AIDGE_ARMV6M_NOINLINE const uint16_t *aidge_armv6m_fc_correct(const int32_t *sums, const aidge_armv6m_fc_outputs *target,
+                                                              const uint16_t *marks, const int32_t **corrections)
 {
-    const aidge_kit_levels levels = aidge_kit_load_levels(numbers + 4);
-    for (; count > 0; count--) {
-        const int32_t *const own = numbers + AIDGE_ARMV6M_FC_HEAD + 4 * (int32_t)marks[0];
+    const aidge_kit_levels levels = aidge_kit_load_levels(target->head + 4);
+    for (; marks[0] != (uint16_t)AIDGE_ARMV6M_FC_END; marks += AIDGE_ARMV6M_FC_MARK) {
+        const int32_t *const own = target->numbers + 4 * (int32_t)marks[0];
         const int32_t sum = sums[marks[0]] + own[0];
-        int8_t *const target = output + order[marks[0]];
+        int8_t *const value = target->output + target->order[marks[0]];
         int32_t left = marks[1];
         if (left == AIDGE_ARMV6M_GENERAL_KIND) {
             float multiplier;
             (void)memcpy(&multiplier, own + 3, sizeof multiplier);
-            *target = aidge_kit_requantize(sum, multiplier, levels);
+            *value = aidge_kit_requantize(sum, multiplier, levels);
             left = 0;
         }
         for (; left > 0; left--) {
-            if (aidge_armv6m_is_corrected(sum, own[1], corrections) != 0) {
-                *target = (int8_t)(*target + corrections[2]);
+            if (aidge_armv6m_is_corrected(sum, own[1], *corrections) != 0) {
+                *value = (int8_t)(*value + (*corrections)[2]);
             }
-            corrections += 3;
+            *corrections += 3;
         }
-        marks += AIDGE_ARMV6M_FC_MARK;
     }
+    return marks + AIDGE_ARMV6M_FC_MARK;
 }
 
 /* Outputs by the general requantization whose biases lie between two units of the sums. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_fine(const int32_t *sums, int8_t *output, const int32_t *numbers, const uint16_t *order,
-                                                const uint16_t *marks, int32_t count)
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_fine(const int32_t *sums, const aidge_armv6m_fc_outputs *target, const uint16_t *marks)
 {
-    const aidge_kit_levels levels = aidge_kit_load_levels(numbers + 4);
-    for (; count > 0; count--) {
+    const aidge_kit_levels levels = aidge_kit_load_levels(target->head + 4);
+    for (; marks[0] != (uint16_t)AIDGE_ARMV6M_FC_END; marks += AIDGE_ARMV6M_FC_MARK) {
         if (marks[1] == (uint16_t)AIDGE_ARMV6M_GENERAL_KIND) {
-            const int32_t *const own = numbers + AIDGE_ARMV6M_FC_HEAD + 4 * (int32_t)marks[0];
+            const int32_t *const own = target->numbers + 4 * (int32_t)marks[0];
             float multiplier;
             (void)memcpy(&multiplier, own + 3, sizeof multiplier);
-            output[order[marks[0]]] =
+            target->output[target->order[marks[0]]] =
                 aidge_kit_requantize(aidge_armv6m_fine(sums[marks[0]] + own[0], own[1], own[2]), multiplier, levels);
         }
-        marks += AIDGE_ARMV6M_FC_MARK;
     }
 }
 
@@ -250,8 +276,8 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_fine(const int32_t *sums, int8_t *out
 static void aidge_armv6m_fc_pairs_of(aidge_armv6m_fc_block *block, int32_t units)
 {
     const uint32_t *weights = block->weights;
-    int32_t left, unit, pair;
-    for (left = block->groups; left > 0; left--) {
+    int32_t unit, pair;
+    while (block->sums != block->sums_end) {
         const uint32_t *column = block->columns;
         const uint32_t *correction = block->corrections;
         uint32_t total[2] = {0, 0};
@@ -283,8 +309,7 @@ static void aidge_armv6m_fc_pairs_of(aidge_armv6m_fc_block *block, int32_t units
 static void aidge_armv6m_fc_singles_of(aidge_armv6m_fc_block *block)
 {
     const uint32_t *weights = block->weights;
-    int32_t left;
-    for (left = block->groups; left > 0; left--) {
+    while (block->sums != block->sums_end) {
         const uint32_t *column = block->columns;
         uint32_t sum = *block->end;
         while (column != block->end) {

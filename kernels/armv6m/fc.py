@@ -11,9 +11,14 @@ which a = (1 + 2^16) (x(t) - 2^8 x(t + 1)) and b = (1 + 2^16) (x(t + 1) - 2^8 x(
 end of a chunk of taps a word takes away 128 times the sum of the chunk's inputs, for both outputs, and adds 2^15 to each, after
 which both are halfwords without sign, if the weights of the chunk are small enough (`fc_layout`). An output alone needs no
 chunks: its taps come from the halves of its words, one after the other.
+
+A layer whose taps are one block (`fc_layout`) has the sums of a piece of its outputs in memory, stores these outputs and goes on;
+one of several blocks has all sums.
 """
 
 from __future__ import annotations
+
+from textwrap import indent
 
 from .assembly import Routine
 
@@ -22,8 +27,9 @@ PARAMETERS = "aidge_armv6m_fc_block *block"
 _NEAR_UNITS = 8  # in a chunk whose beginning a conditional branch still reaches
 _UNIT, _CHUNK, _GROUP = 12, 12, 40  # instructions of two taps of four outputs, and what they take once
 # On the stack: the fields of aidge_armv6m_fc_block but for the weights, and where these stand in it.
-_COLUMNS, _CORRECTIONS, _END, _LEFT, _SUMS, _WEIGHTS = range(0, 24, 4)
+_COLUMNS, _CORRECTIONS, _END, _SUMS_END, _SUMS, _WEIGHTS = range(0, 24, 4)
 _FRAME_BYTES = 24
+_STEP = " " * 4
 
 
 def pairs_cost(units: int) -> float:
@@ -41,73 +47,111 @@ def text_bytes(units: int) -> int:
     return 2 * (_UNIT * units + _CHUNK + 2 * _GROUP)
 
 
-def texts(units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+def texts(
+    units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...], is_in_pieces: bool
+) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers" or "runs", "marks", "fine"."""
-    variant = [f"n{each}" for each in units] + [f"singles{turn_units}"] * has_singles + list(others)
+    variant = [f"n{each}" for each in units] + ["p"] * is_in_pieces + [f"singles{turn_units}"] * has_singles + list(others)
     name = "_".join(["aidge_armv6m_fc_int8", *variant])
-    functions, lines = [], []
+    calls, functions = [], []
     for place, each in enumerate(units):
         function, text = _pairs(each)
         functions.append(text)
-        if place:
-            lines.append(f"aidge_armv6m_fc_join(&block, {each}, {each // units[place - 1]});")
-        lines += [f"block.groups = shape->groups_{each};", f"{function}(&block);"]
+        join = f"aidge_armv6m_fc_join(&block, {each}, {each // units[place - 1]});\n" if place else ""
+        calls.append((join, f"{TOGETHER} * shape->groups_{each}", f"{function}(&block);"))
     if has_singles:
         function, text = _singles(turn_units)
         functions.append(text)
-        lines += ["block.groups = shape->singles;", f"{function}(&block);"]
-    body = "\n".join(f"            {line}" for line in lines)
-    given = "".join(f"{parameters}, " for kind, (parameters, _) in _OTHERS.items() if kind in others and parameters)
-    behind = {kind: f"        {call}\n" if kind in others else "" for kind, (_, call) in _OTHERS.items()}
-    layer = f"""/* Rows of inputs, in blocks of taps. */
+        calls.append(("", "shape->singles", f"{function}(&block);"))
+    given = "".join(f"{parameters}, " for kind, parameters in _PARAMETERS.items() if kind in others)
+    declarations, body = _in_pieces(calls, others) if is_in_pieces else _in_blocks(calls, others)
+    lists = [parameter.rsplit(" *", 1) for kind in others for parameter in _PARAMETERS.get(kind, "").split(", ") if parameter]
+    cursors = "".join(f"        {kind} *next_{name} = {name};\n" for kind, name in lists if is_in_pieces or name == "corrections")
+    layer = f"""/* Rows of inputs. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, const uint16_t *order,
                    {given}void *scratch, const aidge_armv6m_fc *shape)
 {{
     uint32_t *const columns = (uint32_t *)scratch;
     int32_t *const sums = (int32_t *)columns + shape->column_words;
-    int32_t row, first;
+    int32_t {declarations};
     for (row = shape->rows; row > 0; row--) {{
-        aidge_armv6m_fc_block block = {{columns, 0, 0, 0, 0, (const uint32_t *)weights}};
-        (void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
-        for (first = 0; first < shape->features; first += shape->block_taps) {{
-            aidge_armv6m_fc_columns(input + first, shape->features - first, &block, shape);
-            block.sums = sums;
-{body}
-        }}
-{behind["outliers"]}{behind["runs"]}        aidge_armv6m_fc_store(sums, output, numbers, order, shape->outputs);
-{behind["marks"]}{behind["fine"]}        input += shape->features;
+        aidge_armv6m_fc_outputs target = {{output, numbers, numbers + AIDGE_ARMV6M_FC_HEAD, order}};
+        aidge_armv6m_fc_block block;
+{cursors}        block.columns = columns;
+        block.weights = (const uint32_t *)weights;
+{indent(body, 2 * _STEP)}
+        input += shape->features;
         output += shape->outputs;
     }}
 }}"""
     return name, (*functions, layer)
 
 
-_OTHERS = {  # parameters and call
-    "outliers": ("const int16_t *outliers", "aidge_armv6m_fc_add_outliers(input, sums, outliers, shape->outliers);"),
-    "runs": ("const int8_t *runs", "aidge_armv6m_fc_add_runs(input, sums, runs, shape->outputs);"),
-    "marks": (
-        "const uint16_t *marks, const int32_t *corrections",
-        "aidge_armv6m_fc_correct(sums, output, numbers, order, marks, corrections, shape->marks);",
-    ),
-    "fine": ("", "aidge_armv6m_fc_fine(sums, output, numbers, order, marks, shape->marks);"),
+_PARAMETERS = {
+    "outliers": "const int16_t *outliers",
+    "runs": "const int8_t *runs",
+    "marks": "const uint16_t *marks, const int32_t *corrections",
 }
+
+
+def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
+    """Counters and text of a row whose sums are all in memory while block after block of its taps is added."""
+    each = "\n".join(f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls)
+    text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
+for (first = 0; first < shape->taps; first += shape->block_taps) {{
+    const int32_t taps = shape->taps - first < shape->block_taps ? shape->taps - first : shape->block_taps;
+    aidge_armv6m_fc_columns(input + first, shape->features - first, &block, taps, shape->chunk);
+    block.sums = sums;
+{indent(each, _STEP)}
+}}
+{_stored(others, "input", "shape->outputs")}"""
+    return "row, first", text
+
+
+def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tuple[str, str]:
+    """The same of a row of one block of taps, whose sums are in memory piece by piece of the outputs."""
+    own = f"{_STEP}const uint16_t *const own_marks = next_marks;\n" * ("marks" in others)
+    each = "\n".join(
+        f"""{join}for (left = {total}; left > 0; left -= count) {{
+{own}    count = aidge_armv6m_fc_begin(&block, sums, left, shape->piece);
+    {call}
+{indent(_stored(others, "(const int8_t *)columns", "count", "next_", "own_"), _STEP)}
+    target.numbers += 4 * count;
+    target.order += count;
+}}"""
+        for join, total, call in calls
+    )
+    return "row, left, count", f"aidge_armv6m_fc_columns(input, shape->features, &block, shape->taps, shape->chunk);\n{each}"
+
+
+def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:
+    """Outputs from their sums; lists are read on from the pointers called `cursor`."""
+    behind = f"{cursor}{{}} = " if cursor else "(void)"
+    calls = {
+        "outliers": f"{behind}aidge_armv6m_fc_add_outliers({values}, sums, {cursor}outliers);",
+        "runs": f"{behind}aidge_armv6m_fc_add_runs({values}, sums, {cursor}runs, {count});",
+        "": f"aidge_armv6m_fc_store(sums, &target, {count});",
+        "marks": f"{behind}aidge_armv6m_fc_correct(sums, &target, {own}marks, &next_corrections);",
+        "fine": f"aidge_armv6m_fc_fine(sums, &target, {own}marks);",
+    }
+    return "\n".join(call.format(kind) for kind, call in calls.items() if kind in ("", *others))
 
 
 def _begin(code: Routine) -> None:
     code.push_all()
     code(f"sub sp, #{_FRAME_BYTES}")
     code("mov r7, sp")
-    code("ldm r0!, {r1-r5}", "columns, corrections, end, groups, sums")
+    code("ldm r0!, {r1-r5}", "columns, corrections, end, end of the sums, sums")
     code("stm r7!, {r1-r5}")
     code(f"str r0, [sp, #{_WEIGHTS}]")
     code("ldr r1, [r0]", "weights")
 
 
 def _end(code: Routine) -> None:
-    """To the next outputs (label 1), or back."""
-    code(f"ldr r4, [sp, #{_LEFT}]")
-    code("subs r4, r4, #1")
-    code(f"str r4, [sp, #{_LEFT}]")
+    """From the end of their sums in r7 to the next outputs (label 1), or back."""
+    code(f"str r7, [sp, #{_SUMS}]")
+    code(f"ldr r4, [sp, #{_SUMS_END}]")
+    code("cmp r7, r4")
     code("beq 9f")
     code("b 1b")
     code.label(9)
@@ -126,11 +170,15 @@ def _pairs(units: int) -> tuple[str, str]:
     code = Routine()
     _begin(code)
     code.label(1, "four outputs")
+    code(f"ldr r0, [sp, #{_SUMS}]")
+    code("ldm r0!, {r3-r6}", "what was summed before")
+    for low, high, total, halves in (("r3", "r4", "r10", "r12"), ("r5", "r6", "r11", "lr")):
+        code(f"lsls r7, {high}, #16")
+        code(f"adds {low}, {low}, r7")
+        code(f"mov {total}, {low}")
+        code(f"mov {halves}, {high}")
     code(f"ldr r0, [sp, #{_COLUMNS}]")
     code(f"ldr r2, [sp, #{_CORRECTIONS}]")
-    code("movs r3, #0")
-    for register in ("r10", "r11", "r12", "lr"):
-        code(f"mov {register}, r3")
     code.label(2, f"{2 * units} taps")
     for unit in range(units):
         code("ldm r0!, {r5, r6}", "two taps")
@@ -158,18 +206,13 @@ def _pairs(units: int) -> tuple[str, str]:
         code("beq 3f")
         code("b 2b")
         code.label(3)
+    for pair, (low, high, total, halves) in enumerate((("r3", "r4", "r10", "r12"), ("r5", "r6", "r11", "lr"))):
+        code(f"mov {high}, {halves}", f"of output {2 * pair + 1}")
+        code(f"lsls r7, {high}, #16")
+        code(f"mov {low}, {total}")
+        code(f"subs {low}, {low}, r7", f"of output {2 * pair}")
     code(f"ldr r7, [sp, #{_SUMS}]")
-    for pair, (total, high) in enumerate((("r10", "r12"), ("r11", "lr"))):
-        code(f"mov r4, {high}", f"of output {2 * pair + 1}")
-        code("lsls r3, r4, #16")
-        code(f"mov r5, {total}")
-        code("subs r3, r5, r3", f"of output {2 * pair}")
-        code("ldr r5, [r7]")
-        code("ldr r6, [r7, #4]")
-        code("adds r3, r3, r5")
-        code("adds r4, r4, r6")
-        code("stm r7!, {r3, r4}")
-    code(f"str r7, [sp, #{_SUMS}]")
+    code("stm r7!, {r3-r6}")
     _end(code)
     portable = f"aidge_armv6m_fc_pairs_of(block, {units});"
     return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.", portable)
@@ -208,6 +251,5 @@ def _singles(turn_units: int) -> tuple[str, str]:
     code("ldr r4, [r7]")
     code("adds r3, r3, r4")
     code("stm r7!, {r3}")
-    code(f"str r7, [sp, #{_SUMS}]")
     _end(code)
     return name, code.function(name, PARAMETERS, "Sums of one output at a time.", "aidge_armv6m_fc_singles_of(block);")

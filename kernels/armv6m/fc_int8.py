@@ -18,25 +18,22 @@ from .conditions import linear_spec
 from .costs import dense_per_mac
 from .dense import PIXELS
 from .fc import TOGETHER, texts
-from .fc_layout import HALF, UNITS, Layout, blocks_of, layout
+from .fc_layout import HALF, PIECE, UNITS, Layout, layout, most_words
 from .packing import GENERAL_KIND, Kinds, as_words, filled, general_numbers, has_fractions, head, kinds_of
 
 ANY_OUTLIERS = 4  # weights, one of which may be kept apart, where others may come
 MOST_STEP = 127  # taps from one weight that is kept apart to the next
 MOST_ROWS = 4  # six pixels cost as much as one
 MOST_COLUMN_BYTES = 4096  # of rows that are computed as pixels
+LIST_END = -1
 MOST_INDEX = 32767  # of an output or a tap in a list of halfwords
 
 
 def fc_demands(view: NodeView, rows: int) -> Demands:
-    """Scratch: the columns of a block, whatever its chunks, and the sums. Outputs follow a row's inputs."""
+    """Scratch: the columns of a block and sums. Outputs follow a row's inputs."""
     outputs, features = view.inputs[1].dims[:2]
     steps = [(row * outputs, row * features) for row in range(1, rows + 1)]
-    return following(steps, view.outputs[0], 4 * (_most_column_words(features) + outputs))
-
-
-def _most_column_words(features: int) -> int:
-    return max(taps + 1 + taps // (2 * UNITS[0]) for units in UNITS for _, taps in [blocks_of(features, units)])
+    return following(steps, view.outputs[0], 4 * most_words(features, outputs))
 
 
 def _too_wide(view: NodeView) -> str:
@@ -82,18 +79,19 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     numbers, kinds = _numbers(linear, found)
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
     outliers, runs = _outliers(linear.rows, found), _runs(linear.rows, found)
-    apart, are_many = len(outliers), runs.nbytes < outliers.nbytes and not linear.is_any
-    if linear.is_any:  # room for those of other weights: a weight of 0 is none
+    apart = int(found.outliers.sum())
+    are_many = runs.nbytes < outliers.nbytes and not linear.is_any
+    if linear.is_any:  # room for those of other weights, behind the end of the list
         outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - apart)), (0, 0)))
     singles = outputs - found.paired
     wanted = {
-        "outliers": len(outliers) and not are_many,
+        "outliers": (apart or linear.is_any) and not are_many,
         "runs": are_many,
         "marks": len(marks),
         "fine": len(marks) and has_fractions(node.view),
     }
     others = tuple(kind for kind, is_wanted in wanted.items() if is_wanted)
-    function, functions = texts(found.units, found.turn_units, singles > 0, others)
+    function, functions = texts(found.units, found.turn_units, singles > 0, others, found.is_in_pieces)
     groups = dict(zip(found.units, found.groups))
     shape = Struct(
         "aidge_armv6m_fc",
@@ -102,19 +100,19 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             "features": features,
             "outputs": outputs,
             "block_taps": found.block_taps,
+            "taps": found.taps,
             "column_words": found.block_taps + 1 + found.block_taps // (2 * found.shortest),
-            "units": found.shortest,
+            "chunk": 2 * found.shortest,
             **{f"groups_{units}": groups.get(units, 0) for units in UNITS},
             "singles": singles,
-            "outliers": 0 if are_many else len(outliers),
-            "marks": len(marks),
+            "piece": min(outputs, PIECE),
         },
     )
     lists = {
         "outliers": (Constant("outliers", outliers),),
         "runs": (Constant("runs", runs),),
         "marks": (
-            Constant("marks", numpy.stack([marks, kinds.kinds[marks]], axis=1).astype(numpy.uint16)),
+            Constant("marks", _ended(numpy.stack([marks, kinds.kinds[marks]], axis=1), found).astype(numpy.uint16)),
             kinds.constants[1],
         ),
         "fine": (),
@@ -142,7 +140,7 @@ def fc_call(node: LinearNode, rows: int) -> Call:
 def _turns(found: Layout, kinds: Kinds, features: int, outliers: int) -> dict[str, int]:
     """How often the loops of a row turn, which depends on the weights: of its columns, of groups, of outputs alone, of what is
     put right at the end."""
-    taps, singles = found.blocks * found.block_taps, len(found.order) - found.paired
+    taps, singles = found.taps, len(found.order) - found.paired
     return {
         "columns": taps // 2,
         "column_chunks": taps // (2 * found.shortest),
@@ -168,20 +166,32 @@ def _note(found: Layout, outputs: int, outliers: int) -> str:
     return f"{outputs} outputs{': ' + chunks + ' taps' if chunks else ' one by one'}{alone}"
 
 
+def _ended(entries: numpy.ndarray, found: Layout) -> numpy.ndarray:
+    """Entries [place of the output, ...], rising, as fc.h reads them: places in each piece, and the end of its list."""
+    lists, first = [], 0
+    for end in found.pieces:
+        own = entries[(first <= entries[:, 0]) & (entries[:, 0] < end)]
+        own[:, 0] -= first
+        lists += [own, numpy.full((1, entries.shape[1]), LIST_END)]
+        first = end
+    return numpy.concatenate(lists)
+
+
 def _outliers(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
     """[place of the output, tap, weight] of each, int16."""
     places, taps = numpy.nonzero(found.outliers[found.order])
-    return numpy.stack([places, taps, rows[found.order[places], taps]], axis=1).astype(numpy.int16)
+    entries = numpy.stack([places, found.tap_bytes * taps, rows[found.order[places], taps]], axis=1)
+    return _ended(entries, found).astype(numpy.int16)
 
 
 def _runs(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
     """The pairs of fc.h, int8 [pairs, 2]."""
-    pairs: list[tuple[int, int]] = []
+    most, pairs = MOST_STEP // found.tap_bytes, []
     for output in found.order:
         place = 0
         for tap in numpy.flatnonzero(found.outliers[output]).tolist():
-            moves, step = divmod(tap - place, MOST_STEP)
-            pairs += [(MOST_STEP, 0)] * moves + [(step, int(rows[output, tap]))]
+            moves, step = divmod(tap - place, most)
+            pairs += [(found.tap_bytes * most, 0)] * moves + [(found.tap_bytes * step, int(rows[output, tap]))]
             place = tap
         pairs.append((0, 0))
     return numpy.array(pairs, numpy.int8)
@@ -189,14 +199,13 @@ def _runs(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
 
 def _weights(rows: numpy.ndarray, found: Layout) -> numpy.ndarray:
     """The words of fc.h."""
-    taps = found.block_taps
     kept = numpy.where(found.outliers, 0, rows)
-    bytes_ = (filled(kept, found.blocks * taps)[found.order] + 128).astype(numpy.uint8)
+    bytes_ = (filled(kept, found.taps)[found.order] + 128).astype(numpy.uint8)
     blocks = []
-    for block in range(found.blocks):
-        part = bytes_[:, block * taps : (block + 1) * taps]
+    for first in range(0, found.taps, found.block_taps):
+        part = bytes_[:, first : first + found.block_taps]
         # [group, pair, output, unit, tap] -> [group, unit, pair, output, tap]
-        pairs = part[: found.paired].reshape(-1, 2, 2, taps // 2, 2).transpose(0, 3, 1, 2, 4)
+        pairs = part[: found.paired].reshape(-1, 2, 2, part.shape[1] // 2, 2).transpose(0, 3, 1, 2, 4)
         blocks += [pairs.ravel(), part[found.paired :].ravel()]
     return numpy.concatenate(blocks).view("<i4").astype(numpy.int32)
 

@@ -7,6 +7,7 @@ a few lengths, and the weights that are too large for their chunk are multiplied
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,7 +17,10 @@ from .fc import TOGETHER, pairs_cost, singles_cost, text_bytes
 from .packing import filled
 
 UNITS = (2, 4, 8, 16)  # pairs of taps in a chunk, each twice as many as the one before
-MOST_BLOCK_TAPS = 512  # whose columns are in memory at once
+BLOCK_TAPS = 128  # about so many have columns in memory at once, more where that makes too many blocks
+MANY_BLOCKS = 8  # each takes some instructions of each output
+MOST_BLOCK_TAPS = 512
+PIECE = 128  # outputs whose sums are in memory at once where all taps are one block
 HALF = 1 << 15
 OUTLIER_COST = 12  # instructions of a weight that is multiplied by itself
 OUTLIER_BYTES = 2  # of it in flash, in the shorter of two lists
@@ -28,15 +32,20 @@ BYTE_COST = {"speed": 0.0, "balanced": 1.0, "size": 4.0}  # instructions that a 
 class Layout:
     """`order` is that of the outputs in flash: `groups` of four for each of `units`, rising, then single ones.
 
-    `outliers` [outputs, features] are weights that are kept apart; a block has `block_taps`, whole chunks of every length.
+    `outliers` [outputs, features] are weights that are kept apart. `taps` are the features filled up to whole chunks of every
+    length, and so are `block_taps`; the last block may have fewer.
     """
 
     order: numpy.ndarray
     units: tuple[int, ...]
     groups: tuple[int, ...]
     outliers: numpy.ndarray
-    blocks: int
     block_taps: int
+    taps: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.taps // self.block_taps)
 
     @property
     def paired(self) -> int:
@@ -44,29 +53,67 @@ class Layout:
         return TOGETHER * sum(self.groups)
 
     @property
+    def pieces(self) -> tuple[int, ...]:
+        """Where the outputs end, in their order, whose sums are in memory at once."""
+        if self.blocks > 1 or len(self.order) <= PIECE:
+            return (len(self.order),)
+        ends, done = [], 0
+        for count in (*(TOGETHER * groups for groups in self.groups), len(self.order) - self.paired):
+            ends += [done + min(first + PIECE, count) for first in range(0, count, PIECE)]
+            done += count
+        return tuple(ends)
+
+    @property
+    def is_in_pieces(self) -> bool:
+        """Whether not all sums are in memory at once."""
+        return len(self.pieces) > 1
+
+    @property
+    def tap_bytes(self) -> int:
+        """Bytes from one tap to the next in what outliers see: the inputs, or their columns once outputs may lie over them."""
+        return 4 if self.is_in_pieces else 1
+
+    @property
     def chunks(self) -> numpy.ndarray:
         """Of each paired output, in their order, the chunks of all blocks."""
-        taps = self.blocks * self.block_taps
-        counts = numpy.array([taps // (2 * units) for units in self.units], numpy.int64)
+        counts = numpy.array([self.taps // (2 * units) for units in self.units], numpy.int64)
         return numpy.repeat(counts, [TOGETHER * groups for groups in self.groups])
 
     @property
     def shortest(self) -> int:
         """Pairs of taps in the shortest chunks; without pairs of outputs in whatever is summed at once."""
-        pairs = self.block_taps // 2
+        pairs = math.gcd(self.block_taps, self.taps) // 2
         return self.units[0] if self.units else next(units for units in range(UNITS[-1], 0, -1) if pairs % units == 0)
 
     @property
     def turn_units(self) -> int:
         """Pairs of taps of a single output in a turn of its loop."""
-        return next(units for units in (8, 4, 2) if self.block_taps % (2 * units) == 0)
+        return next(units for units in (8, 4, 2) if math.gcd(self.block_taps, self.taps) % (2 * units) == 0)
 
 
-def blocks_of(features: int, units: int) -> tuple[int, int]:
-    """Number and taps of blocks of whole chunks."""
-    blocks = -(-features // MOST_BLOCK_TAPS)
-    step = 2 * units
-    return blocks, -(-features // (blocks * step)) * step
+def blocks_of(features: int, outputs: int, units: int) -> tuple[int, int]:
+    """Taps of a block and of all, in whole chunks: one block, in memory with the sums of a piece of the outputs, or several, one
+    at a time with all sums, whichever takes fewer words."""
+    step, blocks = 2 * units, _number_of_blocks(features, outputs)
+    return tuple(-(-features // (count * step)) * step for count in (blocks, 1))
+
+
+def _number_of_blocks(features: int, outputs: int) -> int:
+    many = max(min((features + BLOCK_TAPS // 2) // BLOCK_TAPS, MANY_BLOCKS), -(-features // MOST_BLOCK_TAPS))
+    is_one = many <= 1 or _words(features, min(outputs, PIECE)) <= _words(-(-features // many), outputs)
+    return 1 if is_one else many
+
+
+def _words(taps: int, sums: int) -> int:
+    """Of the columns of a block, whatever its chunks, and of sums."""
+    filled_up = max(-(-taps // (2 * units)) * 2 * units for units in UNITS)
+    return filled_up + 1 + filled_up // (2 * UNITS[0]) + sums
+
+
+def most_words(features: int, outputs: int) -> int:
+    """Of columns and sums."""
+    blocks = _number_of_blocks(features, outputs)
+    return _words(-(-features // blocks), min(outputs, PIECE) if blocks == 1 else outputs)
 
 
 def too_large(rows: numpy.ndarray, units: int) -> numpy.ndarray:
@@ -108,8 +155,8 @@ def _cheapest(rows: numpy.ndarray, objective: str, is_any: bool, is_single: nump
     """That in which the outputs that must be single are."""
     candidates = []
     for last in range(1 if is_any else len(UNITS)):
-        blocks, taps = blocks_of(rows.shape[1], UNITS[last])
-        whole = filled(rows, blocks * taps)
+        _, taps = blocks_of(rows.shape[1], len(rows), UNITS[last])
+        whole = filled(rows, taps)
         outliers = {units: too_large(whole, units) for units in UNITS[: last + 1]}
         costs = {
             units: whole.shape[1] * pairs_cost(units) + OUTLIER_COST * found.sum(axis=1) for units, found in outliers.items()
@@ -118,14 +165,14 @@ def _cheapest(rows: numpy.ndarray, objective: str, is_any: bool, is_single: nump
             for chosen in combinations(UNITS[:last], others):
                 units = (*chosen, UNITS[last])
                 order, groups = _groups(numpy.stack([costs[each] for each in units]), is_single)
-                candidates.append((_cost(order, groups, units, costs, taps * blocks, objective), order, groups, units, outliers))
+                candidates.append((_cost(order, groups, units, costs, taps, objective), order, groups, units, outliers))
     _, order, groups, units, outliers = min(candidates, key=lambda entry: entry[0])
-    blocks, taps = blocks_of(rows.shape[1], units[-1])
+    block_taps, taps = blocks_of(rows.shape[1], len(rows), units[-1])
     apart = numpy.zeros_like(rows, dtype=bool)
     for each, members in _members(order, groups, units):
         apart[members] = outliers[each][members, : rows.shape[1]]
     used = [place for place, count in enumerate(groups) if count]
-    return Layout(order, tuple(units[at] for at in used), tuple(groups[at] for at in used), apart, blocks, taps)
+    return Layout(order, tuple(units[at] for at in used), tuple(groups[at] for at in used), apart, block_taps, taps)
 
 
 def _groups(costs: numpy.ndarray, is_single: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, ...]]:

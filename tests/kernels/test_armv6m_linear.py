@@ -134,6 +134,25 @@ def mixed_cases():
     yield from (taken(made, objective) for objective in ("balanced", "speed"))
 
 
+def many_output_cases():
+    """More outputs than have their sums in memory at once: rows in whose pieces weights are kept apart and outputs marked, all of
+    one length of chunks or of several, the last ones single; biases between two units."""
+    for seed, (rows, features, outputs, spreads) in enumerate(
+        [(2, 24, 301, (1.5, 33)), (1, 150, 132, (22,)), (2, 40, 260, (60,))]
+    ):
+        random, unit = Randomness(1500 + seed), (1, 1, 2)[seed]
+        each = numpy.resize(spreads, outputs)[:, None]
+        values = unit * numpy.clip(numpy.rint(random.numbers.normal(0, each, (outputs, features))), -128, 127).astype(numpy.int16)
+        scales = tuple(map(float, (1 / random.numbers.choice([3.0, 64, 97, 128, 300], outputs) / unit).astype(numpy.float32)))
+        weights = constant("w", values if unit > 1 else values.astype(numpy.int8), Quantization(scales, (0,) * outputs, 0))
+        data = random.data(rows, features).with_(quantization=per_tensor(1.0, 0))
+        bias = constant("b", (random.numbers.integers(-900, 900, outputs) * unit + unit // 2).astype(numpy.int32))
+        made = test_cortexm_linear.case(
+            FC(), [data, weights, bias], [random.int8(*data.dims)], quantization=per_tensor((4.0, 4.0, 1.0)[seed], 3)
+        )
+        yield taken(made, "speed")
+
+
 def fraction_cases():
     """Biases between two units of the sums, weights multiples of 2 or 8: every third or ninth sum and a half is in the middle
     between two levels, too often for corrections; weights that all fit a byte, and sums of more than 21 bits."""
@@ -179,6 +198,7 @@ def candidates():
         *fully_connected_cases(),
         *crowded_cases(),
         *mixed_cases(),
+        *many_output_cases(),
     ]
 
 
@@ -220,8 +240,26 @@ def test_the_cases_reach_every_form():
     assert {"n2", "n4", "n8", "n16", "singles2", "singles4", "singles8", "outliers", "runs", "marks"} <= set().union(*parts)
     assert any({"n2", "n4", "n8", "n16", "marks"} <= each and each & {"outliers", "runs"} for each in parts)
     assert not any({"outliers", "runs"} <= each for each in parts)
+    pieces = [each for each in parts if "p" in each]
+    assert {"n2", "n4", "singles4", "outliers", "runs", "marks", "fine"} <= set().union(*pieces)
     assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {"fc_int8", "dense_int8"}
     assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
+
+
+@pytest.mark.parametrize(
+    ("features", "outputs", "least_bytes"),
+    [
+        (640, 128, 4 * (128 + 1 + 32 + 128)),  # columns, what chunks take away, sums
+        (128, 640, 4 * (128 + 1 + 32 + 128)),
+        (256, 1024, 4 * (256 + 1 + 64 + 128)),  # all columns, as the sums of all outputs would be more
+        (2048, 10, 4 * (256 + 1 + 64 + 10)),
+    ],
+)
+def test_a_fully_connected_layer_holds_the_columns_of_a_block_or_the_sums_of_a_piece(features, outputs, least_bytes):
+    random = Randomness(1600)
+    tensors = [random.data(1, features), random.weights(outputs, features), random.bias(outputs)]
+    made = taken(test_cortexm_linear.case(FC(), tensors, [random.int8(1, features)], quantization=random.quantization(4.0)))
+    assert made.kernel.node_class.demands(made.view).scratch_bytes == least_bytes
 
 
 def test_outputs_are_single_where_their_weights_apart_would_take_more_than_a_few_hundredths_of_flash():

@@ -7,6 +7,7 @@ Both are exact: stored value minus zero point, which is all that an operator on 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy
@@ -27,16 +28,22 @@ _STATED = ("QuantizeLinear", "DequantizeLinear")  # they state scale and zero po
 @recipe(exact=True, of_quantized=True)
 def signed_tensors(view: GraphView) -> GraphView:
     """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside
-    them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them; those that only these two
-    operators touch stay as they are. 4. Weights of linear operators are stored less their zero point, in int8 if it holds them.
+    them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them, behind the views that an
+    input is seen through; those that only these two operators touch stay as they are. 4. Weights of linear operators are stored
+    less their zero point, in int8 if it holds them.
     """
     rewrite = Rewrite(view)
-    inside = {name: _name_inside(view, rewrite, name) for name in view.tensors if _is_unsigned(view, name)}
+    seen = [_seen_through(view, name) for name in view.inputs]
+    borders = {names[-1] for names in seen if not view.is_output(names[-1]) or names[-1] in view.inputs}
+    kept = {name for names in seen for name in names} - borders
+    unsigned = [name for name in view.tensors if name not in kept and _is_unsigned(view, name, borders)]
+    inside = {name: _name_inside(view, rewrite, name, borders) for name in unsigned}
     for node in view.nodes:
-        reads, writes = (tuple(inside.get(name, name) for name in names) for names in (node.inputs, node.outputs))
+        reads = tuple(inside.get(name, name) for name in node.inputs)
+        writes = tuple(name if name in borders else inside.get(name, name) for name in node.outputs)
         if (reads, writes) != (node.inputs, node.outputs) or _touches(node, inside):
             rewrite.replace_node(node, _restated(rewrite, node.with_(inputs=reads, outputs=writes), node, inside))
-    for name in view.inputs:
+    for name in (names[-1] for names in seen):
         if name in inside:
             rewrite.append_node(Node(f"{name}_signed", FlipSign(), (name,), (inside[name],)))
     for name in view.outputs:
@@ -45,23 +52,31 @@ def signed_tensors(view: GraphView) -> GraphView:
     return _without_zero_points(rewrite.finish())
 
 
-def _is_unsigned(view: GraphView, name: str) -> bool:
+def _seen_through(view: GraphView, name: str) -> list[str]:
+    """A graph input and the views of all of it, one after another, which nobody else reads."""
+    names = [name]
+    while (reader := view.only_consumer(names[-1])) is not None and reader.operator.views:
+        names += reader.outputs
+    return names
+
+
+def _is_unsigned(view: GraphView, name: str, borders: Collection[str]) -> bool:
     tensor = view.tensor(name)
     if tensor.dtype is not DType.uint8 or tensor.quantization is None:
         return False
-    if name in view.inputs or view.is_output(name):
-        users = (view.producer(name), *view.consumers(name))
+    if name in borders or view.is_output(name):
+        users = (None if name in borders else view.producer(name), *view.consumers(name))
         return any(node is not None and node.type not in _STATED for node in users)
     return True
 
 
-def _name_inside(view: GraphView, rewrite: Rewrite, name: str) -> str:
-    """The tensor in int8: itself, or a new one beside a graph input or output."""
+def _name_inside(view: GraphView, rewrite: Rewrite, name: str, borders: Collection[str]) -> str:
+    """The tensor in int8: itself, or a new one beside a graph output, an input or what is seen of that."""
     tensor = view.tensor(name)
     made = tensor.with_(
         dtype=DType.int8, quantization=_lowered(tensor.quantization), data=None if tensor.data is None else flipped(tensor.data)
     )
-    if name in view.inputs or view.is_output(name):
+    if name in borders or view.is_output(name):
         return rewrite.add_tensor(made.with_(name=f"{name}_int8"))
     rewrite.update_tensor(name, dtype=made.dtype, quantization=made.quantization, data=made.data)
     return name

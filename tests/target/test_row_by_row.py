@@ -124,12 +124,17 @@ def test_what_runs_by_rows_where_memory_is_short_is_exact_to_the_bit(network, si
 
 IMAGE = """{} a = Conv<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(d, v) v2 = DequantizeLinear(w2, sw, zw)
     q2 = QuantizeLinear(a, s, z) d2 = DequantizeLinear(q2, s, z) b = Conv<pads=[1,1,1,1]>(d2, v2) y = QuantizeLinear(b, s2, z)"""
+CHANNELS_LAST = "uint8, channels last"
 ENDS = {
     "int8": ("d = DequantizeLinear(x, s, z) v = DequantizeLinear(w, sw, zw)", {}),
     "uint8": ("f = DequantizeLinear(x, s, zu) q = QuantizeLinear(f, s, z)", {"zu": numpy.uint8(118)}),
     "uint8 of another scale": (
         "f = DequantizeLinear(x, su, zu) q = QuantizeLinear(f, s, z)",
         {"zu": numpy.uint8(0), "su": numpy.float32(1 / 60)},
+    ),
+    CHANNELS_LAST: (
+        "t = Transpose<perm=[0,3,1,2]>(x) d = DequantizeLinear(t, s, zu) v = DequantizeLinear(w, sw, zw)",
+        {"zu": numpy.uint8(118)},
     ),
 }
 
@@ -146,7 +151,7 @@ def image(kind: str) -> bytes:
     }
     return model(
         IMAGE.format(before),
-        inputs=f"{kind.split()[0]}[1,1,64,64] x",
+        inputs=f"{kind.split()[0].strip(',')}[{'1,64,64,1' if kind == CHANNELS_LAST else '1,1,64,64'}] x",
         outputs="int8[1,1,32,32] y",
         constants={**scales, **weights, **more, "z": numpy.int8(-10), "zw": numpy.int8(0)},
     )
@@ -156,7 +161,7 @@ def image(kind: str) -> bytes:
 @pytest.mark.parametrize("board", ["rp2040", "stm32f4"])
 def test_an_input_of_another_type_takes_no_second_image_and_is_exact_to_the_bit(board, tmp_path):
     peaks = {}
-    for number, kind in enumerate(ENDS):
+    for number, kind in enumerate(each for each in ENDS if each != CHANNELS_LAST):
         network, vectors = tmp_path / f"{number}.onnx", tmp_path / f"{number}.npz"
         network.write_bytes(image(kind))
         peaks[kind] = planned(network, "--board", board)["peak_bytes"]
@@ -165,6 +170,14 @@ def test_an_input_of_another_type_takes_no_second_image_and_is_exact_to_the_bit(
         found = aidge_build("verify", network, "--board", board, "--io-data", vectors, "--json")
         assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
     assert max(peaks.values()) <= 1.05 * peaks["int8"]
+
+
+def test_an_input_of_uint8_with_channels_last_takes_no_second_image(tmp_path):
+    plans = {}
+    for kind in ("int8", CHANNELS_LAST):
+        (tmp_path / "image.onnx").write_bytes(image(kind))
+        plans[kind] = planned(tmp_path / "image.onnx", "--board", "stm32f4")
+    assert plans[CHANNELS_LAST]["peak_bytes"] <= 1.05 * plans["int8"]["peak_bytes"]
 
 
 TWO = """arena = ["SRAM1", "CCM"]

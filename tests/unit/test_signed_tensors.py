@@ -51,6 +51,29 @@ def test_graph_inputs_and_outputs_keep_their_type_and_everything_between_is_int8
     assert same_meaning(before, after)
 
 
+def test_an_input_that_only_views_read_is_converted_behind_them():
+    before = graph(
+        "x = Transpose<perm=[0,3,1,2]>(n) xf = DequantizeLinear(x, sx, zx) a = MaxPool<kernel_shape=[2,2]>(xf) "
+        "b = LeakyRelu(a) y = QuantizeLinear(b, sx, zx)",
+        inputs="uint8[1,6,7,3] n",
+        outputs="uint8[1,3,5,6] y",
+        constants={"sx": numpy.float32(0.05), "zx": numpy.uint8(120)},
+    )
+    after = simplify(before)
+    assert types(after)[:2] == ["Transpose", "FlipSign"] and after.tensor("n").dtype is DType.uint8
+    assert same_meaning(before, after)
+
+
+def test_an_input_that_is_handed_out_through_a_view_keeps_its_type():
+    before = graph(
+        "y = Transpose<perm=[0,2,1]>(x) f = DequantizeLinear(x, s, z) g = Relu(f) v = QuantizeLinear(g, s, z)",
+        inputs="uint8[1,4,3] x",
+        outputs="uint8[1,3,4] y, uint8[1,4,3] v",
+        constants={"s": numpy.float32(0.05), "z": numpy.uint8(120)},
+    )
+    assert same_meaning(before, simplify(before)) and simplify(before).tensor("y").dtype is DType.uint8
+
+
 def test_weights_that_fit_without_their_zero_points_lose_them_channel_by_channel():
     before = convolution(unsigned_weights(90, 200), [90, 100, 128, 190])
     after = simplify(before)

@@ -11,7 +11,7 @@ from functools import cache, partial
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.by_cost import with_quicker
-from aidge_build.adaptation.float_layers import missing_quantization
+from aidge_build.adaptation.float_layers import float_normalizations, missing_quantization
 from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.adaptation.giving_way import with_room
 from aidge_build.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
@@ -101,6 +101,7 @@ def _said_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ...]
     return (
         *slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
         *missing_quantization(assignment, request.libraries, request.target),
+        *float_normalizations(assignment, request.libraries),
         *slow_layers(assignment, request.target.features, names, lacks_fpu=_lacks_fpu(request)),
         *wide_layers(assignment, names),
         *layers_with_float_weights(assignment),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers of quantized weights that compute in float32 as a QuantizeLinear is missing before them: which, and what it costs."""
+"""Layers that compute in float32 next to stored values: which, why, and what it costs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
 from aidge_build.adaptation.slow_layers import named
 from aidge_build.adaptation.slower import SOFT_FLOAT
+from aidge_build.contract.length import length_of
 from aidge_build.contract.library import Library
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.naming import counted
+from aidge_build.operators.batchnorm import BatchNormalization
+from aidge_build.operators.binary import Add, Div, Mul, Sub
+from aidge_build.operators.cast import Cast
 from aidge_build.operators.conv import Convolution
 from aidge_build.operators.dynamic import DynamicLayer
 from aidge_build.operators.matmul import FC
 from aidge_build.recipes.name_levels import levels
 
 _STAYING = ("Reformat", "Identity")
+_NORMALIZING = (Add, Sub, Mul, Div, BatchNormalization)
+_WIDE = "{} has more than 256 values: an input of 8 bits makes a table of them"
+_NARROW = "integers do not give all 256 values of each channel the same results: an input quantized as the first layer needs none"
 
 
 def missing_quantization(assignment: Assignment, libraries: Sequence[Library], target: Target) -> tuple[str, ...]:
@@ -46,6 +53,39 @@ def missing_quantization(assignment: Assignment, libraries: Sequence[Library], t
         f"{count} in float32, although the weights and the sources of the data are quantized: {named(layers)}; add "
         f"QuantizeLinear and DequantizeLinear after {named(list(behind))}{_cost(macs, libraries, target)}",
     )
+
+
+def float_normalizations(assignment: Assignment, libraries: Sequence[Library]) -> tuple[str, ...]:
+    """One line for each chain of layers that normalises integers in float32: which layers, what they cost, and why."""
+    view, lines = assignment.view, []
+    for node in view.nodes:
+        chain = _normalization(view, node) if node.type == "QuantizeLinear" else []
+        if not chain:
+            continue
+        source, count = view.tensor(chain[0].inputs[0]).dtype, 0
+        for one in chain:
+            kernel = assignment.choices[one.name].kernel
+            if kernel is not None:
+                lengths = next((library.lengths for library in libraries if library.name == kernel.library), ())
+                count += length_of(lengths, kernel.name, assignment.node_view(one))
+        why = _NARROW if source in (DType.int8, DType.uint8) else _WIDE.format(source.name)
+        names = named([one.name for one in chain if one.type not in _STAYING])
+        lines.append(f"{source.name} values are normalised in float32: {names}; up to about {count:,} instructions; {why}")
+    return tuple(lines)
+
+
+def _normalization(view: GraphView, last: Node) -> list[Node]:
+    """From the Cast of integers, or the DequantizeLinear in its place, to the QuantizeLinear; nothing where there is no such."""
+    found, node = [last], view.producer(last.inputs[0])
+    while node is not None:
+        found.append(node)
+        (data, *others) = view.input_tensors(node)
+        if isinstance(node.operator, Cast) or node.type == "DequantizeLinear":
+            return found[::-1] if not data.dtype.is_float and len(found) > 2 else []
+        computed = [tensor for tensor in (data, *others) if tensor is not None and not tensor.is_constant]
+        is_normalizing = isinstance(node.operator, _NORMALIZING) or node.operator.views or node.type in _STAYING
+        node = view.producer(computed[0].name) if is_normalizing and len(computed) == 1 else None
+    return []
 
 
 def _without_copies(view: GraphView, name: str) -> Node | None:

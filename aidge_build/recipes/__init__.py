@@ -29,6 +29,7 @@ from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.name_curves import name_curves
 from aidge_build.recipes.name_fake_quantization import name_fake_quantization
 from aidge_build.recipes.name_levels import name_levels
+from aidge_build.recipes.normalize_channels import normalize_channels
 from aidge_build.recipes.normalize_stored import normalize_stored
 from aidge_build.recipes.pad_reals import pad_reals
 from aidge_build.recipes.quantize_constants import quantize_constants
@@ -78,6 +79,7 @@ RECIPES: tuple[Recipe, ...] = (
     keep_levels,
     name_levels,
     quantize_islands,
+    normalize_channels,
     normalize_stored,
     fuse_pad,
     average_axes,

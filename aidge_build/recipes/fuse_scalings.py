@@ -32,7 +32,7 @@ def fuse_scalings(view: GraphView) -> GraphView:
             behind = _layer_before(view, node)
             if behind is None or behind.name in taken:
                 continue
-            scaling = _scaling(view, node, behind)
+            scaling = channel_scaling(view, node, view.output_tensors(behind)[0])
             made = scaled_layer(view, behind, *scaling) if scaling is not None else None
             if made is not None:
                 taken |= {behind.name, node.name}
@@ -56,11 +56,10 @@ def _layer_before(view: GraphView, node: Node) -> Node | None:
     return None
 
 
-def _scaling(view: GraphView, node: Node, behind: Node) -> Scaling | None:
-    """What the node does to each channel; None where that is something else."""
-    (result,) = view.output_tensors(behind)
+def channel_scaling(view: GraphView, node: Node, result: Tensor, axis: int = 1) -> Scaling | None:
+    """What a sum or product does to each place of an axis of `result`, which it reads; None where that is something else."""
     first = node.inputs[0] == result.name
-    other = _along_channels(view.tensor(node.inputs[1 if first else 0]), result)
+    other = _along_channels(view.tensor(node.inputs[1 if first else 0]), result, axis)
     if other is None or view.tensor(node.outputs[0]).dims != result.dims:
         return None
     ones, zeros = numpy.ones_like(other), numpy.zeros_like(other)
@@ -73,14 +72,14 @@ def _scaling(view: GraphView, node: Node, behind: Node) -> Scaling | None:
     return (ones / other, zeros) if first and other.all() else None
 
 
-def _along_channels(tensor: Tensor, result: Tensor) -> numpy.ndarray | None:
-    """A constant as one real number for each channel (axis 1) of the result; None where it differs along another axis."""
+def _along_channels(tensor: Tensor, result: Tensor, channels: int) -> numpy.ndarray | None:
+    """A constant as one real number for each place of the axis `channels`; None where it differs along another axis."""
     if tensor.data is None or tensor.rank > result.rank or not tensor.dtype.is_float and tensor.quantization is None:
         return None
     dims = (1,) * (result.rank - tensor.rank) + tensor.dims
-    if any(size != 1 for axis, size in enumerate(dims) if axis != 1):
+    if any(size != 1 for axis, size in enumerate(dims) if axis != channels):
         return None
-    return numpy.broadcast_to(real_values(tensor).reshape(-1), (result.dims[1],))
+    return numpy.broadcast_to(real_values(tensor).reshape(-1), (result.dims[channels],))
 
 
 def _fold(view: GraphView, rewrite: Rewrite, behind: Node, node: Node, made: tuple[Tensor, Tensor]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView
+from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import PReLU
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.recipes.quantize_constants import linear_quantization
@@ -25,16 +24,17 @@ def normalize_stored(view: GraphView) -> GraphView:
             continue
         if before.type != "DequantizeLinear" or after.type != "QuantizeLinear":
             continue
-        source, result = view.tensor(before.inputs[0]), view.tensor(after.outputs[0])
-        parameters = [view.tensor(name) for name in node.inputs[1:]]
-        if not (_is_stored(source) and _is_stored(result) and all(tensor.is_constant for tensor in parameters)):
+        (source, *_), (result,) = before.inputs, after.outputs
+        if not all(view.tensor(name).is_constant for name in node.inputs[1:]):
             continue
-        if source.quantization == linear_quantization(view, before) and result.quantization == linear_quantization(view, after):
-            rewrite.replace_node(node, node.with_(inputs=(source.name, *node.inputs[1:]), outputs=after.outputs))
+        if is_stored_by(view, before, source) and is_stored_by(view, after, result):
+            rewrite.replace_node(node, node.with_(inputs=(source, *node.inputs[1:]), outputs=after.outputs))
             rewrite.remove_node(after)
     return rewrite.finish()
 
 
-def _is_stored(tensor: Tensor) -> bool:
-    known = tensor.quantization
-    return known is not None and known.per_tensor and known.rounding == Quantization.rounding
+def is_stored_by(view: GraphView, node: Node, name: str) -> bool:
+    """Whether the tensor has one scale, that of this QuantizeLinear or DequantizeLinear beside it, under the contract `onnx`."""
+    known = view.tensor(name).quantization
+    is_plain = known is not None and known.per_tensor and known.rounding == Quantization.rounding
+    return is_plain and known == linear_quantization(view, node)

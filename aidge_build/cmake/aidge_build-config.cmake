@@ -177,7 +177,7 @@ function(aidge_check_memory executable)
   endif()
   list(APPEND arguments ${plans})
   # A mark of the proof is a product of the link: without it Ninja links again. So a build that was killed before the end of the check
-  # leaves nothing that passes for done. (Make knows no by-products.)
+  # leaves nothing that passes for done.
   set(mark "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${executable}.checked")
   get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
   if(is_multi_config)
@@ -189,6 +189,15 @@ function(aidge_check_memory executable)
             "${CMAKE_C_COMPILER}" ${AIDGE_EXECUTABLE} check "--out=$<TARGET_FILE:${executable}>.check.json" ${arguments}
             ${objects} -- "$<TARGET_FILE:${executable}>"
     COMMAND "${CMAKE_COMMAND}" -E touch "${mark}")
+  if(CMAKE_GENERATOR MATCHES "Makefiles" AND NOT TARGET ${executable}_unchecked)
+    # Make knows no by-products: a program without its mark is removed before make looks whether it is up to date.
+    file(GENERATE OUTPUT "${mark}.cmake" CONTENT "if(NOT EXISTS [==[${mark}]==])
+  file(REMOVE [==[$<TARGET_FILE:${executable}>]==])
+endif()
+")
+    add_custom_target(${executable}_unchecked COMMAND "${CMAKE_COMMAND}" -P "${mark}.cmake" VERBATIM)
+    add_dependencies(${executable} ${executable}_unchecked)
+  endif()
   set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
   if(CMAKE_CROSSCOMPILING AND CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$")
     list(GET arg_UNPARSED_ARGUMENTS 0 model)

@@ -28,7 +28,7 @@ from aidge_build.boards import load_board
 from aidge_build.cascade.row_layer import RowLayer
 from aidge_build.cli.longest import step_bounds
 from aidge_build.compile import build_program
-from aidge_build.contract.length import LENGTHS, Length, lengths_of, measures, without
+from aidge_build.contract.length import LENGTHS, NUMBERS, Length, lengths_of, measures, without
 from aidge_build.contract.spec import NodeView
 from aidge_build.elf import read_claims, read_image
 from aidge_build.errors import AidgeError
@@ -40,7 +40,6 @@ from aidge_build.verify.vectors import random_vectors
 
 GROUP = 4
 GROUPED = {"cortexm": ("conv2d_lines_int8", "conv2d_planes_int8", "pointwise_int8")}  # kernels that compute 4 channels at once
-FIELDS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow")
 MANY_SHAPES, SOME_SHAPES, POOLED_BELOW = 8, 3, 12
 MARGINS = (1.06, 1.35, 2.0)  # where many shapes were measured, some, and hardly any; what is linked is proved
 LEAST, MOST_FIXED, OF_N_STEP = 150, 1500, 60
@@ -103,14 +102,14 @@ def measured(model: str, board: str, max_step: int) -> list[Row]:
 
 
 def fitted(rows: list[Row]) -> numpy.ndarray:
-    """The numbers of FIELDS that lie above all rows, and above few of them by much."""
+    """The numbers of NUMBERS that lie above all rows, and above few of them by much."""
     from scipy.optimize import linprog
 
     shapes = len({json.dumps(row["dims"]) for row in rows})
     margin = MARGINS[0 if shapes >= MANY_SHAPES else 1 if shapes >= SOME_SHAPES else 2]
     factors = numpy.array([[1, *row["measures"]] for row in rows], float)
     counts = numpy.array([max(1, row["instructions"] - OF_N_STEP) for row in rows], float)
-    lows, large = [float(LEAST), 0.0, 0.0, 0.0, 0.0, 0.0], counts > LARGE
+    lows, large = [float(LEAST), *[0.0] * len(NUMBERS[1:])], counts > LARGE
     for columns, share in (((1,), 0.6), ((2, 3), 0.3)):  # what grows with the layer has a price of its own
         known = [column for column in columns if large.any() and (factors[large, column] > 0).all()]
         for column in known:
@@ -127,7 +126,7 @@ def fitted(rows: list[Row]) -> numpy.ndarray:
 
 def _fewer_than(row: Row) -> int:
     """4 for layers of fewer channels of a library that computes 4 at once, else 0."""
-    _, written, _, places, _ = row["measures"]
+    _, written, _, places, *_ = row["measures"]
     return GROUP if row["kernel"] in GROUPED.get(row["library"], ()) and written < GROUP * places else 0
 
 
@@ -147,7 +146,7 @@ def tables(rows: list[Row]) -> dict[str, str]:
             ]
         numbers = {
             name: math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
-            for name, number in zip(FIELDS, fitted(own))
+            for name, number in zip(NUMBERS, fitted(own))
         }
         entry = Length(kernel, op, type_name, fewer_than, lacking, **numbers)
         found.setdefault(library, {})[kernel, op, type_name, fewer_than, lacking] = entry
@@ -167,12 +166,12 @@ def _text(library: str, entries: dict[tuple, Length]) -> str:
         text += ["", "[[length]]", f'kernel = "{entry.kernel}"', f'op = "{entry.op}"', f'type = "{entry.type}"']
         text += [f"fewer_than = {entry.fewer_than}"] * (entry.fewer_than > 0)
         text += [f"without = {json.dumps(entry.without)}"] * bool(entry.without)
-        text += [f"{name} = {getattr(entry, name)}" for name in FIELDS if getattr(entry, name)]
+        text += [f"{name} = {getattr(entry, name)}" for name in NUMBERS if getattr(entry, name)]
     return "\n".join(text) + "\n"
 
 
 def _head(library: str) -> list[str]:
-    numbers = zip(FIELDS, UNKNOWN.get(library, (1000, 12, 250, 20)))
+    numbers = zip(NUMBERS, UNKNOWN.get(library, (1000, 12, 250, 20)))
     return [
         "# SPDX-License-Identifier: MIT",
         "# Instructions that a call takes at most, fitted from above to measured layers and pieces: tools/step_lengths.py.",

@@ -46,8 +46,8 @@ def bound_findings(bounds: Sequence[StepsBound], unproved: str = ERROR) -> Itera
                 ERROR,
                 f"a step of {bound.model} may take {worst.instructions:,} instructions for some input{where}, the model promises "
                 f"at most {bound.max_step:,}",
-                f"data decide the ways through this layer's code: add --max-step {smaller}, then no step exceeds "
-                f"{bound.max_step:,}",
+                f"data decide the ways through this layer's code: --max-step {smaller} makes finer pieces, so that no step exceeds "
+                f"{bound.max_step:,}, or is refused with the smallest possible step",
             )
         if bound.reason:
             known = f" of step {len(bound.steps) + 1:,}" if bound.steps else ""

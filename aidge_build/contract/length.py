@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.reading import require_shape, toml_of
 
 LENGTHS = "lengths.toml"
-_NUMBERS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow")
+NUMBERS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow", "per_gathered", "per_group")
 _NUMBER = (int, float)
 _FOR = {"kernel?": str, "op?": str, "type?": str, "fewer_than?": int, "without?": [str]}
-_SHAPE = {**_FOR, **{f"{name}?": _NUMBER for name in _NUMBERS}}
+_SHAPE = {**_FOR, **{f"{name}?": _NUMBER for name in NUMBERS}}
 _FEATURES = ("fpu", "thumb2")
 POSITION_AXIS = 1  # channels: a position is everything of one channel
 
@@ -27,7 +27,8 @@ POSITION_AXIS = 1  # channels: a position is everything of one channel
 class Length:
     """Instructions of a call: fixed + per_mac * MACs + per_output * elements written + per_input * elements read that are
     computed + per_position * places of the outputs, channels left out + per_narrow * MACs / places of a line of the output: what
-    kernels do anew for each line weighs more in narrow images.
+    kernels do anew for each line weighs more in narrow images + per_gathered * places of the input in all windows of all groups:
+    what kernels do for each run of channels that they gather weighs more if groups have few channels + per_group * groups.
 
     `kernel`, `op` (the operator's type) and `type` (of the first output's elements) say for which calls; "" for all.
     `fewer_than`: for outputs of fewer channels alone, where a kernel computes several at once; 0 for all. `without`: for cores
@@ -45,6 +46,8 @@ class Length:
     per_input: float = 0.0
     per_position: float = 0.0
     per_narrow: float = 0.0
+    per_gathered: float = 0.0
+    per_group: float = 0.0
 
     def fits(self, kernel: str, op: str, type_name: str, channels: int, lacking: tuple[str, ...]) -> bool:
         """Whether it is about such calls on a core that lacks these features."""
@@ -54,8 +57,8 @@ class Length:
 
     def of(self, view: NodeView) -> int:
         """The instructions of this node, rounded up."""
-        factors = self.per_mac, self.per_output, self.per_input, self.per_position, self.per_narrow
-        return ceil(self.fixed + sum(factor * number for factor, number in zip(factors, measures(view), strict=True)))
+        factors = (getattr(self, name) for name in NUMBERS)
+        return ceil(sum(factor * number for factor, number in zip(factors, (1, *measures(view)), strict=True)))
 
 
 # Of kernels that nobody measured: more than the slowest of those that were.
@@ -73,13 +76,22 @@ def _channels(view: NodeView) -> int:
 
 
 def measures(view: NodeView) -> tuple[float, ...]:
-    """Multiply-accumulates, elements written, elements read that are computed, places of the outputs, and the first for each
-    place of a line."""
+    """Multiply-accumulates, elements written, elements read that are computed, places of the outputs, the first for each place of
+    a line, places of the input in all windows of all groups, and groups."""
     output, macs = view.outputs[0], view.multiply_accumulates
     written, channels = sum(tensor.elements for tensor in view.outputs), _channels(view)
     read = sum(tensor.elements for tensor in view.inputs if tensor is not None and not tensor.is_constant)
     width = output.dims[-1] if output.rank > POSITION_AXIS + 1 else 1
-    return macs, written, read, written // max(1, channels), macs / max(1, width)
+    places, (groups, gathered) = written // max(1, channels), _windows(view)
+    return macs, written, read, places, macs / max(1, width), places * groups * gathered, groups
+
+
+def _windows(view: NodeView) -> tuple[int, int]:
+    """Groups, and places of a window; 0 where the operator has none."""
+    weights = view.inputs[1] if len(view.inputs) > 1 else None
+    if weights is None or not hasattr(view.operator, "groups"):
+        return 0, 0
+    return view.operator.groups, prod(weights.dims[POSITION_AXIS + 1 :])
 
 
 def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
@@ -92,7 +104,7 @@ def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
     for entry in table["length"]:
         unknown = sorted(set(entry) - {key.removesuffix("?") for key in _SHAPE})
         strange = sorted({*entry.get("without", ())} - {*_FEATURES})
-        wrong = [name for name in _NUMBERS if not 0 <= entry.get(name, 0) < float("inf")]
+        wrong = [name for name in NUMBERS if not 0 <= entry.get(name, 0) < float("inf")]
         if unknown or wrong or strange:
             what = f"unknown key {unknown[0]!r}" if unknown else f"without {strange[0]!r}" if strange else ""
             what = what or f"{wrong[0]} is {entry[wrong[0]]}"

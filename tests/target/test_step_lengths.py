@@ -50,3 +50,22 @@ def test_what_cannot_be_cut_as_finely_is_refused_with_the_layer_and_what_is_poss
     assert refused.exit_code == 2 and "no step of 2,000 computes it" in refused.stderr, refused
     possible = re.search(r"--max-step (\d+) is possible", refused.stderr)
     assert possible and int(possible[1]) > 2_000, refused
+
+
+@needs_cross_compiler
+def test_a_grouped_convolution_that_no_step_computes_is_refused_with_a_step_that_is_proved(tmp_path):
+    weights = numpy.random.default_rng(8).integers(-127, 128, (16, 1, 3, 3)).astype(numpy.int8)
+    text = "d = DequantizeLinear(x, s, z) f = DequantizeLinear(w, s, z) y = QuantizeLinear(a, s, z)"
+    conv = "a = Conv<group=8, pads=[2,3,1,4], dilations=[1,2]>(d, f)"
+    text = text.replace("y =", f"{conv} y =")
+    constants = {"s": numpy.float32(0.05), "z": numpy.int8(0), "w": weights}
+    (tmp_path / "net.onnx").write_bytes(model(text, inputs="int8[1,8,8,4] x", outputs="int8[1,16,9,7] y", constants=constants))
+    numpy.savez(tmp_path / "x.npz", x=numpy.random.default_rng(9).integers(-128, 128, (1, 8, 8, 4)).astype(numpy.int8))
+    words = (tmp_path / "net.onnx", "--board", "microbit", "--max-step")
+    refused = aidge_build("compile", *words, 60_000, "--out", tmp_path)
+    possible = re.search(r"--max-step (\d+) is possible", refused.stderr)
+    assert refused.exit_code == 2 and possible and int(possible[1]) < 120_000, refused
+    verified = aidge_build("verify", *words, possible[1], "--io-data", tmp_path / "x.npz", "--json")
+    assert verified.exit_code == 0, verified.stderr
+    (bound,) = verified.json["step_bounds"]
+    assert 60_000 < verified.json["steps"]["longest"] <= bound["longest"] <= int(possible[1])

@@ -29,7 +29,17 @@ def seen() -> NodeView:
 
 
 def test_a_layer_is_measured_by_products_elements_places_and_the_width_of_its_lines(seen):
-    assert measures(seen) == (96 * 12, 96, 105, 24, 96 * 12 / 6)
+    assert measures(seen) == (96 * 12, 96, 105, 24, 96 * 12 / 6, 24 * 4, 1)
+
+
+def test_groups_are_counted_and_so_is_what_the_windows_of_each_gather():
+    weights = numpy.ones((6, 1, 3, 1), numpy.float32)
+    data = model("y = Conv<group=3>(x, w)", inputs="float[1,3,5,7] x", outputs="float[1,6,3,7] y", constants={"w": weights})
+    view, _ = import_onnx(data, "net", builtin_operators(), {}, {})
+    assert measures(NodeView.of(view, view.nodes[0]))[-2:] == (3 * 7 * 3 * 3, 3)
+    pool = model("y = MaxPool<kernel_shape=[3, 1]>(x)", inputs="float[1,3,5,7] x", outputs="float[1,3,3,7] y")
+    view, _ = import_onnx(pool, "net", builtin_operators(), {}, {})
+    assert measures(NodeView.of(view, view.nodes[0]))[-2:] == (0, 0)
 
 
 def test_a_length_adds_up_what_each_of_these_takes_and_rounds_up(seen):
@@ -37,6 +47,7 @@ def test_a_length_adds_up_what_each_of_these_takes_and_rounds_up(seen):
         Length(fixed=10, per_mac=0.5, per_output=2, per_input=3, per_position=5, per_narrow=0.25).of(seen)
         == 10 + 576 + 192 + 315 + 120 + 48
     )
+    assert Length(per_gathered=2, per_group=7).of(seen) == 2 * 96 + 7
     assert Length(fixed=0.2).of(seen) == 1
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from aidge_build.elf.decisions import decision
 from aidge_build.elf.destinations import CUSTOM, is_misread
 from aidge_build.elf.disassembly import CONDITIONS, Instruction
-from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, forgets, given_to_stack
+from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, given_to_stack, settles
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.elf.program_code import BRANCHES, Code, is_if_then
 from aidge_build.elf.start_up import tabled
@@ -32,8 +33,7 @@ _COMPARISONS = ("cmp", "cmn", "tst", "teq", "msr", *CUSTOM)
 Answer = frozenset[str] | None
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A call of `target` from `site` while `depth_bytes` are in use."""
 
     site: int
@@ -56,8 +56,14 @@ def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activa
 
     A generator, so that calls within calls need none of Python's own stack.
     """
-    walker = _Walker(code, is_root)
-    yield from walker.run(entry)
+    walker = _Walker(code, is_root, has_numbers=is_root)
+    try:
+        yield from walker.run(entry)
+    except Refusal:
+        if is_root:
+            raise
+        walker = _Walker(code, is_root, has_numbers=True)
+        yield from walker.run(entry)
     depth, site = walker.deepest
     return Activation(
         depth,
@@ -76,9 +82,14 @@ class _Asked(Exception):
 
 
 class _Walker:
-    def __init__(self, code: Code, is_root: bool):
+    """Without `has_numbers` it refuses, too, what a number may decide: an indirect jump or call, a place in the stack that a
+    pointer leads to. All else is the same then: the stack pointer, and where the values are that the function hands back.
+    """
+
+    def __init__(self, code: Code, is_root: bool, *, has_numbers: bool):
         self.code = code
         self.is_root = is_root
+        self.has_numbers = has_numbers
         self.answers: dict[int, Answer | Refusal] = {}
         self.calls: set[Call] = set()
         self.deepest = (0, 0)
@@ -86,32 +97,34 @@ class _Walker:
         self.answer: Answer = None
 
     def run(self, entry: int) -> Generator[int, Answer, None]:
-        states: dict[int, State] = {}
+        code, states = self.code, dict[int, State]()
         self.deepest = (0, entry)
-        pending = [(entry, State())]
+        pending = [(entry, State(has_numbers=self.has_numbers))]
         while pending:
             address, state = pending.pop()
+            is_met = True  # ways may meet here
             while True:
-                known = states.get(address)
-                if known is None:
+                known = states.get(address) if is_met else None
+                if known is None and is_met:
                     states[address] = state.copy()
-                elif known.stack != state.stack:
+                elif known is not None and known.stack != state.stack:
                     raise Refusal(f"the frame at {self._where(address)} depends on the way that leads there")
-                elif known.meet(state):
-                    state = known.copy()
-                else:
+                elif known is not None and not known.meet(state):
                     break
+                elif known is not None:
+                    state = known.copy()
                 self.begin = address
                 address = self._straight_to(address, state)
-                if address in self.code.plain:
-                    continue
-                if address in self.code.forks:
-                    instruction = self.code.instructions[address]
-                    *others, (address, state) = self._two_ways(instruction, instruction.mnemonic, state)
-                    pending += others
-                    continue
-                pending += yield from self._onward(address, state)
-                break
+                is_met = address not in code.forks
+                if address in code.jumps:
+                    address = code.jumps[address]
+                elif not is_met:
+                    *others, address = self._ways(code.instructions[address])
+                    pending += [(other, state.copy()) for other in others]
+                    is_met = address in code.led_to
+                elif address not in code.plain:
+                    pending += yield from self._onward(address, state)
+                    break
 
     def _straight_to(self, address: int, state: State) -> int:
         """Follows instructions that nothing else leads to, each to the next one; the first that is not of that kind, or that
@@ -120,7 +133,7 @@ class _Walker:
         while address in plain:
             instruction = instructions[address]
             _, size_bytes, name, operands = instruction
-            if not forgets(state, name, operands):
+            if not settles(state, name, operands):
                 self._changed(instruction, name, state)
             address += size_bytes
             if address in led_to:
@@ -129,15 +142,21 @@ class _Walker:
 
     def _onward(self, address: int, state: State) -> Generator[int, Answer, list[tuple[int, State]]]:
         """Where the instruction leads to; once more from its begin with each answer that it waits for."""
+        called = self.code.calls.get(address)
+        if called is not None and called not in self.answers:
+            yield from self._ask(called)
         while True:
             try:
                 return list(self._step(address, state))
             except _Asked as question:
                 target = question.target
-            try:
-                self.answers[target] = yield target
-            except Refusal as refusal:
-                self.answers[target] = refusal
+            yield from self._ask(target)
+
+    def _ask(self, target: int) -> Generator[int, Answer, None]:
+        try:
+            self.answers[target] = yield target
+        except Refusal as refusal:
+            self.answers[target] = refusal
 
     def _step(self, address: int, state: State) -> Iterator[tuple[int, State]]:
         instruction = self.code.instructions.get(address)
@@ -202,7 +221,7 @@ class _Walker:
         return self._ordinary(instruction, name, state)
 
     def _ordinary(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
-        jump = self._changed(instruction, name, state)
+        jump = None if settles(state, name, instruction.operands) else self._changed(instruction, name, state)
         return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
 
     def _changed(self, instruction: Instruction, name: str, state: State) -> Value | None:
@@ -213,10 +232,16 @@ class _Walker:
             jump = apply(state, instruction, name, self.code.word)
         except Refusal as refusal:
             raise Refusal(f"{refusal}, at {self._where(instruction.address)}") from None
+        if state.is_taken:
+            self._ask_for_numbers()
         depth = -min(state.stack, state.lowest)
         if depth > self.deepest[0]:
             self.deepest = depth, instruction.address
         return jump
+
+    def _ask_for_numbers(self) -> None:
+        if not self.has_numbers:
+            raise Refusal("a number decides")
 
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
         """Start-up code that sets the stack pointer to where reset has set it: the stack is as at entry."""
@@ -250,6 +275,7 @@ class _Walker:
 
     def _inner_call(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
         """A call within hand-written code, which keeps to no convention about registers, and may return for its caller."""
+        self._ask_for_numbers()
         try:
             answer = self._call(instruction, target, state)
         except Refusal:
@@ -263,6 +289,7 @@ class _Walker:
 
     def _called(self, instruction: Instruction, state: State) -> tuple[int, ...]:
         """What a call through a register calls."""
+        self._ask_for_numbers()
         value = state.value(instruction.operands[0])
         if value and value[0] == "number" and value[1] & ~1 in self.code.functions:
             return (value[1] & ~1,)
@@ -303,11 +330,14 @@ class _Walker:
     def _two_ways(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
         if name.startswith(("le", "wls")):
             state.registers.pop("lr", None)
-        is_taken = decision(self.code, instruction, self.begin)
-        if is_taken is not False:
-            yield from self._goto(instruction.target, state.copy())
-        if is_taken is not True and not (name == "le" and len(instruction.operands) == 1):
-            yield instruction.next, state
+        return self._all(self._ways(instruction), state)
+
+    def _ways(self, branch: Instruction) -> tuple[int, ...]:
+        """Where a branch may lead: to its target, or to what is behind it."""
+        is_taken = decision(self.code, branch, self.begin)
+        goes_on = is_taken is not True and not (branch.mnemonic == "le" and len(branch.operands) == 1)
+        target = branch.target if is_taken is not False else None
+        return (*(() if target is None else (target,)), *((branch.next,) if goes_on else ()))
 
     def _goto(self, target: int | None, state: State) -> Iterator[tuple[int, State]]:
         if target is not None:

@@ -65,6 +65,8 @@ class _Placer:
         while self.pending:
             index = self.pending.pop(0)
             part, base = self.parts[index], self.places.bases[index]
+            if not any(self._is_wanted(self.objects.symbols[one.symbol].part) for one in part.relocations):
+                continue
             for reference in references(self.objects, part, base, self.linked.read(base, part.size_bytes)):
                 target = self.objects.part_of(reference.symbol)
                 if target is not None and self._is_wanted(target.index):
@@ -72,7 +74,7 @@ class _Placer:
                     if bases:
                         self._put(target.index, self._best(target, bases))
 
-    def _is_wanted(self, index: int) -> bool:
+    def _is_wanted(self, index: int | None) -> bool:
         return index in self.parts and index not in self.places.bases and index not in self.elsewhere
 
     def by_local_names(self) -> None:
@@ -108,7 +110,7 @@ class _Placer:
         return [base for base in bases if base in named] or named or bases
 
     def _best(self, part: Part, bases: Sequence[int]) -> int:
-        return next((base for base in bases if self._agrees(part, base)), bases[0])
+        return next((base for base in bases[1:] and bases if self._agrees(part, base)), bases[0])
 
     def _agrees(self, part: Part, base: int) -> bool:
         """Whether the bytes there are the part's, but for what the linker fills in."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 
 from aidge_build.elf.disassembly import register_list
 
@@ -128,25 +129,36 @@ BREAKPOINT = frozenset(("r0", "r1", "r2", "r3", "r12"))
 # next register; in place of r15 these are the flags.
 CUSTOM = {"cdp": 8, "cdp2": 8, "mcr": 4, "mcr2": 4, "mrc": 4, "mrc2": 4}
 _LAST_COPROCESSOR = 7
+_LISTED, _ALL = -1, 1 << 8  # of operands
 _CORE = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")
 
 
-def written_registers(name: str, operands: Sequence[str]) -> set[str]:
+@lru_cache(1 << 16)  # what a large program has
+def written_registers(name: str, operands: tuple[str, ...]) -> frozenset[str]:
     """The registers that an instruction may write, but for base registers that are written back."""
     if name == "bkpt":
-        return set(BREAKPOINT)
+        return BREAKPOINT
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name in CUSTOM:
-        return {*plain, *_written_by_custom(name, operands)}
+        return frozenset((*plain, *_written_by_custom(name, operands)))
+    count = _destinations(name)
+    if count == _LISTED:
+        return frozenset(register for operand in operands if operand.startswith("{") for register in register_list(operand))
+    return frozenset(plain[:count])
+
+
+@cache
+def _destinations(name: str) -> int:
+    """How many of the first operands are written; `_LISTED` where these are the ones of a list."""
     if name.startswith(("strex", "stlex")):
-        return set(plain[:1])
+        return 1
     if name.startswith(("ldm", "vldm", "pop", "vpop", "clrm")):
-        return {register for operand in operands if operand.startswith("{") for register in register_list(operand)}
+        return _LISTED
     if name.startswith((*NO_DESTINATION, "stm")) and not name.startswith(SUMS):
-        return set()
+        return 0
     if name.startswith(TWO_DESTINATIONS):
-        return set(plain[:2])
-    return set(plain[:1]) if name.startswith(ONE_DESTINATION) else set(plain)
+        return 2
+    return 1 if name.startswith(ONE_DESTINATION) else _ALL
 
 
 def _written_by_custom(name: str, operands: Sequence[str]) -> set[str]:

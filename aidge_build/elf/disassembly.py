@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)[ \t]*\t(.+)
 _OPERAND = re.compile(r"(?:[^,[{]|\[[^]]*]|{[^}]*})+")
 _COMMENT = re.compile(r"\s*[@;]")
 _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
+_IMMEDIATE = re.compile(r"#(-?)(?:0x([0-9a-f]+)|(\d+))")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
 _ENCODED_CONDITIONS = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 _SELECTIONS = ("csel", "csinc", "csinv", "csneg")
@@ -66,7 +66,9 @@ def _said(line: str) -> tuple[str, tuple[str, ...]] | None:
     mnemonic, _, rest = line.partition("\t")
     if mnemonic.startswith("."):
         return None
-    operands = tuple(_split(_COMMENT.split(rest, maxsplit=1)[0].strip()))
+    said = _COMMENT.split(rest, maxsplit=1)[0] if "@" in rest or ";" in rest else rest.rstrip()
+    words = _OPERAND.findall(said) if "[" in said or "{" in said else said.split(",") if said else []
+    operands = tuple(map(_canonical, words))
     if "{}" in operands:  # a list of no registers: objdump prints it, and no manual says what a core does
         return "<undefined>", operands
     return mnemonic.split(".")[0].strip(), operands
@@ -92,12 +94,9 @@ def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
     return None
 
 
-def _split(text: str) -> Iterator[str]:
-    return map(_canonical, _OPERAND.findall(text))
-
-
 def _canonical(word: str) -> str:
-    return _ALIASES.get(word.strip(), word.strip())
+    word = word.strip()
+    return _ALIASES.get(word, word)
 
 
 @lru_cache(_KEPT)
@@ -131,7 +130,7 @@ def memory_operand(operand: str) -> tuple[str, tuple[str, ...], bool]:
 @lru_cache(_KEPT)
 def immediate(operand: str) -> int | None:
     """The number of `#-12`, or None."""
-    match = re.fullmatch(r"#(-?)(?:0x([0-9a-f]+)|(\d+))", operand)
+    match = _IMMEDIATE.fullmatch(operand)
     if match is None:
         return None
     number = int(match[2], 16) if match[2] else int(match[3])

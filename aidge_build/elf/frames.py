@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from aidge_build.elf.destinations import written_registers
 from aidge_build.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
@@ -22,6 +23,7 @@ RETURN: Value = ("return", 0)
 WORD = 0xFFFFFFFF
 
 _CORE = {f"r{number}" for number in range(13)} | {"lr"}
+_REGISTERS = _CORE | {"sp", "pc"}
 # What a function hands back as it found it (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
 _KEPT: dict[str, Value] = {f"r{number}": ("kept", number) for number in range(4, 12)}
 CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
@@ -45,8 +47,10 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
 _STORES = ("str", "vst", "stm", "vstm", "stl")
 _VALUED = frozenset(("ldr", "mov", "movw", "mvn", "neg", "add", "addw", "sub", "subw", *_FOLDED))
 _SHIFTS = ("lsl #", "lsr #", "asr #")  # of an operand
-_STACK_POINTERS = ("sp", "MSP", "PSP")
+_STACK_POINTERS = frozenset(("sp", "MSP", "PSP"))
 _MOST_ALIGNMENT = 31
+_BOUND = frozenset((*_PUSHES, *_POPS, "msr", "bkpt"))  # change more than the registers that they name
+_MOVES = frozenset(("mov", "movs", "movw", "movws", "mvn", "mvns"))
 _UPWARDS = ("ldm", "ldmia", "stm", "stmia")  # a word for each register
 _OLD_FORMAT = {"fstmdbx": 4, "fldmiax": 4}  # a word more than the registers
 
@@ -66,6 +70,7 @@ class State:
     `is_taken` says whether the address of a place in the stack was put anywhere: pointers lead then to each place, as compilers
     count from any of them, upwards or downwards. What is spilled where none was taken, the address of a function under
     -mlong-calls say, is changed by no other function.
+    `has_numbers` says whether numbers are followed, too: most functions keep to their frames whatever numbers they compute with.
     """
 
     stack: int = 0
@@ -74,10 +79,19 @@ class State:
     slots: dict[int, Value] = field(default_factory=dict)
     pushed: set[int] = field(default_factory=set)
     is_taken: bool = False
+    has_numbers: bool = True
 
     def copy(self) -> State:
         """A state that changes by itself."""
-        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots), set(self.pushed), self.is_taken)
+        return State(
+            self.stack,
+            self.lowest,
+            self.registers.copy(),
+            self.slots.copy(),
+            self.pushed.copy(),
+            self.is_taken,
+            self.has_numbers,
+        )
 
     def value(self, register: str) -> Value | None:
         """What is known about a register."""
@@ -119,13 +133,14 @@ class State:
         }
 
 
-@dataclass(frozen=True)
-class _Shape:
+class _Shape(NamedTuple):
     """What the text of an instruction says: the registers that it writes; whether what it writes may be known; whether it
     writes registers alone, and neither the stack pointer nor pc; the `base` from which it loads, "" for none; and the registers
     of which one must be known for that ("sp" and pc always are). `takes` says that it puts a place in the stack into something
     else than the stack pointer, or stores to one by an index. `bracket` is the memory operand, "" for none, and `writes_back`
-    says whether a base register changes."""
+    says whether a base register changes. `number` is what it writes whatever is known, and `literal` the distance from pc of the
+    word that it loads. `is_apart` says that it neither reads nor changes the frame: what it writes is a number or unknown, or
+    what the register `copied` ("" for none) holds."""
 
     written: frozenset[str]
     has_value: bool
@@ -135,34 +150,63 @@ class _Shape:
     takes: bool
     bracket: str
     writes_back: bool
+    number: Value | None
+    literal: int | None
+    is_apart: bool
+    copied: str
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 16)
 def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
-    written = frozenset(written_registers(name, operands))
+    written = written_registers(name, operands) & _REGISTERS
     has_value = len(written) == 1 and (name in _VALUED or name.removesuffix("s") in _VALUED)
-    brackets = [word for word in operands if word[0] == "["]
-    base, words, _ = memory_operand(brackets[0]) if brackets else ("", (), False)
-    writes_back = any("!" in word for word in operands) or brackets != [] and operands[-1] is not brackets[-1]
+    bracket = next((word for word in operands if word[0] == "["), "")
+    base, words, _ = memory_operand(bracket) if bracket else ("", (), False)
+    writes_back = any("!" in word for word in operands) or bracket != "" and operands[-1][0] != "["
     is_indexed = base == "sp" and bool(words) and immediate(words[0]) is None
     read_or_stored = operands if name.startswith("str") else operands[1:]
-    takes = is_indexed or "sp" not in written and any(word in _STACK_POINTERS for word in read_or_stored)
-    goes = takes or name in (*_PUSHES, *_POPS, "msr", "bkpt") or name.startswith(_STORES) or any("!" in word for word in operands)
-    base = base if has_value else ""  # what is loaded otherwise is not known, wherever it comes from
-    is_load = not brackets or (operands[-1] is brackets[0] and (not base or base in _CORE))  # without a write-back
-    moves_one = name.removesuffix("s") in ("mov", "movw", "mvn")
-    read = {word for operand in (operands[1:] if moves_one or len(operands) > 2 else operands) for word in operand.split()}
-    sources = frozenset() if read & {"sp", "pc"} or moves_one and "#" in operands[-1][:1] else frozenset(read & _CORE)
-    is_quiet = not goes and is_load and written <= _CORE
-    return _Shape(written, has_value, is_quiet, base, sources, takes, brackets[0] if brackets else "", writes_back)
+    takes = is_indexed or "sp" not in written and not _STACK_POINTERS.isdisjoint(read_or_stored)
+    is_bound = takes or writes_back or name in _BOUND or not written <= _CORE
+    stores = name.startswith(_STORES)
+    moves_one = has_value and name in _MOVES
+    number = immediate(operands[-1]) if moves_one and len(operands) == 2 and not is_bound and name[:3] == "mov" else None
+    return _Shape(
+        written,
+        has_value,
+        is_quiet=not is_bound and not stores and (not has_value or not bracket or base in _CORE),
+        base=base if has_value else "",  # what is loaded otherwise is not known, wherever it comes from
+        sources=_sources(operands[moves_one or len(operands) > 2 :], moves_one) if has_value else frozenset(),
+        takes=takes,
+        bracket=bracket,
+        writes_back=writes_back,
+        number=None if number is None else ("number", number & WORD),
+        literal=_distance(words) if name == "ldr" and base == "pc" and not is_bound else None,
+        is_apart=not is_bound and (not stores or name.startswith("str")) and (base != "sp" or not has_value and not stores),
+        copied=operands[-1] if moves_one and operands[-1] in _CORE else "",
+    )
 
 
-def forgets(state: State, name: str, operands: tuple[str, ...]) -> bool:
-    """Whether the instruction writes registers alone, and nothing is known of what it writes there: these are then forgotten."""
+def _sources(read: tuple[str, ...], moves_one: bool) -> frozenset[str]:
+    """The registers of which one must be known for a value; none where a value is known anyway."""
+    if moves_one and read[-1][0] == "#":
+        return frozenset()
+    words = {word for operand in read for word in operand.split()}
+    return frozenset(words & _CORE) if words.isdisjoint(("sp", "pc")) else frozenset()
+
+
+def settles(state: State, name: str, operands: tuple[str, ...]) -> bool:
+    """Whether the instruction writes registers alone, and its text says what is known of them then, a number or nothing: it is
+    done then."""
     shape, registers = _shape(name, operands), state.registers
-    if not shape.is_quiet or shape.base in registers:
+    if not state.has_numbers:
+        if not shape.is_apart or shape.copied in registers:
+            return False
+    elif shape.number is not None:
+        registers[operands[0]] = shape.number
+        return True
+    elif not shape.is_quiet or shape.base in registers:
         return False
-    if shape.has_value and not shape.base and (not shape.sources or not shape.sources.isdisjoint(registers)):
+    elif shape.has_value and not shape.base and (not shape.sources or not shape.sources.isdisjoint(registers)):
         return False
     for register in shape.written:
         if register in registers:
@@ -177,6 +221,10 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     """
     operands = instruction.operands
     shape = _shape(name, operands)
+    if shape.literal is not None:
+        word = read_constant((instruction.address + 4 & ~3) + shape.literal)
+        _set(state, operands[0], None if word is None else ("number", word))
+        return None
     if shape.is_quiet and not shape.base:
         _assign(state, instruction, name, None, read_constant)
         return None
@@ -308,6 +356,11 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
             del state.slots[at]
         for index, register in enumerate(operands[: {"str": 1, "strd": 2}.get(name, 0)]):
             _set_slot(state, address[1] + 4 * index, state.value(register))
+
+
+def _distance(words: tuple[str, ...]) -> int | None:
+    """What is added to the base of a memory operand, where that is a number."""
+    return immediate(words[0]) if len(words) == 1 else None if words else 0
 
 
 def _block_address(state: State, name: str, operands: tuple[str, ...]) -> Value | None:

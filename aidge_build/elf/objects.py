@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
@@ -38,8 +39,7 @@ _ARCHIVES = (b"!<ar", b"!<th")
 _DAMAGED = (ELFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, zlib.error)
 
 
-@dataclass(frozen=True)
-class Relocation:
+class Relocation(NamedTuple):
     """What the linker fills in `offset` bytes behind a part's begin: `kind` is the number of the Arm ELF ABI (IHI 0044).
 
     `addend` is None where it stands in the field itself.
@@ -76,8 +76,7 @@ class Part:
         return self.is_writable and not self.relocations and not any(self.content)
 
 
-@dataclass(frozen=True)
-class ObjectSymbol:
+class ObjectSymbol(NamedTuple):
     """A symbol of an object; `part` is the index of its section, None where the symbol is another file's or has no section.
 
     `value` is the place in the part without the bit that says "Thumb", which is `is_thumb`.
@@ -118,8 +117,7 @@ class ObjectFile:
         return found
 
 
-@dataclass(frozen=True)
-class LinkedName:
+class LinkedName(NamedTuple):
     """A symbol of the program: `value` has bit 0 set for a Thumb function."""
 
     value: int

@@ -15,7 +15,7 @@ from aidge_build.elf.vectors import find_tables
 
 # What goes to one of two places.
 BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
-_FORKS = BRANCHES - {"le", "letp", "wls", "wlstp"}  # these count in lr
+FORKS = BRANCHES - {"le", "letp", "wls", "wlstp"}  # these count in lr
 # What else is no instruction behind which the next one runs, or none that is understood.
 _LEADING = frozenset("b bl blx bx bxns tbb tbh udf <undefined> bf bfl bfx bflx blxns svc".split())
 _BRANCHING = ("b", "cb", "le", "wls")
@@ -54,8 +54,8 @@ class Code:
     @staticmethod
     def _read(sections: Sequence[Section], address: int, width: int) -> int | None:
         for section in sections:
-            if section.content and section.address <= address and address + width <= section.end:
-                offset = address - section.address
+            offset = address - section.address
+            if section.content and 0 <= offset <= section.size_bytes - width:
                 return int.from_bytes(section.content[offset : offset + width], "little")
         return None
 
@@ -91,25 +91,46 @@ class Code:
         return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
 
     @cached_property
+    def _branches(self) -> Mapping[int, Instruction]:
+        return {at: one for at, one in self.instructions.items() if one.mnemonic.startswith(_BRANCHING)}
+
+    @cached_property
     def led_to(self) -> frozenset[int | None]:
         """Where branches lead."""
-        return frozenset(one.target for one in self.instructions.values() if one.mnemonic.startswith(_BRANCHING))
+        return frozenset(one.target for one in self._branches.values())
 
     @cached_property
     def plain(self) -> frozenset[int]:
         """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
-        found = (
+        return self._of_one_section(
             at
             for at, (_, _, name, operands) in self.instructions.items()
             if name not in _LEADING and name not in BRANCHES and not _leads(name, operands)
         )
-        return frozenset(at for at in found if not self.is_overlaid(at)) - self.conditional
 
     @cached_property
     def forks(self) -> frozenset[int]:
-        """The conditional branches that change nothing."""
-        found = (at for at, one in self.instructions.items() if one.mnemonic in _FORKS)
-        return frozenset(at for at in found if not self.is_overlaid(at)) - self.conditional
+        """The branches that do nothing but lead to one of two places."""
+        return self._of_one_section(at for at, one in self._branches.items() if one.mnemonic in FORKS)
+
+    @cached_property
+    def jumps(self) -> Mapping[int, int]:
+        """Where branches lead that do nothing else."""
+        return self._targets("b")
+
+    @cached_property
+    def calls(self) -> Mapping[int, int]:
+        """The functions that calls name."""
+        return {at: target for at, target in self._targets("bl").items() if target in self.functions}
+
+    def _targets(self, name: str) -> dict[int, int]:
+        found = {at: one.target for at, one in self._branches.items() if one.mnemonic == name}
+        return {at: target for at in self._of_one_section(found) if (target := found[at]) is not None}
+
+    def _of_one_section(self, addresses: Iterable[int]) -> frozenset[int]:
+        """Without what an IT block makes conditional, and without overlays."""
+        kept = (at for at in addresses if not self.is_overlaid(at)) if self._twice else addresses
+        return frozenset(kept) - self.conditional
 
     def before(self, instruction: Instruction) -> Instruction | None:
         """The instruction in front of another one."""
@@ -182,7 +203,7 @@ def is_if_then(instruction: Instruction) -> bool:
 
 def _in_blocks(instructions: Mapping[int, Instruction]) -> Iterator[int]:
     """The addresses of instructions that an IT block makes conditional."""
-    for block in filter(is_if_then, instructions.values()):
+    for block in [one for one in instructions.values() if one[2][:2] == "it" and is_if_then(one)]:
         address = block.next
         for _ in block.mnemonic[1:]:
             yield address

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part, Relocation
@@ -53,8 +54,7 @@ class Linked:
         return [linked for linked in found if not linked.is_local] or found
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """A relocation of a part that lies at `base` in the program: `leads_to` is the number that the program has for symbol +
     addend, None where a field holds a part of it only; `branch_to` the address that a branch reaches."""
 

@@ -96,7 +96,7 @@ class _Held:
         written = written_registers(name, operands)
         if name == "bl" or name.startswith("blx"):
             self.state.after_call()
-            written = set(CALL_CLOBBERS)
+            written = frozenset(CALL_CLOBBERS)
         for register in written:
             value = self.state.value(register)
             is_place = value and value[0] == "number" and any(low - _WORD_BYTES <= value[1] <= high for low, high in limits)

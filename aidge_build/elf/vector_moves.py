@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from struct import iter_unpack
 
 from aidge_build.elf.disassembly import Instruction, immediate, register_list
-from aidge_build.elf.frames import Refusal, State, address_of, apply, forgets
-from aidge_build.elf.program_code import Code
+from aidge_build.elf.frames import Refusal, State, address_of, apply, settles
+from aidge_build.elf.program_code import FORKS, Code
 from aidge_build.elf.straight import Guess, straight_on
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
@@ -25,6 +25,7 @@ _NO_ARRAYS = (range(0xE000E000, 0xE000E010), range(0xE000E5F0, 0xE000ED0C))
 _SPACE, _TOP, _WORD = 0xE0, 0xFF000000, 0xFFFFFFFF  # the first byte of the addresses of the system control space
 _SPACE_BEGIN, _SPACE_BYTES = 0xDFFF0000, 0x1010000  # and what small numbers may be added to
 _SMALL = 0xFFFF
+_UNKNOWN = ("", 0)
 _SUMS = ("add", "adds", "addw", "sub", "subs", "subw")
 _REACH = 1 << 12  # bytes from an instruction to the word that it loads
 _ARGUMENTS = ("r0", "r1", "r2", "r3")
@@ -61,19 +62,19 @@ def _numbers_near(code: Code) -> Iterator[int]:
     Such a number is in an instruction, as it is or inverted; in a word that the function loads, or that is where a number of it
     leads; or is made of other numbers.
     """
-    words = sorted(_constants(code, _is_near))
+    words = sorted(_constants(code, [range(_SPACE_BEGIN, _SPACE_BEGIN + _SPACE_BYTES)]))
     halves = {place - below >> 16 for place in words for below in (0, _REACH)}
-    for place, instruction in code.instructions.items():
-        number = immediate(instruction.operands[-1]) if instruction.operands else None
+    for place, (_, _, name, operands) in code.instructions.items():
+        number = immediate(operands[-1]) if operands and operands[-1].startswith("#") else None
         if not number:
             continue
-        if instruction.mnemonic.startswith("movt"):
+        if name.startswith("movt"):
             if number >> 8 == _SPACE or number in halves:
                 yield place
         elif number & _TOP in (_SPACE << 24, ~(_SPACE << 24) & _TOP):
             yield place
     yield from (first for first, instructions in code.of_functions() if _computes_one(code, instructions))
-    leading = _constants(code, lambda word: bisect_left(words, word) < bisect_left(words, word + _REACH))
+    leading = _constants(code, _up_to(words))
     for place in (*words, *leading):
         # The functions that reach it from where they are.
         yield from code.addresses[bisect_left(code.addresses, place - _REACH) : bisect_right(code.addresses, place)]
@@ -84,16 +85,18 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
     state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
     for instruction in instructions:
         _, _, name, operands = instruction
+        if name in FORKS or not operands:
+            continue
         terms = operands[len(operands) > 2 :] if name in _SUMS else ()
-        large = [word for word in terms if word in sums or _is_large(state, word)]
+        large = [word for word in terms if word in sums or _is_large(state, word)] if terms else []
         if len(large) > 1:
             return True
-        if not forgets(state, name, operands):
+        if not settles(state, name, operands):
             with suppress(Refusal):  # where the stack pointer is set
                 apply(state, instruction, name, code.word)
         if name in ("bl", "blx"):
             state.after_call()
-        kind, value = state.registers.get(operands[0], ("", 0)) if operands else ("", 0)
+        kind, value = state.registers.get(operands[0], _UNKNOWN)
         if kind == "number" and _is_near(value):
             return True
         if sums:
@@ -109,19 +112,32 @@ def _is_near(number: int) -> bool:
 
 
 def _is_large(state: State, register: str) -> bool:
-    kind, value = state.registers.get(register, ("", 0))
+    kind, value = state.registers.get(register, _UNKNOWN)
     return kind == "number" and value > _SMALL
 
 
-def _constants(code: Code, is_wanted: Callable[[int], bool]) -> list[int]:
+def _up_to(places: Sequence[int]) -> list[range]:
+    """The addresses from which it is at most `_REACH` to one of the sorted places."""
+    found: list[range] = []
+    for place in places:
+        begin = place + 1 - _REACH
+        if found and begin <= found[-1].stop:
+            begin = found.pop().start
+        found.append(range(begin, place + 1))
+    return found
+
+
+def _constants(code: Code, wanted: Sequence[range]) -> list[int]:
     """The places of words that are wanted in memory that cannot be written, but for instructions."""
     found = []
     for section in code.image.sections:
         if section.content and not section.writable:
-            begin = -section.address % 4
-            whole = section.content[begin : begin + (len(section.content) - begin) // 4 * 4]
-            words = enumerate(word for (word,) in iter_unpack("<I", whole))
-            found += [section.address + begin + 4 * index for index, word in words if is_wanted(word)]
+            begin = section.address + -section.address % 4
+            whole = section.content[begin - section.address :]
+            words = [word for (word,) in iter_unpack("<I", whole[: len(whole) // 4 * 4])]
+            for part in wanted:
+                low, high = part.start, part.stop
+                found += [begin + 4 * index for index, word in enumerate(words) if low <= word < high]
     return [place for place in found if place not in code.instructions and place + 2 not in code.instructions]
 
 

@@ -121,10 +121,10 @@ def _base(operand: str) -> tuple[str, ...]:
     return (word,) if word in NUMBERS else ()
 
 
-def destinations(instruction: Instruction, name: str) -> set[str]:
+def destinations(instruction: Instruction, name: str) -> frozenset[str]:
     """The core registers that an instruction may write."""
     operands = instruction.operands
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name.startswith("v") and plain and plain[0][0] in "sdqfp" and plain[0] != "sp" and name not in _COUNTING_VECTORS:
-        return set()
+        return frozenset()
     return written_registers(name, operands)

@@ -11,7 +11,6 @@ from aidge_build.errors import AidgeError
 from aidge_build.output import remove_file
 from aidge_build.toolchain.chosen import LINK_FLAGS
 from aidge_build.toolchain.compiler import Compiler, find_compiler
-from aidge_build.toolchain.failed_link import as_error, diagnose
 from aidge_build.toolchain.link_script import write_link_script
 
 
@@ -112,5 +111,7 @@ def _link(
     except AidgeError as error:
         remove_file(output)
         if error.code in ("LINK_OVERFLOW", "LINK_HEADER"):
+            from aidge_build.toolchain.failed_link import as_error, diagnose  # with the room of reports
+
             raise as_error(diagnose(command), str(output)) from None
         raise

@@ -17,7 +17,6 @@ from aidge_build.cores import PREFIX_VARIABLE
 from aidge_build.elf.overflow import read_overflows
 from aidge_build.elf.undefined import read_undefined
 from aidge_build.errors import AidgeError, MissingTool
-from aidge_build.report.wrong_header import second_names
 from aidge_build.toolchain.chosen import Chosen, chosen_compiler
 from aidge_build.toolchain.environment import of_tools
 
@@ -121,6 +120,8 @@ def _failure(messages: str, where: str) -> AidgeError:
     if overflows:
         text = ", ".join(f"memory {overflow.region} is too small by {overflow.missing_bytes:,} B" for overflow in overflows)
         return AidgeError(f"the program does not fit: {text}", where=where, code="LINK_OVERFLOW")
+    from aidge_build.report.wrong_header import second_names  # with the room of reports
+
     asked = sorted(second_names(read_undefined(messages)))
     if asked:
         return AidgeError(

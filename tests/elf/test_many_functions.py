@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.cli import main
-from aidge_build.elf import read_disassembly, read_image
+from aidge_build.elf import activation, read_disassembly, read_image, stack
 from aidge_build.elf.program_code import Code
 from aidge_build.elf.straight import straight_on
 from aidge_build.elf.vector_moves import _in_data, _in_function, vector_moves
@@ -19,7 +19,7 @@ from tests.programs import needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 FUNCTIONS = 300
-CALLS_OF_AN_INSTRUCTION = 110  # of Python and C functions; 400 where every function is read to learn about VTOR
+CALLS_OF_AN_INSTRUCTION = 62  # of Python and C functions; 110 where numbers are followed through every function
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +42,21 @@ def test_functions_that_are_not_read_for_vtor_say_nothing_of_it(firmware: Path) 
     starts = sorted({code.extent(address)[0] for address in code.addresses})
     moves = [move for start in starts for move in _in_function(code, straight_on(code, start), literals)]
     assert vector_moves(code) == (*moves, *_in_data(code, literals)) and len(moves) == 1
+
+
+def test_a_function_has_the_bound_that_it_has_where_numbers_are_followed_through_all_of_it(firmware, monkeypatch) -> None:
+    class Thorough(activation._Walker):
+        def __init__(self, code: Code, is_root: bool, *, has_numbers: bool):
+            super().__init__(code, is_root, has_numbers=True)
+            followed.append(has_numbers)
+
+    def bounds() -> list[object]:
+        search = stack._Search(code, None)
+        return [search.bound(start) for start in code.starts if start not in search._refused]
+
+    followed = list[bool]()
+    code = Code(read_image(firmware), read_disassembly(disassemble(firmware)))
+    found = bounds()
+    monkeypatch.setattr(activation, "_Walker", Thorough)
+    assert bounds() == found
+    assert followed.count(False) > 0.9 * len(followed)  # of the program as it is, few functions need numbers

@@ -25,8 +25,8 @@ def step_finding(result: RunResult, max_step: int) -> Finding | None:
         "INS02",
         ERROR,
         f"a step takes {longest:,} instructions, the model promises at most {max_step:,}: {named or 'no layer is known'}",
-        f"the estimate of its length was too small: --max-step {smaller} makes finer pieces, so that no step exceeds {max_step:,}, "
-        "or is refused with the smallest possible step",
+        f"the estimate of its length was too small: --max-step {smaller} makes finer pieces, so that no step exceeds "
+        f"{max_step:,}, or is refused with the smallest possible step",
     )
 
 

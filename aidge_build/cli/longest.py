@@ -46,7 +46,7 @@ def bound_findings(bounds: Sequence[StepsBound], unproved: str = ERROR) -> Itera
                 ERROR,
                 f"a step of {bound.model} may take {worst.instructions:,} instructions for some input{where}, the model promises "
                 f"at most {bound.max_step:,}",
-                f"data decide the ways through the layer's code: --max-step {smaller} makes finer pieces, so that no step is above "
+                f"data decide the ways through its code: --max-step {smaller} makes finer pieces, so that no step is above "
                 f"{bound.max_step:,}, or is refused with the smallest possible step",
             )
         if bound.reason:

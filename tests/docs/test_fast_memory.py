@@ -37,14 +37,20 @@ LINK = ["arm-none-eabi-gcc", *CPU, "-nostartfiles", "-Wl,-e,main", "-T", "my.ld"
 FILES = ["main.c", "kws.c", "kws_weights.c", "-o", "app.elf"]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("fast")
     model = ROOT / "examples" / "digits" / "digits.onnx"
-    done = aidge_build("compile", model, "--name", "kws", "--cpu", "cortex-m4", "--fpu", "auto", "--out", tmp_path)
+    done = aidge_build("compile", model, "--name", "kws", "--cpu", "cortex-m4", "--fpu", "auto", "--out", made)
     assert done.exit_code == 0, done.stderr
-    (tmp_path / "main.c").write_text(MAIN)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (made / "main.c").write_text(MAIN)
+    return made
+
+
+@pytest.fixture
+def folder(generated, monkeypatch) -> Path:
+    monkeypatch.chdir(generated)
+    return generated
 
 
 @needs_cross_compiler

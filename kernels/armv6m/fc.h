@@ -55,16 +55,16 @@ typedef struct {
     const uint16_t *order;
 } aidge_armv6m_fc_outputs;
 
-/* The columns of a block of `taps` inputs, of which `left` and no more are there, and the words of its chunks of `chunk`. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block, int32_t taps,
-                                                   int32_t chunk)
+/* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block,
+                                                   const aidge_armv6m_fc *shape)
 {
     uint32_t *column = (uint32_t *)(uintptr_t)block->columns;
-    uint32_t *const end = column + taps;
+    uint32_t *const end = (uint32_t *)(uintptr_t)block->end;
+    const int32_t chunk = shape->chunk;
     uint32_t *correction = end + 1;
     uint32_t total = 0;
     int8_t last[AIDGE_ARMV6M_FC_MOST_TAPS];
-    block->end = end;
     block->corrections = correction;
     while (column != end) {
         const int8_t *stop;

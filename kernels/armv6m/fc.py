@@ -99,8 +99,9 @@ def _in_blocks(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
     each = "\n".join(f"{join}block.sums_end = block.sums + {count};\n{call}" for join, count, call in calls)
     text = f"""(void)memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
 for (first = 0; first < shape->taps; first += shape->block_taps) {{
-    const int32_t taps = shape->taps - first < shape->block_taps ? shape->taps - first : shape->block_taps;
-    aidge_armv6m_fc_columns(input + first, shape->features - first, &block, taps, shape->chunk);
+    const int32_t taps = shape->taps - first;
+    block.end = columns + (taps < shape->block_taps ? taps : shape->block_taps);
+    aidge_armv6m_fc_columns(input + first, shape->features - first, &block, shape);
     block.sums = sums;
 {indent(each, _STEP)}
 }}
@@ -121,7 +122,8 @@ def _in_pieces(calls: list[tuple[str, str, str]], others: tuple[str, ...]) -> tu
 }}"""
         for join, total, call in calls
     )
-    return "row, left, count", f"aidge_armv6m_fc_columns(input, shape->features, &block, shape->taps, shape->chunk);\n{each}"
+    begin = "block.end = columns + shape->taps;\naidge_armv6m_fc_columns(input, shape->features, &block, shape);"
+    return "row, left, count", f"{begin}\n{each}"
 
 
 def _stored(others: tuple[str, ...], values: str, count: str, cursor: str = "", own: str = "") -> str:

@@ -80,7 +80,7 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     marks = numpy.arange(outputs) if linear.is_any else numpy.flatnonzero(kinds.kinds)
     outliers, runs = _outliers(linear.rows, found), _runs(linear.rows, found)
     apart = int(found.outliers.sum())
-    are_many = runs.nbytes < outliers.nbytes and not linear.is_any
+    are_many = 0 < apart and runs.nbytes < outliers.nbytes and not linear.is_any
     if linear.is_any:  # room for those of other weights, behind the end of the list
         outliers = numpy.pad(outliers, ((0, max(0, -(-features * outputs // ANY_OUTLIERS) - apart)), (0, 0)))
     singles = outputs - found.paired

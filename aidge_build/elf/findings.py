@@ -105,7 +105,7 @@ RULES = {
     ),
     "INS03": Rule(
         "no bound of a step can be proved for all inputs",
-        "data decide how often a loop repeats: count with vectors of both extremes (`aidge-build verify`), and say "
+        "data decide how often a loop repeats: count with vectors of both extremes (`aidge-build verify`), and add "
         "`--max-step-unproved warning` if this is enough",
     ),
     "NOTE": Rule(

@@ -75,7 +75,8 @@ class Compilation:
                 room = partial(_with_budget, view, request)
                 assignment, self._planning, gave = within_budget(assignment, request.options, partial(_planned, request), room)
                 given_way = (*given_way, *gave)
-            show(2, "assignment", f"{assignment.view}\n{assignment}")
+            if is_shown(2):
+                show(2, "assignment", f"{assignment.view}\n{assignment}")
             self._notices = (*notices, *given_way, *_said_of(assignment, request))
         except AidgeError as error:
             raise error.within(request.file_name)

@@ -88,15 +88,24 @@ def candidates_in(module: str) -> tuple:
     return tuple(getattr(importlib.import_module(module), "candidates", tuple)())
 
 
-def cases_of(library: str, step: int = 4):
+def cases_of(library: str, step: int = 10):
     """From all tests that give `candidates`: one case of each text of a function, or of each form of its name in every
-    `step`th case, and in all cases of a test with few."""
+    `step`th case, and in all cases of a test with few; and one of each kernel that has none among them."""
+    groups = [candidates_in(path.stem) for path in sorted(Path(__file__).parent.glob("test_*.py"))]
+    groups = [[entry for entry in group if entry.library_name == library] for group in groups]
     found = {}
-    for path in sorted(Path(__file__).parent.glob("test_*.py")):
-        mine = [entry for entry in candidates_in(path.stem) if entry.library_name == library]
-        for entry in accepted(mine if STRESS or len(mine) < FEW else mine[::step]):
+    for group in groups:
+        for entry in accepted(group if STRESS or len(group) < FEW else group[::step]):
             form = (entry.call.function, entry.call.texts) if STRESS else re.sub(r"\d+", "", entry.call.function)
             found.setdefault((entry.kernel.type, entry.kernel.name, form), entry)
+    kernels = helium_harness.library(library).kernels
+    lacking = {kernel.name for kernel in kernels} - {entry.kernel.name for entry in found.values()}
+    kinds = {kernel.type for kernel in kernels if kernel.name in lacking}
+    for entry in (entry for group in groups for entry in group):
+        is_near = lacking and kinds & {entry.view.node.type, *entry.view.operator.kinds()}
+        if is_near and accepted([entry]) and entry.kernel.name in lacking:
+            lacking.remove(entry.kernel.name)
+            found[entry.kernel.type, entry.kernel.name, ""] = entry
     return list(found.values())
 
 

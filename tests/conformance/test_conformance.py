@@ -60,10 +60,10 @@ def test_a_sample_of_the_cases_is_clean_under_sanitizers(tmp_path):
 
 @needs_cross_compiler
 @needs_qemu
-def test_a_sixth_of_the_cases_has_the_verdicts_of_the_table_on_an_emulated_cortex_m4(tmp_path):
-    known, names = table(), list(listed_names())[1::6]
+def test_a_tenth_of_the_cases_has_the_verdicts_of_the_table_on_an_emulated_cortex_m4(tmp_path):
+    known, names = table(), list(listed_names())[1::10]
     found = verdicts_of("mps2-an386", names, tmp_path)
-    assert found == {name: known[name] for name in names} and Counter(found.values())["pass"] >= 100
+    assert found == {name: known[name] for name in names} and Counter(found.values())["pass"] >= 70
 
 
 def test_a_sample_of_the_models_converted_from_pytorch_passes(tmp_path):

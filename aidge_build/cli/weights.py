@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     where = Path(arguments.against).name
     line = (
         f"{arguments.out}: weights of {claim.model} for {where}, version {head.version:,}, {head.size_bytes:,} B: the code "
-        f"of all {counted(len(update.layers), 'layer')} is that of the firmware"
+        f"of all {counted(len(update.layers), 'layer')} is the code of the firmware"
     )
     if arguments.weights_version is None:
         line += f". A device whose block has version {head.version:,} ignores it: for that, --weights-version {head.version + 1}"

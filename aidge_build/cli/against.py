@@ -106,7 +106,9 @@ def _board_of(arguments: argparse.Namespace) -> Board:
 def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileRequest, str]:
     """The new model with the options of the old program where the command says nothing else, and a line about them."""
     if claim.made_with is None:
-        return load(arguments, claim.model), f"options: {arguments.against.name} does not say its own, new: the options of this command"
+        return load(
+            arguments, claim.model
+        ), f"options: {arguments.against.name} does not say its own, new: the options of this command"
     firmware = options_of(claim, str(arguments.against))
     merged = with_given(arguments, firmware, MODEL.options)
     if firmware.board is None:  # generated for a core: the board of the command only runs it

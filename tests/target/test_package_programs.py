@@ -76,7 +76,7 @@ VARIANTS: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "both": (small_model(), ("--io", "arena", "--arena", "caller")),
     "bound": (small_model(), ("--update", "weights", "--arena", "caller")),
     "lines": (small_model(), ("--dma", "on", "--cpu", "cortex-m7", "--lib", "ref")),
-    "steps": (image_classifier(), ("--max-step", "60000")),
+    "steps": (image_classifier(), ("--max-step", "150000")),
     "rows_inside": (image_classifier(), ("--input", "rows", "--io", "arena")),
     "delay": (MODELS["a delay line of three"].file(), tuple(MODELS["a delay line of three"].words())),
     "instances": (MODELS["bytes and words"].file(), (*MODELS["bytes and words"].words(), "--arena", "caller")),

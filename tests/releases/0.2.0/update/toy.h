@@ -79,7 +79,7 @@ int toy_run(const int8_t *input, int8_t *output);
  * damaged, for other code, or older than the bound weights; then nothing changes. */
 int toy_bind(const void *weights, uint32_t bytes);
 
-/* Returns the place whose weights toy_bind would accept; of two the one with the higher version.
+/* Returns the place with weights that toy_bind would accept; if both have them, the higher version.
  * Returns null if neither place has such weights. Reads both, changes nothing. */
 const void * toy_newer(const void *first, const void *second, uint32_t bytes);
 

@@ -14,6 +14,7 @@ from aidge_build.operators.base import TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
+from aidge_build.operators.row_gradient import RowGradient
 from aidge_build.operators.sample import Sample, numbers
 
 LARGEST_RANGE = (1 << 63) - 1
@@ -217,10 +218,16 @@ class Gather(Moved):
         )
         return numpy.take(data, indices, self.axis)
 
+    def backward(self, gradients, inputs, outputs):
+        if self.axis:
+            return super().backward(gradients, inputs, outputs)
+        return RowGradient.of_reads(inputs[0].shape, inputs[1], gradients[0]), None
+
     @classmethod
     def samples(cls):
         return (
             Sample(cls(1), (numbers(2, 4), numpy.array([[3, 0, 3], [-1, 2, 0]]))),
+            Sample(cls(0), (numbers(4, 2), numpy.array([[3, 0, 3], [-1, 2, 0]]))),
             Sample(cls(0), (numbers(4, 2), numpy.array(1))),
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy
 
 from aidge_build.errors import AidgeError
+from aidge_build.operators.row_gradient import RowGradient
 
 
 @dataclass(eq=False)
@@ -17,13 +18,14 @@ class Context:
 
     `instances` are the inputs of the present pass, `hidden` what forward computed from them. `gradients` are added up, never
     overwritten: those of parameters over passes until `clear_gradients`, those of instances and hidden values within a pass.
+    The gradient of a table of which an operator read rows is a `RowGradient`, which `numpy.asarray` makes the whole table.
     `overwritten_params` are the next values of parameters that an operator renews (a running mean) until `keep_overwritten`.
     """
 
     params: MutableMapping[str, numpy.ndarray]
     instances: dict[str, numpy.ndarray] = field(default_factory=dict)
     hidden: dict[str, numpy.ndarray] = field(default_factory=dict)
-    gradients: dict[str, numpy.ndarray] = field(default_factory=dict)
+    gradients: dict[str, numpy.ndarray | RowGradient] = field(default_factory=dict)
     overwritten_params: dict[str, numpy.ndarray] = field(default_factory=dict)
 
     def begin(self, instances: dict[str, numpy.ndarray]) -> None:
@@ -40,10 +42,14 @@ class Context:
             f"there is no value of a tensor '{name}'", code="GRAPH", hint="only tensors of the graph have one, after its forward"
         )
 
-    def accumulate(self, name: str, gradient: numpy.ndarray) -> None:
+    def accumulate(self, name: str, gradient: numpy.ndarray | RowGradient) -> None:
         """Add a gradient to that which the tensor has already."""
         known = self.gradients.get(name)
-        self.gradients[name] = numpy.array(gradient) if known is None else known + gradient
+        if known is not None:
+            gradient = known + gradient
+        elif name in self.hidden or not isinstance(gradient, RowGradient):  # an operator's backward takes arrays
+            gradient = numpy.array(gradient)
+        self.gradients[name] = gradient
 
     def clear_gradients(self) -> None:
         """Forget all gradients: a new step of training begins."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Protocol
 
 import numpy
 
 from aidge_build.errors import AidgeError
+from aidge_build.operators.row_gradient import RowGradient
 from aidge_build.reference.context import Context
 
 
@@ -24,7 +26,7 @@ class Optimizer(Protocol):
 class SGD:
     """velocity = momentum * velocity + gradient + decay * value; value = value - rate * velocity.
 
-    `rate` may be changed between steps.
+    `rate` may be changed between steps. Of a table with a `RowGradient` only the rows that were read change, and only their velocities.
     """
 
     rate: float
@@ -38,10 +40,12 @@ class SGD:
 
     def step(self, context: Context) -> None:
         """One step of every parameter that has a gradient."""
-        for name, value, gradient in _trained(context):
-            velocity = self.momentum * self._velocities.get(name, 0.0) + gradient + self.decay * value
-            self._velocities[name] = velocity
-            context.params[name] = (value - self.rate * velocity).astype(value.dtype)
+        for name, table, rows, gradient in _trained(context):
+            velocities = _state(self._velocities, name, table)
+            value = table[rows]
+            velocity = self.momentum * velocities[rows] + gradient + self.decay * value
+            velocities[rows] = velocity
+            table[rows] = value - self.rate * velocity
         context.clear_gradients()
 
 
@@ -50,7 +54,8 @@ class Adam:
     """value = value - rate * (m / (sqrt(v) + epsilon) + decay * value), with running means m of gradients and v of their squares.
 
     Both means are divided by 1 - beta^steps. Sources: Kingma and Ba, "Adam: a method for stochastic optimization", 2015;
-    Loshchilov and Hutter, "Decoupled weight decay regularization", 2019. `rate` may be changed between steps.
+    Loshchilov and Hutter, "Decoupled weight decay regularization", 2019. `rate` may be changed between steps. Of a table with a
+    `RowGradient` only the rows that were read change, and only their means.
     """
 
     rate: float = 1e-3
@@ -71,16 +76,30 @@ class Adam:
         """One step of every parameter that has a gradient."""
         self._steps += 1
         first, second = self.betas
-        for name, value, gradient in _trained(context):
-            mean = first * self._means.get(name, 0.0) + (1 - first) * gradient
-            square = second * self._squares.get(name, 0.0) + (1 - second) * gradient**2
-            self._means[name], self._squares[name] = mean, square
+        for name, table, rows, gradient in _trained(context):
+            means, squares = _state(self._means, name, table), _state(self._squares, name, table)
+            mean = first * means[rows] + (1 - first) * gradient
+            square = second * squares[rows] + (1 - second) * gradient**2
+            means[rows], squares[rows] = mean, square
             direction = mean / (1 - first**self._steps) / (numpy.sqrt(square / (1 - second**self._steps)) + self.epsilon)
-            context.params[name] = (value - self.rate * (direction + self.decay * value)).astype(value.dtype)
+            value = table[rows]
+            table[rows] = value - self.rate * (direction + self.decay * value)
         context.clear_gradients()
 
 
-def _trained(context: Context) -> Iterator[tuple[str, numpy.ndarray, numpy.ndarray]]:
-    """Name, value and gradient of the parameters that have one, in a fixed order."""
+Rows = numpy.ndarray | EllipsisType  # numbers of rows, or all
+
+
+def _trained(context: Context) -> Iterator[tuple[str, numpy.ndarray, Rows, numpy.ndarray]]:
+    """Each parameter that has a gradient, in a fixed order: name, a new array of its values, the rows to change, their gradient."""
     for name in sorted(context.params.keys() & context.gradients.keys()):
-        yield name, context.params[name], context.gradients[name]
+        context.params[name] = table = numpy.array(context.params[name])
+        gradient = context.gradients[name]
+        yield name, table, *((gradient.rows, gradient.values) if isinstance(gradient, RowGradient) else (..., gradient))
+
+
+def _state(states: dict[str, numpy.ndarray], name: str, table: numpy.ndarray) -> numpy.ndarray:
+    """What the optimizer remembers of a parameter: float64, zeros at first."""
+    if name not in states:
+        states[name] = numpy.zeros(table.shape)
+    return states[name]

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""The gradient of a table of which a pass read few rows: only those rows are stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+
+@dataclass(frozen=True, eq=False)
+class RowGradient:
+    """A gradient of shape `dims` that is zero but for `rows`; `numpy.asarray` gives the whole table.
+
+    `rows` are ascending, each once, int64 [count]; `values` are their gradients, float64 [count, *dims[1:]].
+    """
+
+    dims: tuple[int, ...]
+    rows: numpy.ndarray
+    values: numpy.ndarray
+
+    # The operators of numpy leave sums to `__add__` and `__radd__`.
+    __array_ufunc__ = None
+
+    @classmethod
+    def of_reads(cls, dims: tuple[int, ...], reads: numpy.ndarray, gradients: numpy.ndarray) -> RowGradient:
+        """The gradient of a table, given those of what was read: `gradients` of shape [*reads.shape, *dims[1:]].
+
+        A negative number in `reads` counts from the end, as in the ONNX operator Gather. A row that was read several times gets the sum.
+        """
+        rows, places = numpy.unique(reads.reshape(-1) % max(dims[0], 1), return_inverse=True)
+        sums = numpy.zeros((rows.size, *dims[1:]))
+        numpy.add.at(sums, places.reshape(-1), gradients.reshape(reads.size, *dims[1:]))
+        return cls(dims, rows, sums)
+
+    def __array__(self, dtype=None, copy=None) -> numpy.ndarray:
+        whole = numpy.zeros(self.dims, dtype or self.values.dtype)
+        whole[self.rows] = self.values
+        return whole
+
+    def __add__(self, other: RowGradient | numpy.ndarray) -> RowGradient | numpy.ndarray:
+        if not isinstance(other, RowGradient):
+            return numpy.asarray(self) + other
+        rows = numpy.concatenate([self.rows, other.rows])
+        return RowGradient.of_reads(self.dims, rows, numpy.concatenate([self.values, other.values]))
+
+    __radd__ = __add__

@@ -26,7 +26,8 @@ class RowGradient:
     def of_reads(cls, dims: tuple[int, ...], reads: numpy.ndarray, gradients: numpy.ndarray) -> RowGradient:
         """The gradient of a table, given those of what was read: `gradients` of shape [*reads.shape, *dims[1:]].
 
-        A negative number in `reads` counts from the end, as in the ONNX operator Gather. A row that was read several times gets the sum.
+        A negative number in `reads` counts from the end, as in the ONNX operator Gather. A row that was read several times
+        gets the sum.
         """
         rows, places = numpy.unique(reads.reshape(-1) % max(dims[0], 1), return_inverse=True)
         sums = numpy.zeros((rows.size, *dims[1:]))

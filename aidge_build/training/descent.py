@@ -26,7 +26,8 @@ class Optimizer(Protocol):
 class SGD:
     """velocity = momentum * velocity + gradient + decay * value; value = value - rate * velocity.
 
-    `rate` may be changed between steps. Of a table with a `RowGradient` only the rows that were read change, and only their velocities.
+    `rate` may be changed between steps. Of a table with a `RowGradient` only the rows that were read change, and only
+    their velocities.
     """
 
     rate: float
@@ -91,7 +92,7 @@ Rows = numpy.ndarray | EllipsisType  # numbers of rows, or all
 
 
 def _trained(context: Context) -> Iterator[tuple[str, numpy.ndarray, Rows, numpy.ndarray]]:
-    """Each parameter that has a gradient, in a fixed order: name, a new array of its values, the rows to change, their gradient."""
+    """Each parameter that has a gradient, in a fixed order: name, new array of its values, rows to change, their gradient."""
     for name in sorted(context.params.keys() & context.gradients.keys()):
         context.params[name] = table = numpy.array(context.params[name])
         gradient = context.gradients[name]

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from aidge_build.contract.call import Call, Input, Output, Struct
@@ -17,6 +18,7 @@ from aidge_build.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 from ..shared.each_expressions import NUMBERS, wide
 
 AXES = 4
+UNROLLED = 4  # elements in a pass of the inner loop: below 4 instructions for each float on Cortex-M4F
 EXTREMES = ("ReduceMax", "ReduceMin")  # which select an element, whatever the stored numbers stand for
 
 
@@ -115,12 +117,15 @@ class Reduce(KernelNode):
     def call(self) -> Call:
         (source,), kind = self.inputs, self.node.type.lower()
         found = _reduction(self.view)
-        function = f"aidge_ref_{kind}_{source.dtype.name}"
+        shape = reduce_shape(source, self.operator.axes)
+        width = _width(shape, found)
+        flat = shape["outputs"] == shape["kept"][-1] and shape["count"] == shape["reduced"][-1]
+        function = f"aidge_ref_{kind}_{source.dtype.name}{f'_by_{width}' if width else ''}{'_flat' if flat else ''}"
         return Call(
             function,
             ("any/reduce.h",),
-            (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(source, self.operator.axes))),
-            texts=(_text(function, found, source.dtype),),
+            (Input(0), Output(0), Struct("aidge_ref_reduce_shape", shape)),
+            texts=(_text(function, found, source.dtype, width, flat),),
         )
 
 
@@ -158,34 +163,70 @@ def merged_shape(places: Sequence[tuple[bool, int, int]]) -> dict[str, int | tup
     return {"outputs": total, "count": count, **fields}
 
 
-def _text(function: str, found: Reduction, dtype: DType) -> str:
-    c, kind = dtype.c_type, found.type or dtype.c_type
-    end = found.end if kind == c else f"({c})({found.end})"
-    largest = []
-    if found.largest:
-        largest = [
-            f"        {c} m = -INFINITY;",
-            "        for (i = 0; i < shape->count; i++) {",
-            f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
-            "            m = x > m ? x : m;",
-            "        }",
-            "        m = isfinite(m) ? m : 0.0f;",
-        ]
+def _width(shape: dict, found: Reduction) -> int:
+    """How many neighbouring outputs are computed at once; 0 where the elements of one output are neighbours."""
+    if shape["reduced_steps"][-1] == 1 or shape["outputs"] == 1:
+        return 0
+    return 1 if found.largest else min(shape["kept"][-1], UNROLLED)
+
+
+def _block(head: str, lines: Iterable[str]) -> list[str]:
+    return [f"{head} {{".lstrip(), *(f"    {line}" for line in lines), "}"]
+
+
+def _text(function: str, found: Reduction, dtype: DType, width: int, flat: bool) -> str:
+    """The C function. `flat`: one kept and one reduced axis at most, so that no place needs a division."""
+    c, kind, columns = dtype.c_type, found.type or dtype.c_type, range(max(width, 1))
+
+    def of(column: int, text: str) -> str:
+        return re.sub(r"\bs\b", f"s{column}", text)
+
+    def take(column: int, place: int) -> str:
+        return f"{{ const {c} x = at[{place}]; {of(column, found.step)} }}"
+
+    if width:
+        run = _block("for (j = run; j > 0; j--)", [*(take(column, column) for column in columns), "at += step;"])
+    else:
+        several = [*(take(0, place) for place in range(UNROLLED)), f"at += {UNROLLED};"]
+        run = _block(f"for (j = run; j >= {UNROLLED}; j -= {UNROLLED})", several)
+        run += _block("for (; j > 0; j--)", [take(0, 0), "at++;"])
+    if flat:
+        runs = [f"const {c} *at = first;", *run]
+    else:
+        at = f"const {c} *at = first + ((i == 0) ? 0 : aidge_ref_reduced_at(shape, i));"
+        runs = _block("for (i = 0; i < shape->count; i += run)", [at, *run])
+    largest = [f"const {c} x = first[aidge_ref_reduced_at(shape, i)];", "m = x > m ? x : m;"]
+    largest = [
+        f"{c} m = -INFINITY;",
+        *_block("for (i = 0; i < shape->count; i++)", largest),
+        "m = isfinite(m) ? m : 0.0f;",
+    ]
+    place = f"(column < columns - {width}) ? column : columns - {width}" if width > 1 else "column"
+    ends = (of(column, found.end if kind == c else f"({c})({found.end})") for column in columns)
+    group = _block(
+        f"for (column = 0; column < columns; column += {len(columns)})",
+        [
+            f"const int32_t place = {place};",
+            f"const {c} *first = {'input' if flat else 'base'} + place * shape->kept_steps[3];",
+            *(largest if found.largest else ()),
+            *(f"{kind} s{column} = {found.start};" for column in columns),
+            *runs,
+            *(f"output[{'' if flat else 'o + '}place + {column}] = {end};" for column, end in enumerate(ends)),
+        ],
+    )
+    base = f"const {c} *base = input + aidge_ref_kept_at(shape, o);"
+    groups = group if flat else _block("for (o = 0; o < shape->outputs; o += columns)", [base, *group])
     return "\n".join(
         [
             f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)",
-            "{",
-            "    int32_t o, i;",
-            "    for (o = 0; o < shape->outputs; o++) {",
-            f"        const {c} *first = input + aidge_ref_kept_at(shape, o);",
-            *largest,
-            f"        {kind} s = {found.start};",
-            "        for (i = 0; i < shape->count; i++) {",
-            f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
-            f"            {found.step}",
-            "        }",
-            f"        output[o] = {end};",
-            "    }",
-            "}",
+            *_block(
+                "",
+                [
+                    "const int32_t columns = shape->kept[3], run = shape->reduced[3];",
+                    *(["const int32_t step = shape->reduced_steps[3];"] if width else ()),
+                    f"int32_t column, j{'' if flat else ', o'}{', i' if found.largest or not flat else ''};",
+                    *groups,
+                ],
+            ),
         ]
     )

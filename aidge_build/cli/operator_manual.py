@@ -63,8 +63,8 @@ def _gradient(operator: type[Operator]) -> str:
     if not operator.has_backward():
         return "without backward"
     if operator.straight_through:
-        return "its backward passes gradients straight through the rounding"
-    return f"its backward is checked against numeric gradients on {counted(len(operator.samples()), 'sample')}"
+        return "its backward is not the derivative"
+    return f"its backward is checked against numeric gradients on {len(operator.samples())} samples"
 
 
 def _example(sample: Sample) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from aidge_build.errors import AidgeError
 from aidge_build.net.builder import builder, builder_names, builder_of
+from aidge_build.net.compositions import COMPOSITIONS
 from aidge_build.net.graph import OPSET, Graph, Value
 
 __all__ = ["OPSET", "Graph", "Value", "builder", "builder_names", "builder_of"]
@@ -25,6 +26,8 @@ __all__ = ["OPSET", "Graph", "Value", "builder", "builder_names", "builder_of"]
 
 def __getattr__(name: str) -> Callable[..., Value | tuple[Value, ...]]:
     """The builder of the operator with this ONNX name (without its domain)."""
+    if name in COMPOSITIONS:
+        return COMPOSITIONS[name]
     if name not in builder_names():
         raise AttributeError(f"module 'aidge_build.net' has no attribute '{name}'")
     try:
@@ -34,4 +37,4 @@ def __getattr__(name: str) -> Callable[..., Value | tuple[Value, ...]]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *builder_names()})
+    return sorted({*globals(), *builder_names(), *COMPOSITIONS})

@@ -126,15 +126,7 @@ def _doc(operator: type[Operator], rules: NodeSignature) -> str:
 
 
 def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) -> Value | tuple[Value, ...]:
-    try:
-        bound = _signature(rules).bind(*values, **keywords)
-    except TypeError as error:
-        raise AidgeError(
-            f"{full_type}: {error}",
-            code="OPERATOR",
-            hint=f"help(net.{full_type.rpartition('::')[2]}) shows the inputs and attributes",
-        ) from None
-    given = bound.arguments
+    given = bound(full_type, _signature(rules), values, keywords)
     inputs: list = []
     for entry in rules.inputs:
         value = given.get(_python(entry.name))
@@ -146,6 +138,12 @@ def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) 
             code="OPERATOR",
             hint="graph.input, graph.parameter and graph.constant make values",
         )
+    if "::" not in full_type and rules.since > graph.opset:
+        raise AidgeError(
+            f"{full_type} came with opset {rules.since}, the graph is one of opset {graph.opset}",
+            code="OPERATOR",
+            hint=f"net.Graph({graph.name!r}, opset={rules.since})",
+        )
     outputs = given.get("outputs", 1)
     attributes = {
         rule.name: _attribute(rule, given[_python(rule.name)])
@@ -155,6 +153,18 @@ def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) 
     attributes |= given.get("attributes", {})
     made = graph.node(full_type, [_input(graph, value, inputs) for value in inputs], attributes, outputs, given.get("name", ""))
     return made[0] if outputs == 1 else made
+
+
+def bound(full_type: str, signature: inspect.Signature, values: tuple, keywords: dict) -> dict:
+    """The arguments by name. AidgeError where the signature does not take them."""
+    try:
+        return signature.bind(*values, **keywords).arguments
+    except TypeError as error:
+        raise AidgeError(
+            f"{full_type}: {error}",
+            code="OPERATOR",
+            hint=f"help(net.{full_type.rpartition('::')[2]}) shows the inputs and attributes",
+        ) from None
 
 
 def _input(graph, value, inputs: list) -> Value | None:

@@ -102,17 +102,19 @@ class Graph:
         self._inputs: list[str] = []
         self._outputs: list[str] = []
         self._parameters: list[str] = []
+        self._renamed: dict[str, str] = {}  # values that became outputs: what they are called now
         self._open: dict[str, OpenInput | None] = {}  # tensors without dims: inputs, and (None) what is computed from them
 
     def tensor(self, name: str) -> Tensor:
         """The tensor; AidgeError where its dims are not known yet."""
+        name = self._renamed.get(name, name)
         if name in self._open:
             raise self._unbound(f"the dims of '{name}' are not known yet")
         return self._tensors[name]
 
     def is_open(self, name: str) -> bool:
         """Whether the tensor's dims are not known yet."""
-        return name in self._open
+        return self._renamed.get(name, name) in self._open
 
     def input(self, name: str, dims: Sequence[int | str | None] | None, dtype: DType = DType.float32) -> Value:
         """An input of the model. A size that is not known yet is a name or None; None instead of dims leaves all of them open."""
@@ -150,7 +152,7 @@ class Graph:
         for source in self._sources:
             with located(source.where()):
                 made._append(source)
-        made._outputs = self._outputs.copy()
+        made._outputs, made._renamed = self._outputs.copy(), self._renamed.copy()
         return made
 
     def parameter(self, name: str, values: numpy.ndarray) -> Value:
@@ -167,9 +169,11 @@ class Graph:
         return self._add(constant(name or self._free("constant"), numpy.asarray(values)))
 
     def output(self, value: Value, name: str = "") -> Value:
-        """Make the value an output of the model, under another name if one is given."""
-        self._require_own(value)
-        if name and name != value.name:
+        """Make the value an output of the model, under another name if one is given; the value may still be read."""
+        value = self._require_own(value)
+        if name and name != value.name and value.name in self._outputs:
+            (value,) = self.node("Identity", [value], {}, name=name)
+        elif name and name != value.name:
             self._rename(value.name, name)
             value = Value(self, name)
         self._outputs.append(value.name)
@@ -241,7 +245,7 @@ class Graph:
     def copy(self, name: str = "") -> Graph:
         """The same graph again, to be continued in another way; nodes and tensors are values that both may hold."""
         made = Graph(name or self.name, self.opset, self._operators)
-        for part in ("_tensors", "_sources", "_nodes", "_inputs", "_outputs", "_parameters", "_open"):
+        for part in ("_tensors", "_sources", "_nodes", "_inputs", "_outputs", "_parameters", "_renamed", "_open"):
             setattr(made, part, getattr(self, part).copy())
         return made
 
@@ -281,7 +285,7 @@ class Graph:
     def _require_own(self, value: Value) -> Value:
         if not isinstance(value, Value) or value.graph is not self:
             raise AidgeError(f"{value!r} is no value of this graph", code="GRAPH")
-        return value
+        return Value(self, self._renamed.get(value.name, value.name))
 
     def _require_bound(self) -> None:
         if self._open:
@@ -304,26 +308,31 @@ class Graph:
     def _require_free(self, name: str) -> None:
         if not isinstance(name, str) or not name:
             raise AidgeError("a tensor needs a name", code="GRAPH")
-        if name in self._tensors or name in self._open:
+        if self._is_taken(name):
             raise AidgeError(f"the graph has a tensor '{name}' already", code="GRAPH")
 
     def _free(self, stem: str) -> str:
         """A name that no tensor and no node has: the stem, or with a number behind it."""
-        taken = self._tensors.keys() | self._open.keys() | {node.name for node in self._sources}
+        nodes = {node.name for node in self._sources}
         count, name = 1, stem
-        while name in taken:
+        while self._is_taken(name) or name in nodes:
             count += 1
             name = f"{stem}_{count}"
         return name
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self._tensors or name in self._open or name in self._renamed
 
     def _rename(self, old: str, new: str) -> None:
         if old in self._inputs or old in self._tensors and self._tensors[old].is_constant:
             raise AidgeError(f"'{old}' is an input or a constant and keeps its name", code="GRAPH")
         if old in self._open:
-            self._add_open(new, self._open.pop(old))
+            self._add_open(new, self._open[old])
+            del self._open[old]
         else:
             self._add(self._tensors[old].with_(name=new))
             del self._tensors[old]
+        self._renamed[old] = new
 
         def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(new if name == old else name for name in names)

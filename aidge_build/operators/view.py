@@ -232,3 +232,17 @@ class Identity(View):
 
     def forward(self, data):
         return data
+
+
+@operator("aidge::StopGrad")
+class StopGrad(Identity):
+    """y = x, and no gradient goes back: what it reads is not trained by what reads it. At inference it is an Identity."""
+
+    straight_through: ClassVar = True  # its gradient is not the derivative
+
+    @classmethod
+    def samples(cls):
+        return ()
+
+    def backward(self, gradients, inputs, outputs):
+        return (None,)

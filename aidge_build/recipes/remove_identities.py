@@ -33,7 +33,7 @@ def remove_identities(view: GraphView) -> GraphView:
 
 
 def _hands_on(view: GraphView, node: Node) -> bool:
-    if node.type in ("Identity", "Dropout"):
+    if node.type in ("Identity", "Dropout", "StopGrad"):
         return len(node.outputs) == 1
     source, result = view.tensor(node.inputs[0]) if node.inputs and node.inputs[0] else None, view.tensor(node.outputs[0])
     if node.type == "Cast":

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Functions that put several nodes into a graph under construction: operators of newer or older opsets, and operators of deepx_core.
+
+The names are those of ONNX or of deepx_core (`BatchCos`, `SigmoidBCELoss`); all nodes are operators of the standard, which have gradients.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+
+import numpy
+
+from aidge_build.net.builder import bound, builder
+from aidge_build.net.graph import Value
+
+COMPOSITIONS: dict[str, Callable[..., Value]] = {}
+_Composition = Callable[..., Value]
+
+
+def _composition(function: _Composition) -> _Composition:
+    """Register the function under its name; wrong arguments are an AidgeError, as with the builder of an operator."""
+    name, signature = function.__name__, inspect.signature(function)
+
+    @wraps(function)
+    def build(*values, **keywords):
+        return function(**bound(name, signature, values, keywords))
+
+    COMPOSITIONS[name] = build
+    return build
+
+
+def _sum(value: Value, axis: int, keep: bool = False) -> Value:
+    return builder("ReduceSum")(value, numpy.array([axis]), keepdims=int(keep))
+
+
+def _mul(*factors) -> Value:
+    product = factors[0]
+    for factor in factors[1:]:
+        product = builder("Mul")(product, factor)
+    return product
+
+
+def _add(first, second) -> Value:
+    return builder("Add")(first, second)
+
+
+def _sub(first, second) -> Value:
+    return builder("Sub")(first, second)
+
+
+@_composition
+def Swish(x: Value, *, alpha: float = 1.0) -> Value:
+    """y = x * Sigmoid(alpha * x). Source: ONNX operator Swish, which files of opset 23 and below do not have."""
+    return _mul(x, builder("Sigmoid")(x if alpha == 1 else _mul(x, float(alpha))))
+
+
+@_composition
+def Upsample(x: Value, scales: Value, *, mode: str = "nearest") -> Value:
+    """The data with each axis longer by its scale. Source: ONNX operator Upsample, which became Resize in opset 10."""
+    return builder("Resize")(x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+
+@_composition
+def Scatter(data: Value, indices: Value, updates: Value, *, axis: int = 0) -> Value:
+    """The data with the updates at the indices along an axis. Source: ONNX operator Scatter, ScatterElements since opset 11."""
+    return builder("ScatterElements")(data, indices, updates, axis=axis)
+
+
+@_composition
+def SigmoidBCELoss(x: Value, y: Value) -> Value:
+    """Binary cross entropy of Sigmoid(x) and targets y from 0 to 1, element by element: Softplus(x) - x * y."""
+    return _sub(builder("Softplus")(x), _mul(x, y))
+
+
+@_composition
+def BCELoss(x: Value, y: Value) -> Value:
+    """Binary cross entropy of probabilities x and targets y from 0 to 1, element by element: -y log(x) - (1 - y) log(1 - x)."""
+    log, negative = builder("Log"), builder("Neg")
+    return negative(_add(_mul(y, log(x)), _mul(_sub(1.0, y), log(_sub(1.0, x)))))
+
+
+@_composition
+def FocalLoss(x: Value, y: Value, *, alpha: float = 0.25, gamma: float = 2.0) -> Value:
+    """Focal loss of probabilities x and targets y from 0 to 1, element by element.
+
+    -alpha (1 - x)^gamma y log(x) - (1 - alpha) x^gamma (1 - y) log(1 - x). Source: Lin et al., "Focal loss for dense object
+    detection", 2017.
+    """
+    log, power, others = builder("Log"), builder("Pow"), _sub(1.0, x)
+    ones = _mul(power(others, float(gamma)), y, log(x), -float(alpha))
+    return _sub(ones, _mul(power(x, float(gamma)), _sub(1.0, y), log(others), 1 - float(alpha)))
+
+
+@_composition
+def SigmoidFocalLoss(x: Value, y: Value, *, alpha: float = 0.25, gamma: float = 2.0) -> Value:
+    """`FocalLoss` of Sigmoid(x); large scores do not become log(0): Softplus(-x) is -log(Sigmoid(x))."""
+    sigmoid, power, softplus, negative = builder("Sigmoid"), builder("Pow"), builder("Softplus"), builder("Neg")(x)
+    ones = _mul(power(sigmoid(negative), float(gamma)), y, softplus(negative), float(alpha))
+    return _add(ones, _mul(power(sigmoid(x), float(gamma)), _sub(1.0, y), softplus(x), 1 - float(alpha)))
+
+
+@_composition
+def BatchDot(x: Value, y: Value) -> Value:
+    """The scalar product of each row of x [batch, size] with that of y: [batch, 1]."""
+    return _sum(_mul(x, y), 1, keep=True)
+
+
+@_composition
+def BatchCos(x: Value, y: Value) -> Value:
+    """The cosine of the angle between each row of x [batch, size] and that of y: [batch, 1]."""
+    lengths = (builder("ReduceL2")(value, numpy.array([1])) for value in (x, y))
+    return builder("Div")(BatchDot(x, y), _mul(*lengths))
+
+
+@_composition
+def BatchFMInteraction(x: Value) -> Value:
+    """The products of each two of the vectors x [batch, fields, size], field i with fields j > i: [batch, pairs, size]."""
+    pairs = numpy.triu_indices(x.dims[1], 1)
+    return _mul(*(builder("Gather")(x, places.astype(numpy.int64), axis=1) for places in pairs))
+
+
+@_composition
+def BatchFMInteraction2(x: Value, y: Value) -> Value:
+    """The products of each vector of x [batch, m, size] with each of y [batch, n, size]: [batch, m * n, size]."""
+    unsqueeze, (batch, _, size) = builder("Unsqueeze"), x.dims
+    products = _mul(unsqueeze(x, numpy.array([2])), unsqueeze(y, numpy.array([1])))
+    return builder("Reshape")(products, numpy.array([batch, -1, size]))
+
+
+@_composition
+def BatchGroupFMQuadratic2(x: Value) -> Value:
+    """Half of the square of the sum of the vectors x [batch, fields, size] less the sum of their squares: [batch, size].
+
+    That is the sum of the products of each two of them. Source: Rendle, "Factorization machines", 2010, lemma 3.1.
+    """
+    total = _sum(x, 1)
+    return _mul(_sub(_mul(total, total), _sum(_mul(x, x), 1)), 0.5)
+
+
+@_composition
+def BatchGroupFMQuadratic(x: Value) -> Value:
+    """The sum of `BatchGroupFMQuadratic2` over each vector, the quadratic term of a factorization machine: [batch, 1]."""
+    return _sum(BatchGroupFMQuadratic2(x), 1, keep=True)
+
+
+@_composition
+def BatchFMQuadratic(ids: Value, values: Value, table: Value) -> Value:
+    """`BatchGroupFMQuadratic` of the rows of the table [rows, size] that ids [batch, fields] name, each times its value."""
+    rows = builder("Gather")(table, ids, axis=0)
+    return BatchGroupFMQuadratic(_mul(rows, builder("Unsqueeze")(values, numpy.array([2]))))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Functions that put several nodes into a graph under construction: operators of other opsets, and operators of deepx_core.
 
-The names are those of ONNX or of deepx_core (`BatchCos`, `SigmoidBCELoss`); all nodes are operators of the standard, with gradients.
+The names are those of ONNX or of deepx_core (`BatchCos`, `SigmoidBCELoss`). All nodes are standard operators with gradients.
 """
 
 from __future__ import annotations

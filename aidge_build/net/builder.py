@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING
 from functools import cache
 from keyword import iskeyword
@@ -56,7 +57,8 @@ def builder_of(full_type: str, operator: type[Operator]) -> Callable[..., Value 
     rules = signature_of(full_type, OPSET) or _own_signature(operator)
 
     def build(*values, **keywords):
-        return _build(full_type, rules, values, keywords)
+        with fitting(full_type):
+            return _build(full_type, rules, values, keywords)
 
     build.__name__ = build.__qualname__ = full_type.rpartition("::")[2]
     build.__module__ = "aidge_build.net"
@@ -126,7 +128,7 @@ def _doc(operator: type[Operator], rules: NodeSignature) -> str:
 
 
 def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) -> Value | tuple[Value, ...]:
-    given = bound(full_type, _signature(rules), values, keywords)
+    given = _signature(rules).bind(*values, **keywords).arguments
     inputs: list = []
     for entry in rules.inputs:
         value = given.get(_python(entry.name))
@@ -155,16 +157,17 @@ def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) 
     return made[0] if outputs == 1 else made
 
 
-def bound(full_type: str, signature: inspect.Signature, values: tuple, keywords: dict) -> dict:
-    """The arguments by name. AidgeError where the signature does not take them."""
+@contextmanager
+def fitting(full_type: str) -> Iterator[None]:
+    """Arguments that the function cannot take (a text as a number, a list without an element) are an AidgeError."""
     try:
-        return signature.bind(*values, **keywords).arguments
-    except TypeError as error:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise AidgeError(
             f"{full_type}: {error}",
             code="OPERATOR",
             hint=f"help(net.{full_type.rpartition('::')[2]}) shows the inputs and attributes",
-        ) from None
+        ) from error
 
 
 def _input(graph, value, inputs: list) -> Value | None:

@@ -6,13 +6,12 @@ The names are those of ONNX or of deepx_core (`BatchCos`, `SigmoidBCELoss`). All
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, reduce, wraps
 
 import numpy
 
-from aidge_build.net.builder import bound, builder
+from aidge_build.net.builder import builder, fitting
 from aidge_build.net.graph import Value
 
 COMPOSITIONS: dict[str, Callable[..., Value]] = {}
@@ -21,64 +20,60 @@ _Composition = Callable[..., Value]
 
 def _composition(function: _Composition) -> _Composition:
     """Register the function under its name; wrong arguments are an AidgeError, as with the builder of an operator."""
-    name, signature = function.__name__, inspect.signature(function)
+    name = function.__name__
 
     @wraps(function)
     def build(*values, **keywords):
-        return function(**bound(name, signature, values, keywords))
+        with fitting(name):
+            return function(*values, **keywords)
 
     COMPOSITIONS[name] = build
     return build
 
 
-def _sum(value: Value, axis: int, keep: bool = False) -> Value:
-    return builder("ReduceSum")(value, numpy.array([axis]), keepdims=int(keep))
+def _node(name: str, *inputs, **attributes) -> Value:
+    made = builder(name)(*inputs, **attributes)
+    assert isinstance(made, Value)
+    return made
 
 
 def _mul(*factors) -> Value:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = builder("Mul")(product, factor)
-    return product
+    return reduce(partial(_node, "Mul"), factors)
 
 
-def _add(first, second) -> Value:
-    return builder("Add")(first, second)
-
-
-def _sub(first, second) -> Value:
-    return builder("Sub")(first, second)
+def _sum(value: Value, axis: int, keep: bool = False) -> Value:
+    return _node("ReduceSum", value, numpy.array([axis]), keepdims=int(keep))
 
 
 @_composition
 def Swish(x: Value, *, alpha: float = 1.0) -> Value:
     """y = x * Sigmoid(alpha * x). Source: ONNX operator Swish, which files of opset 23 and below do not have."""
-    return _mul(x, builder("Sigmoid")(x if alpha == 1 else _mul(x, float(alpha))))
+    return _mul(x, _node("Sigmoid", x if alpha == 1 else _mul(x, float(alpha))))
 
 
 @_composition
 def Upsample(x: Value, scales: Value, *, mode: str = "nearest") -> Value:
     """The data with each axis longer by its scale. Source: ONNX operator Upsample, which became Resize in opset 10."""
-    return builder("Resize")(x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    return _node("Resize", x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
 
 @_composition
 def Scatter(data: Value, indices: Value, updates: Value, *, axis: int = 0) -> Value:
     """The data with the updates at the indices along an axis. Source: ONNX operator Scatter, ScatterElements since opset 11."""
-    return builder("ScatterElements")(data, indices, updates, axis=axis)
+    return _node("ScatterElements", data, indices, updates, axis=axis)
 
 
 @_composition
 def SigmoidBCELoss(x: Value, y: Value) -> Value:
     """Binary cross entropy of Sigmoid(x) and targets y from 0 to 1, element by element: Softplus(x) - x * y."""
-    return _sub(builder("Softplus")(x), _mul(x, y))
+    return _node("Sub", _node("Softplus", x), _mul(x, y))
 
 
 @_composition
 def BCELoss(x: Value, y: Value) -> Value:
     """Binary cross entropy of probabilities x and targets y from 0 to 1, element by element: -y log(x) - (1 - y) log(1 - x)."""
-    log, negative = builder("Log"), builder("Neg")
-    return negative(_add(_mul(y, log(x)), _mul(_sub(1.0, y), log(_sub(1.0, x)))))
+    ones, zeros = _mul(y, _node("Log", x)), _mul(_node("Sub", 1.0, y), _node("Log", _node("Sub", 1.0, x)))
+    return _node("Neg", _node("Add", ones, zeros))
 
 
 @_composition
@@ -88,17 +83,23 @@ def FocalLoss(x: Value, y: Value, *, alpha: float = 0.25, gamma: float = 2.0) ->
     -alpha (1 - x)^gamma y log(x) - (1 - alpha) x^gamma (1 - y) log(1 - x). Source: Lin et al., "Focal loss for dense object
     detection", 2017.
     """
-    log, power, others = builder("Log"), builder("Pow"), _sub(1.0, x)
-    ones = _mul(power(others, float(gamma)), y, log(x), -float(alpha))
-    return _sub(ones, _mul(power(x, float(gamma)), _sub(1.0, y), log(others), 1 - float(alpha)))
+    other = _node("Sub", 1.0, x)
+    return _focal((x, _node("Log", x)), (other, _node("Log", other)), y, -float(alpha), float(alpha) - 1, float(gamma))
 
 
 @_composition
 def SigmoidFocalLoss(x: Value, y: Value, *, alpha: float = 0.25, gamma: float = 2.0) -> Value:
     """`FocalLoss` of Sigmoid(x); large scores do not become log(0): Softplus(-x) is -log(Sigmoid(x))."""
-    sigmoid, power, softplus, negative = builder("Sigmoid"), builder("Pow"), builder("Softplus"), builder("Neg")(x)
-    ones = _mul(power(sigmoid(negative), float(gamma)), y, softplus(negative), float(alpha))
-    return _add(ones, _mul(power(sigmoid(x), float(gamma)), _sub(1.0, y), softplus(x), 1 - float(alpha)))
+    negative = _node("Neg", x)
+    ones, zeros = ((_node("Sigmoid", one), _node("Softplus", other)) for one, other in ((x, negative), (negative, x)))
+    return _focal(ones, zeros, y, float(alpha), 1 - float(alpha), float(gamma))
+
+
+def _focal(ones: tuple[Value, Value], zeros: tuple[Value, Value], y: Value, first: float, second: float, gamma: float) -> Value:
+    """`first` (1 - p)^gamma y l(p) + `second` p^gamma (1 - y) l(1 - p), given (p, l(p)) and (1 - p, l(1 - p))."""
+    (chance, of_one), (other, of_zero) = ones, zeros
+    of_ones = _mul(_node("Pow", other, gamma), y, of_one, first)
+    return _node("Add", of_ones, _mul(_node("Pow", chance, gamma), _node("Sub", 1.0, y), of_zero, second))
 
 
 @_composition
@@ -110,23 +111,23 @@ def BatchDot(x: Value, y: Value) -> Value:
 @_composition
 def BatchCos(x: Value, y: Value) -> Value:
     """The cosine of the angle between each row of x [batch, size] and that of y: [batch, 1]."""
-    lengths = (builder("ReduceL2")(value, numpy.array([1])) for value in (x, y))
-    return builder("Div")(BatchDot(x, y), _mul(*lengths))
+    lengths = [_node("ReduceL2", value, numpy.array([1])) for value in (x, y)]
+    return _node("Div", BatchDot(x, y), _mul(*lengths))
 
 
 @_composition
 def BatchFMInteraction(x: Value) -> Value:
     """The products of each two of the vectors x [batch, fields, size], field i with fields j > i: [batch, pairs, size]."""
     pairs = numpy.triu_indices(x.dims[1], 1)
-    return _mul(*(builder("Gather")(x, places.astype(numpy.int64), axis=1) for places in pairs))
+    return _mul(*(_node("Gather", x, places.astype(numpy.int64), axis=1) for places in pairs))
 
 
 @_composition
 def BatchFMInteraction2(x: Value, y: Value) -> Value:
     """The products of each vector of x [batch, m, size] with each of y [batch, n, size]: [batch, m * n, size]."""
-    unsqueeze, (batch, _, size) = builder("Unsqueeze"), x.dims
-    products = _mul(unsqueeze(x, numpy.array([2])), unsqueeze(y, numpy.array([1])))
-    return builder("Reshape")(products, numpy.array([batch, -1, size]))
+    batch, _, size = x.dims
+    products = _mul(_node("Unsqueeze", x, numpy.array([2])), _node("Unsqueeze", y, numpy.array([1])))
+    return _node("Reshape", products, numpy.array([batch, -1, size]))
 
 
 @_composition
@@ -136,7 +137,7 @@ def BatchGroupFMQuadratic2(x: Value) -> Value:
     That is the sum of the products of each two of them. Source: Rendle, "Factorization machines", 2010, lemma 3.1.
     """
     total = _sum(x, 1)
-    return _mul(_sub(_mul(total, total), _sum(_mul(x, x), 1)), 0.5)
+    return _mul(_node("Sub", _mul(total, total), _sum(_mul(x, x), 1)), 0.5)
 
 
 @_composition
@@ -148,5 +149,5 @@ def BatchGroupFMQuadratic(x: Value) -> Value:
 @_composition
 def BatchFMQuadratic(ids: Value, values: Value, table: Value) -> Value:
     """`BatchGroupFMQuadratic` of the rows of the table [rows, size] that ids [batch, fields] name, each times its value."""
-    rows = builder("Gather")(table, ids, axis=0)
-    return BatchGroupFMQuadratic(_mul(rows, builder("Unsqueeze")(values, numpy.array([2]))))
+    rows = _node("Gather", table, ids, axis=0)
+    return BatchGroupFMQuadratic(_mul(rows, _node("Unsqueeze", values, numpy.array([2]))))

@@ -114,7 +114,10 @@ class Execution:
                 continue
             values = [_real(self._value(context, name)) if name else None for name in step.node.inputs]
             results = [_real(context[name]) for name in step.node.outputs]
-            given = [context.gradients.get(name, numpy.zeros(result.shape)) for name, result in zip(step.node.outputs, results)]
+            given = [
+                numpy.asarray(context.gradients.get(name, numpy.zeros(result.shape)))
+                for name, result in zip(step.node.outputs, results)
+            ]
             with located(step.node.where()):
                 found = step.backward(given, values, results)
             for name, gradient in zip(step.node.inputs, found):

@@ -23,6 +23,7 @@ from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node,
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 
+MAX_OUTPUTS = 10_000  # of one node
 OPSET = 21  # of the default domain, unless the graph says otherwise
 
 
@@ -196,6 +197,8 @@ class Graph:
         self, full_type: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int = 1, name: str = ""
     ) -> tuple[Value, ...]:
         """Append a node ("Conv", "my.domain::Twice"); AidgeError when its inputs or attributes do not fit."""
+        if isinstance(outputs, bool) or not isinstance(outputs, int | numpy.integer) or not 1 <= outputs <= MAX_OUTPUTS:
+            raise AidgeError(f"{full_type}: outputs is a number from 1 to {MAX_OUTPUTS:,}, not {outputs!r}", code="OPERATOR")
         domain, _, op_type = full_type.rpartition("::")
         reads = tuple("" if value is None else self._require_own(value).name for value in inputs)
         name = name or self._free(op_type)

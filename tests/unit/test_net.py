@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import contextlib
 import inspect
 
 import numpy
@@ -163,3 +164,20 @@ def test_an_operator_that_cannot_be_registered_is_refused_at_once(text, message)
     with pytest.raises(AidgeError, match=message):
         names = {"operator": operator, "attribute": attribute, "ElementWise": ElementWise, "Operator": Operator}
         exec(f"@operator('A')\n{text}", names)
+
+
+def test_no_builder_ends_with_anything_but_a_node_or_a_refusal():
+    wrong = ["text", (), [[1], [1, 2]], -7, {"a": 1}, numpy.array(["a"]), float("nan"), 10**30, None]
+    for name in sorted({*net.builder_names(), *COMPOSITIONS}):
+        build = getattr(net, name)
+        keywords = [{}, *({key: value} for key in ("outputs", *attributes_of(build)) for value in wrong)]
+        for values in ([], ["x"], ["x", "i"], ["i", "x", "i"], ["x"] * 9, *(["x", one] for one in wrong)):
+            for given in keywords if values == ["x"] else keywords[:1]:
+                graph = net.Graph("wrong")
+                known = {"x": graph.input("x", (2, 3)), "i": graph.input("i", (0,), DType.int64)}
+                with contextlib.suppress(AidgeError):
+                    build(*(known[one] if isinstance(one, str) and one in known else one for one in values), **given)
+
+
+def attributes_of(build) -> list[str]:
+    return [entry.name for entry in inspect.signature(build).parameters.values() if entry.kind is entry.KEYWORD_ONLY]

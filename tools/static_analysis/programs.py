@@ -63,7 +63,18 @@ def analyzer(text: Text, folder: Path) -> list[Finding]:
 
 def tidy(text: Text, folder: Path) -> list[Finding]:
     """Findings of clang-tidy's bugprone-* and cert-*."""
-    target = ["-std=gnu99", "--target=arm-none-eabi", "-mthumb", *text.core, *_system_headers(), "-w", WITHOUT_ASSEMBLY]
+    # clang takes -munaligned-access only where the core has it; what the code asks for is this macro of gcc's.
+    unaligned = ["-D__ARM_FEATURE_UNALIGNED=1"] if "__ARM_FEATURE_UNALIGNED" in _core_macros(text.core) else []
+    target = [
+        "-std=gnu99",
+        "--target=arm-none-eabi",
+        "-mthumb",
+        *text.core,
+        *unaligned,
+        *_system_headers(),
+        "-w",
+        WITHOUT_ASSEMBLY,
+    ]
     path = _written(text, folder)
     said = _said([clang_tidy() or "", "--quiet", f"--checks={CHECKS}", str(path), "--", *target, *_folders(folder)])
     return _findings("tidy", text, {_place(match) for match in _FOUND.finditer(said)})

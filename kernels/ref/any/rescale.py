@@ -31,6 +31,11 @@ def _clamps(view: NodeView) -> str:
     return "" if view.operator.type == "Clip" and not view.operator.clamps else "bounds"
 
 
+def _less(text: str, number: int) -> str:
+    """The difference in C; a 0 is left out, as MISRA C:2012 calls it dead code (rule 2.2)."""
+    return f"{text} - ({number})" if number else text
+
+
 _SIDE = (IOSpec(DType.any, SAME),)
 _PREDICATES = (Predicate("16 bits on one side", _no_halfwords), ALL_QUANTIZED, Predicate("no bounds", _clamps))
 
@@ -56,13 +61,13 @@ class Rescale(ElementWise):
         if line is not None:
             return Expression("rescale_line", f"({result.dtype.c_type})z", steps, integers=line)
         if source.dtype.size_bytes == 1:
-            value = f"({result.dtype.c_type})k[a - ({low})]"
+            value = f"({result.dtype.c_type})k[{_less('a', low)}]"
             return Expression("rescale_table", value, integers=tuple(results.tolist()))
         line = shifted_line(values, results, lowest, highest, below=1) if result.dtype.size_bytes == 1 else None
         if line is None:
             return None
         begins = low + numpy.searchsorted(results, numpy.arange(lowest + 1, highest + 2))
-        value = f"({result.dtype.c_type})(z + (a >= k[3 + z - ({lowest})]))"
+        value = f"({result.dtype.c_type})(z + (a >= k[{_less('3 + z', lowest)}]))"
         return Expression("rescale_steps", value, steps, integers=(*line, *begins.tolist()))
 
     def _in_float(self) -> Expression:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import copy
 import contextlib
+import copy
 import inspect
 
 import numpy

@@ -9,8 +9,8 @@ import numpy
 
 
 @dataclass(frozen=True, eq=False)
-class RowGradient:
-    """A gradient of shape `dims` that is zero but for `rows`; `numpy.asarray` gives the whole table.
+class RowGradient(numpy.lib.mixins.NDArrayOperatorsMixin):
+    """A gradient of shape `dims` that is zero but for `rows`; to whoever reads it as an array it is the whole table.
 
     `rows` are ascending, each once, int64 [count]; `values` are their gradients, float64 [count, *dims[1:]].
     """
@@ -18,9 +18,6 @@ class RowGradient:
     dims: tuple[int, ...]
     rows: numpy.ndarray
     values: numpy.ndarray
-
-    # The operators of numpy leave sums to `__add__` and `__radd__`.
-    __array_ufunc__ = None
 
     @classmethod
     def of_reads(cls, dims: tuple[int, ...], reads: numpy.ndarray, gradients: numpy.ndarray) -> RowGradient:
@@ -39,10 +36,19 @@ class RowGradient:
         whole[self.rows] = self.values
         return whole
 
-    def __add__(self, other: RowGradient | numpy.ndarray) -> RowGradient | numpy.ndarray:
+    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+        return getattr(ufunc, method)(*(numpy.asarray(one) if one is self else one for one in inputs), **keywords)
+
+    def __getitem__(self, places):
+        return numpy.asarray(self)[places]
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):  # numpy asks for other ways to read an array
+            raise AttributeError(name)
+        return getattr(numpy.asarray(self), name)
+
+    def __add__(self, other):
         if not isinstance(other, RowGradient):
-            return numpy.asarray(self) + other
+            return super().__add__(other)
         rows = numpy.concatenate([self.rows, other.rows])
         return RowGradient.of_reads(self.dims, rows, numpy.concatenate([self.values, other.values]))
-
-    __radd__ = __add__

@@ -18,7 +18,7 @@ class Context:
 
     `instances` are the inputs of the present pass, `hidden` what forward computed from them. `gradients` are added up, never
     overwritten: those of parameters over passes until `clear_gradients`, those of instances and hidden values within a pass.
-    The gradient of a table of which an operator read rows is a `RowGradient`, which `numpy.asarray` makes the whole table.
+    The gradient of a table of which an operator read rows is a `RowGradient`; read as an array, it is the whole table.
     `overwritten_params` are the next values of parameters that an operator renews (a running mean) until `keep_overwritten`.
     """
 

@@ -64,7 +64,7 @@ def _gradient(operator: type[Operator]) -> str:
         return "without backward"
     if operator.straight_through:
         return "its backward is not the derivative"
-    return f"its backward is checked against numeric gradients on {len(operator.samples())} samples"
+    return f"its backward is checked against numeric gradients on {counted(len(operator.samples()), 'sample')}"
 
 
 def _example(sample: Sample) -> str:

@@ -32,6 +32,7 @@ class DFormat(enum.StrEnum):
     any_4 = "any_4"
     any_5 = "any_5"
     row_major = "row_major"
+    default = "row_major"  # the inherited name
     channels_last = "channels_last"
     nc = "nc"
     ncw = "ncw"
@@ -40,6 +41,9 @@ class DFormat(enum.StrEnum):
     nhwc = "nhwc"
     ncdhw = "ncdhw"
     ndhwc = "ndhwc"
+    chw = "chw"
+    hwc = "hwc"
+    chwn = "chwn"
 
     @property
     def is_wildcard(self) -> bool:

@@ -11,9 +11,10 @@ from numpy import ndarray  # within the class, `numpy` is a property
 
 
 class DType(enum.Enum):
-    """An element type; the value is numpy's name for it. `any*` occur in specs only, never on a tensor.
+    """An element type; the value is numpy's name for it. `any*` and the packed types stand in specs only, never on a tensor.
 
-    `any` matches every type; `any_1` to `any_5` match any type, but each the same type everywhere in one spec.
+    `any` matches every type; `any_1` to `any_5` match any type, but each the same one wherever it stands in one spec. A packed
+    type (`int4`; `dual_int4`: two of them in a byte) is the type of no tensor here: a spec that names it accepts no node.
     """
 
     float16 = "float16"
@@ -28,6 +29,22 @@ class DType(enum.Enum):
     uint32 = "uint32"
     uint64 = "uint64"
     bool = "bool"
+    boolean = "bool"  # the inherited name
+    int2 = "packed int2"
+    int3 = "packed int3"
+    int4 = "packed int4"
+    uint2 = "packed uint2"
+    uint3 = "packed uint3"
+    uint4 = "packed uint4"
+    binary = "packed binary"
+    dual_int3 = "packed dual_int3"
+    dual_int4 = "packed dual_int4"
+    dual_uint3 = "packed dual_uint3"
+    dual_uint4 = "packed dual_uint4"
+    quad_int2 = "packed quad_int2"
+    quad_uint2 = "packed quad_uint2"
+    octo_binary = "packed octo_binary"
+    complex64 = "packed complex64"
     any = "any"
     any_1 = "any_1"
     any_2 = "any_2"
@@ -39,6 +56,11 @@ class DType(enum.Enum):
     def is_wildcard(self) -> builtins_bool:
         """Whether it stands for more than one type."""
         return self.name.startswith("any")
+
+    @cached_property
+    def is_of_tensors(self) -> builtins_bool:
+        """Whether a tensor may have it."""
+        return self in C_TYPES
 
     @cached_property
     def numpy(self) -> numpy.dtype:

@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     else:
         lines += _kernels(described, read)
     if arguments.node is None:
+        lines += [f"library {library.name}: {notice}" for library in request.libraries for notice in library.notices]
         lines += [assignment.format_line(), *_constants(described)]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}

@@ -19,18 +19,28 @@ import aidge_build.compat.mem_info as mem_info
 from aidge_build.adaptation.adapt import adapt_to_backend as _adapt
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
+from aidge_build.adaptation.meta_operator import MetaOperator
 from aidge_build.compat.adopted import adopted
 from aidge_build.compat.aliases import install_as
 from aidge_build.compat.export_folder import generate_main, generate_main_compare, scheduler_export
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
+from aidge_build.compat.generic_operator import GenericOperator
+from aidge_build.compat.handles import InheritedNode as Node
+from aidge_build.compat.handles import InheritedOperator as Operator
+from aidge_build.compat.handles import InheritedTensor as Tensor
+from aidge_build.compat.handles import MicroGraph
 from aidge_build.compat.load_onnx import load_onnx
+from aidge_build.compat.log import Level, Log
 from aidge_build.compat.mem_info import compute_default_mem_info, generate_optimized_memory_info
+from aidge_build.compat.named_values import DynamicAttributes, Interpolation, PaddingMode, mandatory_attrs
 from aidge_build.compat.operator_impl import Impl
 from aidge_build.compat.operator_impl import OperatorImpl as _OperatorImpl
-from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.compat.prod_conso import Elts_t, IdentityProdConso, ProdConso
 from aidge_build.compat.scheduler import SequentialScheduler
+from aidge_build.compat.scheduler_calls import Scheduler
+from aidge_build.compat.sleeping import sleeping_names
 from aidge_build.contract.library import Kernel, Library, library_of
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView, dformat
@@ -40,12 +50,27 @@ from aidge_build.graph.view import GraphView
 from aidge_build.operators import builtin_operators
 
 __all__ = [
+    "mandatory_attrs",
+    "expand_metaops",
+    "Tensor",
+    "Scheduler",
+    "PaddingMode",
+    "Operator",
+    "Node",
+    "MetaOperator",
+    "Log",
+    "Level",
+    "Interpolation",
+    "GenericOperator",
+    "Elts_t",
+    "DynamicAttributes",
     "Assignment",
     "ExportLib",
     "ExportNode",
     "ExportNodeCpp",
     "GraphView",
     "IOSpec",
+    "IdentityProdConso",
     "Impl",
     "ImplSpec",
     "OperatorImpl",
@@ -80,6 +105,8 @@ _DIMENSIONS = {
 }
 # Where a family with dimensions in its inherited name has none here.
 _OTHER_NAMES = {"Pad": "Pad", "BatchNorm": "BatchNormalization"}
+
+globals().update(sleeping_names(""))
 
 _registered: dict[str, dict[str, Callable]] = {}  # backend -> operator type -> implementation
 
@@ -149,6 +176,11 @@ def _register(backend: str, operator_type: str, implementation: Callable) -> Non
     before = _registered.setdefault(backend, {}).setdefault(operator_type, implementation)
     if before is not implementation:
         raise AidgeError(f"backend {backend} has an implementation of {operator_type} already", code="REGISTRY")
+
+
+def expand_metaops(graph: MicroGraph, recursive: bool = False) -> None:
+    """Put the members of each meta-operator of the graph into its place."""
+    graph.expand(recursive)
 
 
 def register_Tensor(key: list, value: object) -> None:

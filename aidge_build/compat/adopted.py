@@ -10,7 +10,7 @@ from typing import cast
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.contract.node import KernelClass
-from aidge_build.contract.spec import ANY, DFormat, ImplSpec, IOSpec
+from aidge_build.contract.spec import ANY, DFormat
 from aidge_build.errors import AidgeError
 
 
@@ -24,36 +24,28 @@ def adopted(
 ) -> type[ExportLib]:
     """The library as one of this system: an ExportLib with the same name, static files and kernels.
 
-    Where a spec leaves the format open it becomes `data_format`, also for constants; `memory_name` is what its forward texts call
-    the memory that they take their output from; `without` are types of operators whose kernels are left out.
+    `data_format` is the order that its kernels take where their specs leave it open, also for constants (default: as the library
+    shows); `memory_name` is what its forward texts call the memory that they take their output from (default: as the texts show);
+    `without` are types of operators whose kernels are left out.
     """
     unknown = sorted(set(without) - {entry.type for entry in library.registry})
     if unknown:
         raise AidgeError(f"{library.__name__} has no kernel for {unknown[0]}", where="without", code="LIBRARY")
     said = {"__doc__": library.__doc__, "__module__": library.__module__, "_name": library._name, "language": language}
-    made = cast(type[ExportLib], type(library.__name__, (ExportLib,), {**said, "static_files": dict(library.static_files)}))
-    made.generic_operators = dict(library.generic_operators)
+    said |= {
+        "static_files": dict(library.static_files),
+        "_default_dformat": library.storage_order() if data_format is ANY else DFormat(data_format),
+    }
+    made = cast(type[ExportLib], type(library.__name__, (ExportLib,), said))
+    made.generic_operators, made.notices = dict(library.generic_operators), list(library.notices)
     for entry in library.registry:
         if entry.type not in without:
-            node_class = _adopted_class(entry.node_class, data_format, memory_name)
-            made._add(replace(entry, spec=_adopted_spec(entry.spec, data_format), node_class=node_class))
+            made._add(replace(entry, node_class=_adopted_class(entry.node_class, memory_name)))
     return made
 
 
-def _adopted_spec(spec: ImplSpec, data_format: DFormat) -> ImplSpec:
-    return replace(
-        spec,
-        inputs=tuple(_in_format(side, data_format) for side in spec.inputs),
-        outputs=tuple(_in_format(side, data_format) for side in spec.outputs),
-    )
-
-
-def _in_format(side: IOSpec, data_format: DFormat) -> IOSpec:
-    return replace(side, format=data_format) if side.format is ANY else side
-
-
-def _adopted_class(node_class: KernelClass, data_format: DFormat, memory_name: str) -> KernelClass:
-    if not issubclass(node_class, ExportNodeCpp):
+def _adopted_class(node_class: KernelClass, memory_name: str) -> KernelClass:
+    if not memory_name or not issubclass(node_class, ExportNodeCpp):
         return node_class
     said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__}
-    return type(node_class.__name__, (node_class,), {**said, "parameter_format": data_format, "memory_name": memory_name})
+    return type(node_class)(node_class.__name__, (node_class,), {**said, "memory_name": memory_name})

@@ -15,8 +15,14 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import identifier
 
-# The window of a convolution or pool under the names that templates of the inherited style use.
-_INHERITED = {"kernel": "kernel_dims", "strides": "stride_dims", "dilations": "dilation_dims"}
+# Attributes under the names that templates of the inherited style use.
+_INHERITED = {
+    "kernel": "kernel_dims",
+    "strides": "stride_dims",
+    "dilations": "dilation_dims",
+    "alpha": "negative_slope",
+    "permutation": "output_dims_order",
+}
 _PLANE = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size")
 
 
@@ -37,6 +43,8 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
         "nb_out": len(view.outputs),
         "type": view.node.type,
         "origin": list(view.node.origin),
+        "aidge_cmp": False,  # passes of the inherited system that ask for more than the layer: none of them runs here
+        "dev_mode": False,
         "in_node": producers,
         "out_node": [list(view.graph.consumers(tensor)) if view.graph else [] for tensor in view.node.outputs],
         "out_name": [f"{name}_output_{index}" for index in range(len(view.outputs))],
@@ -67,7 +75,7 @@ def _input_name(view: NodeView, name: str, index: int, tensor: str) -> str:
 
 
 def _tensor_attributes(tensors: Sequence[Tensor | None], conversion_map: Mapping[DType, str]) -> dict[str, list]:
-    shapes = [_image(tensor) for tensor in tensors]
+    shapes = [image_of(tensor) for tensor in tensors]
     return {
         "dims": [list(tensor.dims) if tensor else [] for tensor in tensors],
         "size": [tensor.elements if tensor else 0 for tensor in tensors],
@@ -79,6 +87,7 @@ def _tensor_attributes(tensors: Sequence[Tensor | None], conversion_map: Mapping
         "dtype": [tensor.dtype if tensor else None for tensor in tensors],
         "cdtype": [conversion_map.get(tensor.dtype, tensor.dtype.c_type) if tensor else "" for tensor in tensors],
         "format": [str(tensor.storage) if tensor else "" for tensor in tensors],
+        "dformat": [f"dformat.{tensor.storage}" if tensor else "" for tensor in tensors],
         "scale": [_first(tensor, "scales") for tensor in tensors],
         "zero_point": [_first(tensor, "zero_points") for tensor in tensors],
     }
@@ -91,7 +100,7 @@ def _first(tensor: Tensor | None, field: str):
     return getattr(tensor.quantization, field)[0]
 
 
-def _image(tensor: Tensor | None) -> tuple[int, int, int]:
+def image_of(tensor: Tensor | None) -> tuple[int, int, int]:
     """Channels, height and width: dims are logical, so the storage order does not matter."""
     dims = (0, 0, 0) if tensor is None else tensor.dims
     if len(dims) >= 4:
@@ -109,7 +118,9 @@ def operator_attributes(operator) -> dict[str, object]:
     where all members that have such an attribute agree on it: which of them a template means is never guessed.
     """
     found = {
-        snake_case(name): list(value) if isinstance(value, tuple) else value for name, value in attributes_of(operator).items()
+        snake_case(name): list(value) if isinstance(value, tuple) else value
+        for name, value in attributes_of(operator).items()
+        if name != "depthwise"  # the type says it, and templates ask whether a class defines it
     }
     found |= {other: found[name] for name, other in _INHERITED.items() if name in found}
     return {**_member_attributes(operator), **found}
@@ -180,4 +191,9 @@ def _memory_attributes(mem_info: Sequence[MemInfo] | None, outputs: Sequence[Ten
     """`mem_info` says whether the outputs lie in the arena; else each is a memory of its own, from whose start its plane
     counts."""
     planes = mem_info or [mem_info_of(tensor, 0) for tensor in outputs]
-    return {"mem_info": bool(mem_info), **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in _PLANE}}
+    memories = [0] * len(planes)  # the number of the memory that holds each output: the arena is one
+    return {
+        "mem_info": bool(mem_info),
+        "mem_info_mem_component_id": memories,
+        **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in _PLANE},
+    }

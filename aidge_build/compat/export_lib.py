@@ -5,46 +5,72 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
+from aidge_build.compat.compositions import SLEEPING, Composition, composition_of, inherited_type
+from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.generic_operator import generic_operator
-from aidge_build.compat.inherited import PADDED, PADDED_HANDLES, padded_type, restricted
+from aidge_build.compat.inherited import restricted
+from aidge_build.compat.open_orders import CHANNELS_BEHIND, opened, order_of, parameter_order
 from aidge_build.compat.operator_impl import OperatorImpl
+from aidge_build.compat.prod_conso import ProdConso, demanded_by
 from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.library import Kernel, KernelRegistry
 from aidge_build.contract.node import KernelClass, KernelNode
-from aidge_build.contract.spec import ImplSpec, NodeView
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, NodeView
 from aidge_build.errors import AidgeError
+from aidge_build.graph.pattern import is_pattern
 from aidge_build.naming import identifier
 from aidge_build.operators.base import Operator
+
+ModelOf = Callable[..., ProdConso]
 
 
 @dataclass(frozen=True)
 class Registration:
-    """One registered class. `pattern` is empty but for meta-operators, `handles` but for the types Padded..."""
+    """One registered class. `pattern` is empty but for meta-operators that are found by one; `handles` are conditions that the
+    composition adds to those of the class; `model_of` is the producer-consumer model that it was registered with."""
 
     type: str
     spec: ImplSpec
     node_class: KernelClass
     pattern: str = ""
     handles: frozenset[str] = frozenset()
+    model_of: ModelOf | None = None
 
-    def kernel(self, library: str) -> Kernel:
-        """The registration as a kernel, which gets only nodes that the class handles."""
-        name, spec = identifier(self.node_class.__name__), restricted(self.spec, self.node_class, self.handles)
-        return Kernel(library, name, self.type, spec, self.node_class, self.pattern)
+    def kernel(self, library: str, order: DFormat) -> Kernel:
+        """The registration as a kernel, which gets only nodes that the class handles; `order` is the library's storage order."""
+        node_class, spec, name = self._node_class(order), self.spec, identifier(self.node_class.__name__)
+        if issubclass(node_class, ExportNodeCpp):
+            spec = opened(spec, self.pattern or self.type, order)
+        return Kernel(library, name, self.type, restricted(spec, node_class), node_class, self.pattern)
+
+    def _node_class(self, order: DFormat) -> KernelClass:
+        """The class with what the registration says beside it."""
+        said: dict[str, object] = {}
+        if self.handles:
+            said["handles"] = self.handles | frozenset(getattr(self.node_class, "handles", ()))
+        if self.model_of is not None:
+            said["demands"] = classmethod(lambda cls, view: demanded_by(self.model_of, view))
+        if issubclass(self.node_class, ExportNodeCpp) and self.node_class.parameter_format is ANY:
+            said["parameter_format"] = parameter_order(self.spec, self.pattern or self.type, order)
+        if not said:
+            return self.node_class
+        said |= {"__module__": self.node_class.__module__, "__doc__": self.node_class.__doc__}
+        return type(self.node_class)(self.node_class.__name__, (self.node_class,), said)
 
 
 class ExportLib(OperatorImpl, KernelRegistry):
     """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own (which begins with what
     the class that it extends has registered so far).
 
-    `_name` is the library's name, `language` the language of its kernels ("c" or "c++") unless a library.toml says it,
-    `static_files` maps files to their folder in a standalone export. Members of a meta-operator need no registration of
-    their own, and no tensor backend is registered anywhere.
+    `_name` is the library's name, `language` that of its kernels ("c" or "c++") where no library.toml says it, `static_files`
+    maps files to the folder of a stand-alone export into which they go, `_default_dformat` is the storage order that its kernels
+    take where a spec leaves it open. Members of a meta-operator need no registration of their own, and no tensor backend is
+    registered anywhere.
     """
 
     _name: ClassVar[str] = ""
@@ -52,10 +78,13 @@ class ExportLib(OperatorImpl, KernelRegistry):
     static_files: ClassVar[dict[str, str]] = {}
     registry: ClassVar[list[Registration]] = []
     generic_operators: ClassVar[dict[str, type[Operator]]] = {}
+    notices: ClassVar[list[str]] = []
+    _default_dformat: ClassVar[DFormat] = ANY
+    constants: ClassVar[type[KernelNode] | None] = None  # the class that is registered for Producer
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
-        cls.registry, cls.generic_operators = list(cls.registry), dict(cls.generic_operators)
+        cls.registry, cls.generic_operators, cls.notices = list(cls.registry), dict(cls.generic_operators), list(cls.notices)
         if not cls._name.isidentifier():
             raise AidgeError(
                 f"the export library {cls.__name__} has the _name {cls._name!r}", code="LIBRARY", hint="an identifier"
@@ -65,9 +94,12 @@ class ExportLib(OperatorImpl, KernelRegistry):
         super().__init__(operator, self._name)
 
     @classmethod
-    def register(cls, op_type: str | Sequence[str], spec: ImplSpec):
-        """Register the decorated KernelNode for these operator types and this spec; a duplicate is an error."""
-        return cls._registering(op_type, spec, "")
+    def register(cls, op_type: str | Sequence[str], spec: ImplSpec, prod_conso: ModelOf | None = None):
+        """Register the decorated KernelNode for these operator types and this spec; of two for the same spec the later one holds.
+
+        `prod_conso` is the producer-consumer model of the kernel: a function of the operator, which says what the planner may do.
+        """
+        return cls._registering(op_type, spec, prod_conso)
 
     @classmethod
     def register_generic(
@@ -80,57 +112,73 @@ class ExportLib(OperatorImpl, KernelRegistry):
         """
         for name in _types(op_type):
             cls.generic_operators[name] = generic_operator(name, infer, forward)
-        return cls._registering([name.rpartition("::")[2] for name in _types(op_type)], spec, "")
+        return cls._registering([name.rpartition("::")[2] for name in _types(op_type)], spec)
 
     @classmethod
-    def register_metaop(cls, op_type: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
+    def register_metaop(
+        cls, op_type: str | Sequence[str], spec: ImplSpec | str, pattern: ImplSpec | str = "", prod_conso: ModelOf | None = None
+    ):
         """The same for several nodes at once: wherever the pattern fits and the spec accepts, they become one node of this type.
 
-        Without a pattern the type itself is one (`Pad->Conv2D->ReLU?`), or one of the known compositions (`PaddedConv2D`: here
-        it is a Conv2D with pads). A pattern is tried on the graph as the file holds it (for the first library), and again after
-        the recipes.
+        Without a pattern the type itself is one (`Pad->Conv2D->ReLU?`), or one of the known compositions (`PaddedConv2D`,
+        `ConvAct`: here each is one operator with pads, a clamp, or both). Any other name is registered, and no node ever gets it:
+        `explain` says so. A pattern is tried on the graph as the file holds it (for the first library), and again after the
+        recipes. The inherited order of arguments is pattern (`recipe`), spec, producer-consumer model.
         """
-        for name in _types(op_type):
-            if not (pattern or "->" in name or padded_type(name)):
-                raise AidgeError(
-                    f"the meta-operator {name} needs a pattern",
-                    where=cls._name,
-                    code="LIBRARY",
-                    hint=f'register_metaop("{name}", spec, "Pad->Conv2D->ReLU?")',
-                )
+        if isinstance(spec, str):
+            return cls._registering_recipe(op_type, spec, cast(ImplSpec, pattern), prod_conso)
+        if isinstance(pattern, str) and pattern:
+            return cls._registering(op_type, spec, prod_conso, pattern)
+        model_of = prod_conso or (None if isinstance(pattern, str) else cast(ModelOf, pattern))
+        return cls._registering_recipe(op_type, "", spec, model_of)
 
+    @classmethod
+    def _registering_recipe(cls, op_type: str | Sequence[str], recipe: str, spec: ImplSpec, model_of: ModelOf | None):
         def mark(node_class: type[KernelNode]) -> type[KernelNode]:
             for name in _types(op_type):
-                plain = "" if pattern else padded_type(name)
-                if plain:
-                    padded = replace(spec, predicates=(*spec.predicates, PADDED))
-                    cls._add(Registration(plain, padded, node_class, handles=PADDED_HANDLES))
+                found = composition_of(name, recipe)
+                if isinstance(found, Composition):
+                    cls._add(Registration(found.type, found.spec(spec), node_class, "", found.handles, model_of))
+                elif found is None and is_pattern(recipe or name):
+                    cls._add(Registration(name, spec, node_class, recipe or name, frozenset(), model_of))
                 else:
-                    cls._add(Registration(name, spec, node_class, pattern or name))
+                    cls._sleep(name, found or _unknown(name, recipe))
             return node_class
 
         return mark
 
     @classmethod
-    def _registering(cls, op_type: str | Sequence[str], spec: ImplSpec, pattern: str):
+    def _registering(cls, op_type: str | Sequence[str], spec: ImplSpec, model_of: ModelOf | None = None, pattern: str = ""):
         def mark(node_class: type[KernelNode]) -> type[KernelNode]:
             for name in _types(op_type):
-                cls._add(Registration(name, spec, node_class, pattern))
+                if name in SLEEPING and not pattern:
+                    cls._sleep(name, SLEEPING[name])
+                    cls.constants = node_class if name == "Producer" else cls.constants
+                    continue
+                own, restricting = (name, spec) if pattern else inherited_type(name, spec)
+                cls._add(Registration(own, restricting, node_class, pattern, frozenset(), model_of))
             return node_class
 
         return mark
+
+    @classmethod
+    def _sleep(cls, name: str, reason: str) -> None:
+        cls.notices = list(dict.fromkeys([*cls.notices, f"{name} is registered and never taken: {reason}"]))
 
     @classmethod
     def _add(cls, entry: Registration) -> None:
-        for other in cls.registry:
-            if (other.type, other.spec, other.pattern) == (entry.type, entry.spec, entry.pattern):
-                raise AidgeError(
-                    f"{other.node_class.__name__} and {entry.node_class.__name__} register the same spec for {entry.type}: "
-                    f"{entry.spec}",
-                    where=cls._name,
-                    code="LIBRARY",
-                    hint="a spec must say what tells the kernel apart",
-                )
+        key = (entry.type, entry.spec, entry.pattern)
+        for place, other in enumerate(cls.registry):
+            if key != (other.type, other.spec, other.pattern):
+                continue
+            if other.node_class is not entry.node_class:
+                first, second = other.node_class.__qualname__, entry.node_class.__qualname__
+                cls.notices = [
+                    *cls.notices,
+                    f"{first} is never taken: {second} is registered later with the spec of {entry.type}",
+                ]
+            cls.registry[place] = entry
+            return
         cls.registry.append(entry)
 
     @classmethod
@@ -140,7 +188,18 @@ class ExportLib(OperatorImpl, KernelRegistry):
     @classmethod
     def registered_kernels(cls) -> list[Kernel]:
         """The registry as kernels of a library."""
-        return [entry.kernel(cls._name) for entry in cls.registry]
+        return [entry.kernel(cls._name, cls.storage_order()) for entry in cls.registry]
+
+    @classmethod
+    def storage_order(cls) -> DFormat:
+        """The order of images that the kernels take where their specs leave it open."""
+        if cls._default_dformat is not ANY:
+            return CHANNELS_LAST if cls._default_dformat in CHANNELS_BEHIND else ROW_MAJOR
+        return order_of((entry.spec for entry in cls.registry), cls.constants)
+
+    @classmethod
+    def library_notices(cls) -> list[str]:
+        return list(cls.notices)
 
     @classmethod
     def registered_operators(cls) -> list[type[Operator]]:
@@ -178,3 +237,9 @@ class ExportLib(OperatorImpl, KernelRegistry):
 
 def _types(op_type: str | Sequence[str]) -> list[str]:
     return [op_type] if isinstance(op_type, str) else list(op_type)
+
+
+def _unknown(name: str, recipe: str) -> str:
+    if recipe:
+        return f"its recipe {recipe!r} is no pattern here"
+    return f"nothing says which nodes it covers: register_metaop({name!r}, 'Conv2D->ReLU', spec) does"

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from aidge_build.compat.attributes import node_attributes
-from aidge_build.compat.handles import InheritedOperator
+from aidge_build.compat.handles import InheritedNode, InheritedOperator, InheritedView, nodes_in
 from aidge_build.compat.inherited import restricted
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.mem_info import MemInfo
@@ -17,7 +18,16 @@ from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.graph.dtype import C_TYPES, DType
 
 
-class ExportNode(KernelNode):
+class _Constructed(type):
+    """Constructors get a node that answers the inherited calls, and an instance count where they want one."""
+
+    def __call__(cls, node: NodeView, *further: Any, **named: Any) -> Any:
+        if "instance_count" in inspect.signature(cls.__init__).parameters and len(further) < 2:
+            named.setdefault("instance_count", 0)  # each node of a graph without cycles runs once
+        return super().__call__(InheritedView.seen_as(node), *(further or (None,)), **named)
+
+
+class ExportNode(KernelNode, metaclass=_Constructed):
     """`attributes` is the documented dictionary for templates; `conversion_map` gives the C type of each element type.
 
     A node reaches the class if it says no more than the inherited operator of its type, or if the class handles what it says
@@ -26,15 +36,27 @@ class ExportNode(KernelNode):
 
     handles: ClassVar[Collection[str]] = ()
 
-    def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES):
+    def __init__(
+        self,
+        node: NodeView,
+        mem_info: Sequence[MemInfo] | None = None,
+        conversion_map: Mapping[DType, str] | int | None = C_TYPES,
+    ):
+        """`conversion_map` may be an instance count, which newer releases of the inherited API have in its place."""
         super().__init__(node, mem_info)
-        self.operator = InheritedOperator(node.operator, node.outputs[0].rank - 2)
-        self.conversion_map = conversion_map
+        self.node = InheritedNode(node.node, node.graph)
+        self.operator = InheritedOperator(node)
+        self.conversion_map = conversion_map if isinstance(conversion_map, Mapping) else C_TYPES
 
     @cached_property
     def attributes(self) -> dict:
         """Everything that a template may ask for; a class may add entries of its own."""
-        return node_attributes(self.view, self.mem_info, self.conversion_map)
+        found = node_attributes(self.view, self.mem_info, self.conversion_map)
+        graph = self.view.graph
+        if graph is not None:
+            found["in_node"] = [None if node is None else InheritedNode(node, graph) for node in found["in_node"]]
+            found["out_node"] = [list(nodes_in(graph, nodes)) for nodes in found["out_node"]]
+        return {**found, "node": self.node}
 
     @classmethod
     def registered_spec(cls, spec: ImplSpec) -> ImplSpec:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,21 @@ from aidge_build.render import names_in, render_from
 
 _UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
+_MEMORY = re.compile(r"\*\s*\)\s*\(?\s*([A-Za-z_]\w*)\s*\+")  # (float *)mem + OFFSET, (float *)(mem + OFFSET)
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 class ExportNodeCpp(ExportNode):
     """A subclass sets these in its constructor (or as class attributes); "" and [] mean none, undefined is an error:
 
     `config_template`, `forward_template`: paths of Jinja templates, which get `attributes`;
-    `include_list`: headers that the generated code includes; `kernels_to_copy`: files of kernels, included, too.
-    `kernels_path`, `config_path` and `config_extension` say where `export` puts files.
+    `include_list`: headers that the generated code includes; `kernels_to_copy`: files of kernels, included, too, by path or as
+    `add_kernel_to_copy` notes them. `kernels_path`, `config_path` and `config_extension` say where `export` puts files.
 
     In the generated model the forward text is the body of a function. Its parameters are the documented `in_name` and
     `out_name` pointers, constants among them. A text that takes the pointer of its one output from a memory itself (`float *{{
-    out_name[0] }} = (float *)mem + OFFSET;`) has `memory_name = "mem"`: that is then the parameter, and the memory info counts
-    from it. Constants are stored row-major, with `parameter_format` in another order (`dformat.channels_last`).
+    out_name[0] }} = (float *)mem + OFFSET;`) gets that memory as the parameter, and the memory info counts from it; `memory_name`
+    says its name where the text does not show it. Constants are stored row-major, with `parameter_format` in another order.
 
     A convolution or fully connected layer without a bias gets one of zeros, as the inherited operators always have it. The clamp
     that a recipe put into an operator is computed after the forward text, unless `handles` names "clamp".
@@ -45,7 +48,7 @@ class ExportNodeCpp(ExportNode):
     config_template: str = _UNDEFINED
     forward_template: str = _UNDEFINED
     include_list: Sequence[str] = _UNDEFINED
-    kernels_to_copy: Sequence[str] = _UNDEFINED
+    kernels_to_copy: Sequence[str | Mapping[str, Any]] = _UNDEFINED
     kernels_path: str = "include/kernels"
     config_path: str = "include/layers"
     config_extension: str = "h"
@@ -53,8 +56,12 @@ class ExportNodeCpp(ExportNode):
     parameter_format: DFormat = ANY
 
     def __init__(
-        self, aidge_node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES
+        self,
+        aidge_node: NodeView,
+        mem_info: Sequence[MemInfo] | None = None,
+        conversion_map: Mapping[DType, str] | int | None = C_TYPES,
     ):
+        self._seen = aidge_node
         if self.memory_name:
             mem_info = [mem_info_of(tensor, 0) for tensor in aidge_node.outputs]
         self._given = aidge_node.node.inputs
@@ -70,15 +77,48 @@ class ExportNodeCpp(ExportNode):
         return {name for name in names & given.keys() if same(given[name], node.attributes[name])}
 
     @classmethod
+    def unwritten(cls, view: NodeView) -> str:
+        """Why the class is not written for the node, as its constructor says by NotImplementedError or an assertion; "" when it
+        is."""
+        try:
+            node = cls(_in_one_order(view), None)
+            if len(view.outputs) > 1 and node._memory():
+                return f"has {len(view.outputs)} outputs, the text of {cls.__name__} takes one from its memory"
+        except (NotImplementedError, AssertionError) as error:
+            return f"{cls.__name__} is not written for it{f': {error}' if str(error) else ''}"
+        return ""
+
+    @classmethod
     def clamps_behind(cls, view: NodeView) -> bool:
         demands = cls.demands(_in_one_order(view))
         return not (demands.output_stride or demands.output_wrap)
 
+    def add_kernel_to_copy(self, kernel_path: str | Path, export_path: str = "include/kernels", fwd_include: bool = True) -> None:
+        """Add a file of kernels to `kernels_to_copy`: where it goes below the export's folder, and whether the generated code
+        includes it itself."""
+        known = [] if self.kernels_to_copy is _UNDEFINED else list(self.kernels_to_copy)
+        self.kernels_to_copy = [*known, {"src_path": str(kernel_path), "dst_path": export_path, "fwd_include": fwd_include}]
+
+    def get_quantizers(self) -> list:
+        """The Quantizers among the members of a meta-operator: none, as scales belong to tensors here."""
+        return []
+
+    def _kernel_files(self) -> list[tuple[str, str, bool]]:
+        """The files of kernels: the path, the path below the export's folder, and whether the generated code includes it."""
+        found = []
+        for entry in self._defined("kernels_to_copy"):
+            if not isinstance(entry, Mapping):
+                entry = {"src_path": str(entry), "dst_path": self.kernels_path, "fwd_include": True}
+            target = f"{entry['dst_path']}/{Path(entry['src_path']).name}"
+            found.append((str(entry["src_path"]), target, bool(entry["fwd_include"])))
+        return found
+
     def export(self, export_folder: str) -> list[str]:
         """Write the configuration and copy the kernels below `export_folder`; the paths to include, in the order of inclusion."""
         includes, root = list(self._defined("include_list")), Path(export_folder)
-        for kernel in self._defined("kernels_to_copy"):
-            includes.append(_write(root, f"{self.kernels_path}/{Path(kernel).name}", self._files().read(kernel)))
+        for path, target, is_included in self._kernel_files():
+            written = _write(root, target, self._files().read(path))
+            includes += [written] if is_included else []
         config = self.config_text()
         if config:
             includes.append(
@@ -96,19 +136,24 @@ class ExportNodeCpp(ExportNode):
 
     def call(self) -> Call:
         """The templates as one function of the generated file."""
+        memory = "" if self.memory_name else self._memory()
+        if memory:
+            return _with_memory(type(self), memory)(self._seen, None).call()
         files, function = self._files(), f"{self.attributes['name']}_forward"
-        local, headers = [], []
-        for name in (*self._defined("include_list"), *self._defined("kernels_to_copy")):
-            if name.startswith("<"):
-                headers.append(f"#include {name}")
-            else:
-                local.append(files.locate(name))
-        config = self.config_text()
-        local += [files.locate(name) for name in _LOCAL_INCLUDE.findall(config)]
+        headers = [f"#include {name}" for name in self._defined("include_list") if name.startswith("<")]
+        local = [name for name in self._defined("include_list") if not name.startswith("<")]
+        brought: dict[str, bytes] = {}
+        for path, target, is_included in self._kernel_files():
+            if files.files is None:  # under its name in an export: no path of this machine
+                brought[target] = files.read(path)
+                path = target
+            local += [path] if is_included else []
+        text, config = self.forward(), self._own_configuration()
+        local += _LOCAL_INCLUDE.findall(config)
+        local = [next((path for path in brought if f"/{path}".endswith(f"/{name}")), "") or files.located(name) for name in local]
         config = _LOCAL_INCLUDE.sub("", config)
         parameters, conversions, arguments = self._parameters()
-        text = self.forward().strip("\n").split("\n")
-        body = "\n".join(f"    {line}".rstrip() for line in (*text, *self._clamp()))
+        body = "\n".join(f"    {line}".rstrip() for line in (*text.strip("\n").split("\n"), *self._clamp()))
         lines = [
             *headers,
             *([config.strip("\n")] if config.strip() else []),
@@ -118,9 +163,24 @@ class ExportNodeCpp(ExportNode):
             body,
             "}",
         ]
-        return Call(
-            function, tuple(dict.fromkeys(local)), tuple(arguments), texts=("\n".join(lines),), files=files.brought(local)
-        )
+        brought |= files.brought([name for name in local if name not in brought])
+        return Call(function, tuple(dict.fromkeys(local)), tuple(arguments), texts=("\n".join(lines),), files=brought)
+
+    def _memory(self) -> str:
+        """What the forward text calls the memory from which it takes its output; "" where it takes the pointer as it is."""
+        names = set(_MEMORY.findall(self.forward())) - {*self.attributes["in_name"], *self.attributes["out_name"]}
+        return min(names) if names else ""
+
+    def _own_configuration(self) -> str:
+        """The configuration with everything that the forward text names: a template may leave what is said of an input to the
+        configuration of the node that computes it, and in one file each layer stands for itself."""
+        config, text = self.config_text(), self.forward()
+        begins = tuple(f"{name.upper()}_" for name, tensor in zip(self.attributes["in_name"], self.inputs) if tensor is not None)
+        wanted = {name for name in re.findall(r"\b[A-Z_][A-Z0-9_]*\b", text) if name.startswith(begins)}
+        if wanted - set(_DEFINED.findall(config)):
+            self.attributes["in_node"] = [None] * len(self.inputs)
+            config = self.config_text()
+        return _DEFINED.sub(lambda found: f"#undef {found[1]}\n{found[0]}" if found[1].startswith(begins) else found[0], config)
 
     def _clamp(self) -> list[str]:
         """The lines that clamp the output in place; none where the operator does not clamp, or the class handles that."""
@@ -163,7 +223,11 @@ class ExportNodeCpp(ExportNode):
         return self.conversion_map.get(tensor.dtype, tensor.dtype.c_type)
 
     def _constant(self, tensor: Tensor, index: int) -> Constant:
-        order = IOSpec(format=self.parameter_format).format_for(tensor.rank)
+        output = self.outputs[0]
+        if tensor.dims == output.dims and "ElementWiseBinary" in self.view.operator.kinds():
+            order = output.storage
+        else:
+            order = IOSpec(format=self.parameter_format).format_for(tensor.rank)
         stored = tensor.with_(format=order) if order is not None else tensor
         return Constant(f"input_{index}", stored.to_stored(stored.data))
 
@@ -222,3 +286,10 @@ def _in_one_order(view: NodeView) -> NodeView:
 def _write(root: Path, name: str, data: bytes) -> str:
     write_files({root / name: data})
     return name.removeprefix("include/")
+
+
+@cache
+def _with_memory(node_class: type[ExportNodeCpp], name: str) -> type[ExportNodeCpp]:
+    """The class with the name of the memory that its forward text shows."""
+    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__, "memory_name": name}
+    return type(node_class)(node_class.__name__, (node_class,), said)

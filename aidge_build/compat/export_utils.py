@@ -3,46 +3,51 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
+import aidge_build.compat.code_generation as code_generation
+import aidge_build.compat.data_conversion as data_conversion
+from aidge_build.compat.code_generation import copy_file, generate_file, generate_str
+from aidge_build.compat.data_conversion import aidge2c
 from aidge_build.compat.export_folder import generate_main, generate_main_compare, scheduler_export
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
-from aidge_build.errors import AidgeError
-from aidge_build.output import write_files
-from aidge_build.render import render_from
+from aidge_build.compat.handles import InheritedTensor, get_node_from_metaop
+from aidge_build.compat.sleeping import sleeping_names
 
 __all__ = [
     "ExportLib",
     "ExportNode",
     "ExportNodeCpp",
+    "aidge2c",
+    "code_generation",
+    "copy_file",
+    "data_conversion",
     "generate_file",
     "generate_main_compare_cpp",
     "generate_main_cpp",
     "generate_str",
+    "get_chan",
+    "get_height",
+    "get_node_from_metaop",
+    "get_width",
     "scheduler_export",
 ]
 
 generate_main_cpp = generate_main
 generate_main_compare_cpp = generate_main_compare
+globals().update(sleeping_names("export_utils"))
 
 
-def generate_str(template_path: str | os.PathLike, **values) -> str:
-    """The text of a Jinja template, which may include others beside it; AidgeError names the template."""
-    path = Path(template_path)
-
-    def read(name: str) -> str | None:
-        found = path.parent / name
-        return found.read_text(encoding="utf-8") if found.is_file() else None
-
-    try:
-        return render_from(read, path.name, values)
-    except AidgeError as error:
-        raise error.within(str(path))
+def get_chan(tensor: InheritedTensor) -> int:
+    """The number of channels, whatever the storage order."""
+    return tensor.chan_height_width[0]
 
 
-def generate_file(file_path: str | os.PathLike, template_path: str | os.PathLike, **values) -> None:
-    """Write the text of a Jinja template with these values."""
-    write_files({Path(file_path): generate_str(template_path, **values).encode()})
+def get_height(tensor: InheritedTensor) -> int:
+    """The number of rows; 1 for a tensor without."""
+    return tensor.chan_height_width[1]
+
+
+def get_width(tensor: InheritedTensor) -> int:
+    """The number of columns; 1 for a tensor without."""
+    return tensor.chan_height_width[2]

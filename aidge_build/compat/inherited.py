@@ -8,7 +8,6 @@ node only where the kernel's class lists the condition in `handles`, or where it
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
@@ -24,17 +23,10 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.conv import Convolution
 from aidge_build.operators.window import Window
 
-_PADDED = re.compile(r"Padded((?:Conv|ConvDepthWise|MaxPooling|AvgPooling)[123]D)")
 _BROADCASTING = ("Max", "Mean", "Min", "PRelu", "Sum", "Where")  # operators of a kind of their own that broadcast, too
 _BIAS = 2  # the input of a convolution or fully connected layer that may be missing
 _ELEMENT_WISE = frozenset({"ElementWise", "ElementWiseBinary"})
 _ROWS = ("FC", "Gemm", "MatMul")  # operators for which a matrix [N, C] is N inputs
-
-
-def padded_type(name: str) -> str:
-    """The type that a known composition with Pad has here ("PaddedConv2D": Conv2D); "" for any other name."""
-    found = _PADDED.fullmatch(name)
-    return found[1] if found else ""
 
 
 def _window(view: NodeView) -> Window | None:
@@ -54,7 +46,7 @@ def _not_padded(view: NodeView) -> str:
 
 
 PADDED = Predicate("has pads", _not_padded)
-PADDED_HANDLES = frozenset({"pads", "count_include_pad"})  # what a kernel of a Padded... type handles beside its own words
+PADDED_HANDLES = frozenset({"pads", "count_include_pad"})  # what a kernel of a padded composition handles beside its own words
 
 
 def _tensors(view: NodeView) -> list[Tensor]:
@@ -181,6 +173,8 @@ def restricted(spec: ImplSpec, node_class: KernelClass, handles: Collection[str]
         raise AidgeError(what, code="LIBRARY", tried=sorted(known))
 
     def rejection(view: NodeView) -> str:
+        if hasattr(node_class, "unwritten") and (reason := node_class.unwritten(view)):
+            return reason
         wanted = [(one, titles, reason) for one, titles, reason in _said_by(view, node_class) if one.word not in handled]
         named = node_class.named_attributes(view) if wanted and hasattr(node_class, "named_attributes") else None
         missing = (

@@ -3,15 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from aidge_build.contract.spec import Demands, NodeView, in_place_demands
+from aidge_build.compat.handles import InheritedOperator
+from aidge_build.contract.spec import Demands, NodeView, in_place_demands, tensors_that_move
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 
 Parts = tuple[tuple[int, ...], ...]  # per tensor, the elements of each evaluation; () for a tensor without parts
+
+
+class Elts_t(int):  # the inherited name
+    """A number of elements, as producer-consumer models of the inherited style count them."""
+
+    @classmethod
+    def data_elts(cls, elements: int) -> Elts_t:
+        """So many elements."""
+        return cls(elements)
+
+    @classmethod
+    def none_elts(cls) -> Elts_t:
+        """No element."""
+        return cls(0)
 
 
 @dataclass
@@ -30,6 +45,15 @@ class ProdConso:
     outputs: Parts = ()
     evaluations: int = field(default=0, compare=False)
 
+    def __post_init__(self) -> None:
+        self.view = _at_its_place(self.view)
+        if isinstance(self.demands, bool):
+            self.demands = in_place_demands(self.view) if self.demands else Demands()
+
+    def get_operator(self) -> InheritedOperator:
+        """The operator as the inherited API hands it out."""
+        return InheritedOperator(self.view)
+
     @classmethod
     def default_model(cls, view: NodeView) -> ProdConso:
         """Every input is read while every output is written: nothing may overlap."""
@@ -38,11 +62,12 @@ class ProdConso:
     @classmethod
     def in_place_model(cls, view: NodeView) -> ProdConso:
         """Output 0 may overwrite every input of its size, element by element."""
-        return cls(view, in_place_demands(view))
+        return cls(view, in_place_demands(_at_its_place(view)))
 
     @classmethod
     def model_of_kind(cls, view: NodeView) -> ProdConso:
-        """The demands of the operator's kind: element-wise operators may overwrite inputs of their output's size, others none."""
+        """What the operator's kind allows: element-wise ones may overwrite the inputs of their output's size, others none."""
+        view = _at_its_place(view)
         size = view.outputs[0].size_bytes
         allowed = view.operator.takes_over(view.inputs, view.outputs)
         return cls(
@@ -189,6 +214,38 @@ class ProdConso:
         """Without tensors: weights would fill pages."""
         parts = f", evaluation {self.evaluations} of {self.evaluations_of_all}" if self.outputs else ""
         return f"ProdConso({self.view.node.where()}, {self.demands}{parts})"
+
+
+class IdentityProdConso(ProdConso):
+    """The model of an operator whose output has the bytes of its input."""
+
+    def __init__(self, op: InheritedOperator):
+        super().__init__(op, True)  # type: ignore[arg-type]
+
+
+def demanded_by(model_of: Callable, view: NodeView) -> Demands:
+    """The demands of a kernel that is registered with a producer-consumer model: `model_of` gets the operator at its place.
+
+    A model of the inherited style overrides `get_nb_required_protected`: how many elements output 0 must be ahead of an input, 0
+    where it may overwrite it in place. That is said of elements, so it holds where those of both tensors have one size.
+    """
+    model = model_of(InheritedOperator(view))
+    if type(model).get_nb_required_protected is ProdConso.get_nb_required_protected:
+        return model.demands
+    output, in_place, overlap = view.outputs[0], [], []
+    for index in tensors_that_move(view.inputs):
+        unit, elements = _unit(view.inputs[index]), int(model.get_nb_required_protected(index))
+        if unit != output.dtype.size_bytes:
+            continue
+        if elements == 0 and view.inputs[index].size_bytes == output.size_bytes:
+            in_place.append(index)
+        elif elements * unit < output.size_bytes:
+            overlap.append((index, elements * unit))
+    return Demands(in_place=tuple(in_place), overlap=tuple(overlap))
+
+
+def _at_its_place(view: NodeView | InheritedOperator) -> NodeView:
+    return view._view if isinstance(view, InheritedOperator) else view
 
 
 def _unit(tensor: Tensor | None) -> int:

@@ -40,6 +40,11 @@ class KernelFiles:
             return found
         raise AidgeError(f"the library has no file '{name}'", where=self.folder, code="LIBRARY")
 
+    def located(self, name: str) -> str:
+        """The same, but a name that is no file on disk stays as it is: what else the library brings may end with it."""
+        path = self.locate(name)
+        return path if self.files is not None or os.path.isfile(path) else name
+
     def read(self, name: str) -> bytes:
         """The bytes of a file; AidgeError where there is none."""
         path = self.locate(name)
@@ -61,4 +66,4 @@ class KernelFiles:
 
     def brought(self, paths: Sequence[str]) -> dict[str, bytes]:
         """The files that a call must bring along: none for those of a library's folder."""
-        return {} if self.files is not None else {path: self.read(path) for path in paths}
+        return {} if self.files is not None else {path: self.read(path) for path in paths if os.path.isfile(path)}

@@ -126,6 +126,7 @@ class Library:
     static_files: Mapping[str, bytes] = field(default_factory=dict)
     lengths: tuple[Length, ...] = ()
     per_mac: Mapping[str, float] = field(default_factory=dict)  # typical instructions per multiply-accumulate, by type
+    notices: tuple[str, ...] = ()  # what it registers and no node ever gets, for `explain`
 
     def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
         """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type.
@@ -196,6 +197,11 @@ class KernelRegistry:
         return ""
 
     @classmethod
+    def library_notices(cls) -> list[str]:
+        """What it registers and no node ever gets, a line each."""
+        return []
+
+    @classmethod
     def static_contents(cls) -> dict[str, bytes]:
         """Path in a stand-alone folder -> bytes of the files that belong there."""
         return {}
@@ -208,6 +214,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
     kernels: list[Kernel] = []
     operators: list[type[Operator]] = []
     static_files: dict[str, bytes] = {}
+    notices: list[str] = []
     for module in modules:
         for value in vars(module).values():
             if not isinstance(value, type) or value.__module__ != module.__name__:
@@ -229,6 +236,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
             elif issubclass(value, KernelRegistry):
                 _require_agreement(value, manifest, where)
                 static_files |= value.static_contents()
+                notices += value.library_notices()
                 kernels += value.registered_kernels()
                 operators += value.registered_operators()
     _refuse_duplicates(kernels, where)
@@ -248,6 +256,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         static_files,
         lengths_of(files, where),
         manifest.get("per_mac", {}),
+        tuple(notices),
     )
 
 
@@ -286,6 +295,7 @@ def library_of(registry: type[KernelRegistry], language: str = "") -> Library:
         tuple(registry.registered_kernels()),
         tuple(registry.registered_operators()),
         static_files=registry.static_contents(),
+        notices=tuple(registry.library_notices()),
     )
 
 

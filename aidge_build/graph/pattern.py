@@ -87,6 +87,14 @@ def find(view: GraphView, pattern: str, predicates: Predicates | None = None, *,
     return results
 
 
+def is_pattern(text: str) -> bool:
+    """Whether the text is a pattern of two nodes or more."""
+    try:
+        return len(_parse(text)[0]) > 1
+    except AidgeError:
+        return False
+
+
 @dataclass(frozen=True)
 class _State:
     nodes: tuple[Node, ...] = ()

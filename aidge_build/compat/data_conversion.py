@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""`aidge_core.export_utils.data_conversion` as libraries of the inherited style import it: names of types in C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import C_TYPES, DType
+from aidge_build.naming import identifier
+
+__all__ = ["aidge2c", "sanitize_cpp_identifier"]
+
+sanitize_cpp_identifier = identifier
+
+
+def aidge2c(datatype: DType, conversion_map: Mapping[DType, str] = C_TYPES) -> str:
+    """The C type that holds an element of this type; AidgeError for one that has none."""
+    if datatype not in conversion_map:
+        raise AidgeError(f"the element type {datatype!r} has no C type", code="REGISTRY", tried=[kind.name for kind in C_TYPES])
+    return conversion_map[datatype]

@@ -44,7 +44,7 @@ def regions_of(
     if whole is not None:
         return arena, whole.region, (), False
     buffers = [placement.buffer for placement in arena.placements]
-    found = spread(buffers, rooms, _accesses(schedule), arena.overlaps, cp_sat.installed())
+    found = spread(buffers, rooms, accesses_of(schedule), arena.overlaps, cp_sat.installed())
     if isinstance(found, NoSpread):
         raise _no_room(found, arena, schedule, view, board, rooms)
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
@@ -91,7 +91,7 @@ def kept_in(region: Region, board: Board, state_bytes: int) -> int:
     return kept_free + (state_bytes if "data" in region.roles else 0)
 
 
-def _accesses(schedule: Schedule) -> dict[str, int]:
+def accesses_of(schedule: Schedule) -> dict[str, int]:
     """How often each byte of a buffer is written or read, at least."""
     count: dict[str, int] = {}
     for node in schedule.steps:
@@ -130,7 +130,8 @@ def _joined(plans: Sequence[MemoryPlan], whole: MemoryPlan) -> MemoryPlan:
 
 def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
     return tuple(
-        ArenaPart(each.region, start, each, each.region.lower()) for each, start in zip(plans, _starts(plans), strict=True)
+        ArenaPart(each.region, start, each, each.region.lower(), number)
+        for number, (each, start) in enumerate(zip(plans, _starts(plans), strict=True))
     )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
@@ -37,7 +37,7 @@ from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, placed_anew
 from aidge_build.planning import Planning, bytes_of_whole, memory_curve
-from aidge_build.program import BandCalls, CopiedTo, Layer, Options, Place, Program
+from aidge_build.program import BandCalls, CopiedTo, Layer, Options, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
@@ -263,12 +263,14 @@ def kernel_call(kernel: Kernel, seen: NodeView, plane_of: Callable[[Tensor], Mem
     return kernel.call(seen, [plane for plane in inside if plane is not None] if None not in inside else None)
 
 
-def _plane(places: Mapping[str, Place], tensor: Tensor) -> MemInfo | None:
-    """The bytes of the arena that hold the tensor; None when they lie outside of it."""
-    found = places.get(tensor.name)
+def _plane(placed: Placed, tensor: Tensor) -> MemInfo | None:
+    """The bytes of the arena that hold the tensor, counted in its part of the arena; None when they lie outside of it."""
+    found = placed.places.get(tensor.name)
     if found is None or found.kind != "arena":
         return None
-    return found.plane or mem_info_of(tensor, found.offset_bytes, found.stride_bytes)
+    info = found.plane or mem_info_of(tensor, found.offset_bytes, found.stride_bytes)
+    part = next((part for part in reversed(placed.split) if part.start_bytes <= max(0, found.offset_bytes)), None)
+    return info.moved(-part.start_bytes, part.component) if part else info
 
 
 def _require_language(kernel: Kernel, call: Call, language: str, node: Node) -> None:
@@ -308,7 +310,7 @@ def make_program(
     cascade_of = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
     copied_to = {copy.node: CopiedTo(copy, placed.arena.offset_of(copy.name)) for copy in schedule.copies}
     layers, shown = [], is_shown(4)
-    plane_of = cache(partial(_plane, placed.places))
+    plane_of = cache(partial(_plane, placed))
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
         seen = assignment.node_view(node)

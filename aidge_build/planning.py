@@ -98,7 +98,7 @@ class Planning:
 
     @cached_property
     def _whole(self) -> tuple[Assignment, Found, Found]:
-        return _whole_tensors(self._given, self.demands, self._options)
+        return whole_tensors(self._given, self.demands, self._options)
 
     @cached_property
     def _short_joined(self) -> Found:
@@ -144,7 +144,7 @@ def bytes_of_whole(
 ) -> tuple[int, int]:
     """The peak of the plan of tensors as a whole, and the bytes of its arena as it is linked."""
     _refuse_giants(assignment.view, board)
-    _, _, joined = _whole_tensors(assignment, demands, options)
+    _, _, joined = whole_tensors(assignment, demands, options)
     return joined.peak.peak_bytes, _linked(joined.schedule, joined.peak, options.io == "caller")
 
 
@@ -157,15 +157,15 @@ def memory_curve(
 ) -> tuple[Found, ...]:
     """The fewest instructions that were found for each peak, from the largest peak, that of whole tensors, to the smallest."""
     _refuse_giants(assignment.view, board)
-    assignment, whole, joined = _whole_tensors(assignment, demands, options)
+    assignment, whole, joined = whole_tensors(assignment, demands, options)
     return banded(assignment, demands, options, whole, bands(assignment)).curve(joined)
 
 
-def _whole_tensors(
+def whole_tensors(
     assignment: Assignment, demands: Callable[[Node], Demands], options: Options
 ) -> tuple[Assignment, Found, Found]:
-    """The best plans of tensors as a whole: with all concatenations and splits, from which cascades are made, and without those
-    that need not run."""
+    """Returns the assignment and the best plans of tensors as a whole: with all concatenations and splits, from which cascades
+    are made, and without those that need not run."""
     if not options.max_step and options.output != "rows":  # an inference that is left half-way has changed no state
         assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"

@@ -147,6 +147,7 @@ class ArenaPart:
     start_bytes: int
     plan: MemoryPlan
     name: str = ""  # "" or "dtcm"
+    component: int = 0  # the number that memory info gives it
 
     @property
     def size_bytes(self) -> int:

@@ -7,7 +7,8 @@ import argparse
 from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compat.export_folder import generate_main_compare, scheduler_export
+from aidge_build.compat.export_folder import scheduler_export
+from aidge_build.compat.export_main import generate_main_compare
 from aidge_build.compat.mem_info import generate_optimized_memory_info
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compile import import_model

@@ -22,8 +22,9 @@ from aidge_build.adaptation.match import Target
 from aidge_build.adaptation.meta_operator import MetaOperator
 from aidge_build.compat.adopted import adopted
 from aidge_build.compat.aliases import install_as
-from aidge_build.compat.export_folder import generate_main, generate_main_compare, scheduler_export
+from aidge_build.compat.export_folder import scheduler_export
 from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_main import generate_main, generate_main_compare
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.generic_operator import GenericOperator

@@ -16,6 +16,7 @@ _MODULES = {
     ".export_utils": ".export_utils",
     ".export_utils.code_generation": ".code_generation",
     ".export_utils.data_conversion": ".data_conversion",
+    ".hw_model": ".hw_model",
     ".mem_info": ".mem_info",
 }
 _PACKAGE = __package__ or "aidge_build.compat"

@@ -23,7 +23,7 @@ _INHERITED = {
     "alpha": "negative_slope",
     "permutation": "output_dims_order",
 }
-_PLANE = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size")
+_PLANE = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size", "mem_component_id")
 
 
 def snake_case(text: str) -> str:
@@ -191,9 +191,7 @@ def _memory_attributes(mem_info: Sequence[MemInfo] | None, outputs: Sequence[Ten
     """`mem_info` says whether the outputs lie in the arena; else each is a memory of its own, from whose start its plane
     counts."""
     planes = mem_info or [mem_info_of(tensor, 0) for tensor in outputs]
-    memories = [0] * len(planes)  # the number of the memory that holds each output: the arena is one
     return {
         "mem_info": bool(mem_info),
-        "mem_info_mem_component_id": memories,
         **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in _PLANE},
     }

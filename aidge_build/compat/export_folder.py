@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy
@@ -13,30 +13,28 @@ import numpy
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.match import Target
 from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_main import endings, generate_main
 from aidge_build.compat.export_readme import readme
 from aidge_build.compat.libraries import libraries_of
 from aidge_build.compat.planes import placed_by
-from aidge_build.compat.scheduler import SequentialScheduler
+from aidge_build.compat.scheduler import Plans, SequentialScheduler
 from aidge_build.compile import demands_of, make_program
 from aidge_build.contract.library import Library
 from aidge_build.emit import emit
-from aidge_build.emit.arrays import Array
 from aidge_build.emit.functions import functions_of
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.template import render_file
 from aidge_build.errors import AidgeError
-from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import default_libraries, find_libraries
-from aidge_build.naming import check_model_name, comment_text
+from aidge_build.naming import check_model_name
 from aidge_build.output import write_files
 from aidge_build.program import Options, Program
-from aidge_build.reference import cpu
 from aidge_build.request import CompileRequest
-from aidge_build.schedule.schedule import make_schedule
 
-TOLERANCE = 1e-4  # of a float, relative to the largest value of its tensor
-MemoryManager = Callable[..., tuple[int, Mapping]]  # the peak, and per node (or its name) a MemInfo or dict per output
+MemoryManager = Callable[
+    ..., tuple[int | list[int], Mapping]
+]  # the peak(s), and per node (or its name) a MemInfo or dict per output
 
 
 def scheduler_export(
@@ -97,11 +95,13 @@ def scheduler_export(
         export_lib = default_libraries(find_libraries([]), frozenset())
     libraries = libraries_of(export_lib)
     assignment = adapt_to_backend(scheduler.graph_view, libraries, target)
-    demands = partial(demands_of, assignment)
-    schedule = make_schedule(assignment, demands)
-    scheduler.graph_view, scheduler.assignment, scheduler.schedule = assignment.view, assignment, schedule
+    demands = cache(partial(demands_of, assignment))
+    plans = scheduler.plans = Plans(assignment, demands, options)
+    assignment = scheduler.assignment = plans.assignment
+    scheduler.graph_view, scheduler.schedule = assignment.view, plans.apart
     peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
-    placed = placed_by(mem_info, int(peak_bytes), schedule, assignment, demands)
+    schedule = scheduler.schedule
+    placed = placed_by(mem_info, peak_bytes, schedule, plans.peak(schedule), assignment, demands)
     if test_mode and any(place.plane is not None for place in placed.places.values()):
         raise AidgeError("test mode cannot report outputs in several pieces", where="test_mode", code="USAGE")
     view = assignment.view
@@ -111,7 +111,7 @@ def scheduler_export(
     static = _static_files(libraries)
     files = {**emit(program).files, **_forward_files(program)}
     files["README.md"] = readme(program, sorted(files), static).encode()
-    for path in sorted(static.keys() & {*files, f"main{_endings(program)[1]}"}):
+    for path in sorted(static.keys() & {*files, f"main{endings(program)[1]}"}):
         raise AidgeError(f"the static file {path} would replace a generated one", where=str(export_folder_path), code="LIBRARY")
     files |= static
     folder = Path(export_folder_path)
@@ -124,40 +124,13 @@ def scheduler_export(
     return sorted([*(str(folder / name) for name in files), main])
 
 
-def generate_main(export_folder_path: str, scheduler: SequentialScheduler, inputs: Mapping[str, numpy.ndarray]) -> str:
-    """Write the main file of a demo, which runs the exported model on these inputs and prints its outputs; its path."""
-    return _write_main(export_folder_path, scheduler, inputs, [])
-
-
-def generate_main_compare(export_folder_path: str, scheduler: SequentialScheduler, inputs: Mapping[str, numpy.ndarray]) -> str:
-    """The same, but compare with the numpy backend and exit with 1 where a value differs.
-
-    Every layer is compared where the model was exported in test mode, else the outputs alone.
-    """
-    program = _exported(scheduler)
-    values = cpu.run(program.view, inputs)
-    layers = [tensor for layer in program.layers for tensor in layer.outputs]
-    compared = layers if program.options.trace else [program.view.tensor(name) for name in program.view.outputs]
-    return _write_main(export_folder_path, scheduler, inputs, [(tensor, values[tensor.name]) for tensor in compared])
-
-
-def _exported(scheduler: SequentialScheduler) -> Program:
-    if scheduler.program is None:
-        raise AidgeError("the scheduler's graph was not exported yet", code="USAGE", hint="call scheduler_export first")
-    return scheduler.program
-
-
 def _bytes_of(view: GraphView) -> bytes:
     """What the program is made of, for its hash: the graph as text and the constants."""
     return str(view).encode() + b"".join(tensor.data.tobytes() for tensor in view.tensors.values() if tensor.is_constant)
 
 
-def _endings(program: Program) -> tuple[str, str]:
-    return (".hpp", ".cpp") if program.language == "c++" else (".h", ".c")
-
-
 def _forward_files(program: Program) -> dict[str, bytes]:
-    header, code = _endings(program)
+    header, code = endings(program)
     ports = ports_of(program)
     values = {
         "name": program.name,
@@ -179,46 +152,3 @@ def _static_files(libraries: Sequence[Library]) -> dict[str, bytes]:
             if found.setdefault(path, data) != data:
                 raise AidgeError(f"two static files become {path}", where=library.name, code="LIBRARY")
     return found
-
-
-def _write_main(
-    export_folder_path: str,
-    scheduler: SequentialScheduler,
-    inputs: Mapping[str, numpy.ndarray],
-    references: list[tuple[Tensor, numpy.ndarray]],
-) -> str:
-    program = _exported(scheduler)
-    header, code = _endings(program)
-    ports = ports_of(program)
-    sides: dict[bool, list[dict]] = {True: [], False: []}
-    for port in ports:
-        values = inputs[port.tensor.name] if port.is_input else None
-        sides[port.is_input].append({**_described(port.tensor, values), "parameter": port.parameter})
-    text = render_file(
-        "main.c",
-        header=f"forward{header}",
-        inputs=sides[True],
-        outputs=sides[False],
-        traced=program.options.trace,
-        references=[
-            {**_described(tensor, values), "title": comment_text(tensor.name), "largest": _largest(values)}
-            for tensor, values in references
-        ],
-        arguments=", ".join(f"{port.parameter}_data" for port in ports),
-        tolerance=repr(TOLERANCE),
-    )
-    path = Path(export_folder_path) / f"main{code}"
-    write_files({path: text.encode()})
-    return str(path)
-
-
-def _described(tensor: Tensor, values: numpy.ndarray | None) -> dict:
-    lines = (
-        [] if values is None else Array("", tensor.to_stored(numpy.asarray(values, tensor.dtype.numpy)).reshape(-1), "").lines()
-    )
-    return {"c_type": tensor.dtype.c_type, "elements": max(1, tensor.elements), "lines": lines, "is_float": tensor.dtype.is_float}
-
-
-def _largest(values: numpy.ndarray) -> str:
-    """What the tolerance counts from; 0 for integers, which must be equal."""
-    return repr(float(numpy.abs(values).max(initial=1e-30))) if values.dtype.kind == "f" else "0.0"

@@ -7,8 +7,9 @@ import aidge_build.compat.code_generation as code_generation
 import aidge_build.compat.data_conversion as data_conversion
 from aidge_build.compat.code_generation import copy_file, generate_file, generate_str
 from aidge_build.compat.data_conversion import aidge2c
-from aidge_build.compat.export_folder import generate_main, generate_main_compare, scheduler_export
+from aidge_build.compat.export_folder import scheduler_export
 from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_main import generate_main, generate_main_compare
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.handles import InheritedTensor, get_node_from_metaop

@@ -7,55 +7,138 @@ the end of a ring), is only for a tensor whose writer and readers say that they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from aidge_build.adaptation.assignment import Assignment
+from aidge_build.compat.unshared import Asked
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
-from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
-from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.plan import MemoryPlan, Placement
-from aidge_build.memory.planner import plan
 from aidge_build.placement import ARENA_ALIGNMENT, Placed, check_memory, places_of
+from aidge_build.program import ArenaPart
 from aidge_build.schedule.schedule import Schedule
+from aidge_build.schedule.stores import StateMemory
 
-Asked = Callable[[Node], Demands]
+
+@dataclass(frozen=True)
+class Memories:
+    """The bytes of each memory in which a manager places tensors, and where each begins in the one arena of the program."""
+
+    sizes: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, peak: int | Sequence[int], unit_bytes: int) -> Memories:
+        """One number is one memory; a list has the peak of each, in the order of `mem_component_id`."""
+        sizes = tuple(int(each) * unit_bytes for each in (peak if isinstance(peak, Sequence) else [peak]))
+        aligned = [-(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT for size in sizes]
+        return cls(sizes, tuple(sum(aligned[:index]) for index in range(len(aligned))))
+
+    def parts(self, pieces: Sequence[Placement], arena: MemoryPlan) -> tuple[ArenaPart, ...]:
+        """The arena's parts; none where there is one memory."""
+        found = []
+        for index, start in enumerate(self.starts if len(self.starts) > 1 else ()):
+            end = self.starts[index + 1] if index + 1 < len(self.starts) else arena.peak_bytes
+            inside = tuple(
+                Placement(piece.buffer, piece.offset_bytes - start) for piece in pieces if start <= piece.offset_bytes < end
+            )
+            size = max((piece.end_bytes for piece in inside), default=0)
+            if size:
+                found.append(
+                    ArenaPart("", start, MemoryPlan(inside, size, 0, 0, False, "", arena.overlaps), f"mem{index}", index)
+                )
+        return tuple(found) if len(found) > 1 else ()
 
 
-def placed_by(mem_info: Mapping, peak_bytes: int, schedule: Schedule, assignment: Assignment, demands: Asked) -> Placed:
+def placed_by(
+    mem_info: Mapping,
+    peak_bytes: int | Sequence[int],
+    schedule: Schedule,
+    peak: MemoryPlan,
+    assignment: Assignment,
+    demands: Asked,
+) -> Placed:
     """The memory info (per node, or per name of a node, one entry per output) as a plan; the firmware owns inputs and outputs.
 
-    Scratch lies behind the rest. AidgeError for what no kernel here can address, CheckFailed for what overlaps or is too small.
+    In `schedule` every tensor has a buffer of its own, and `overlaps` are what kernels allow; `peak` is a plan with inputs and
+    outputs inside. Scratch takes bytes that are free in its step. AidgeError for what no kernel here can address, CheckFailed for
+    what overlaps or is too small.
     """
-    planes = _planes(mem_info, peak_bytes, schedule, assignment, demands)
+    said, unit = _said(mem_info, schedule, assignment)
+    memories = Memories.of(peak_bytes, unit)
+    planes = _planes(said, memories, schedule, assignment, demands)
     inside = [buffer for buffer in schedule.buffers if buffer.kind != "io"]
-    pieces = [piece for buffer in inside if buffer.kind != "scratch" for piece in _pieces(buffer, planes[buffer.name])]
-    base = -(-max((piece.end_bytes for piece in pieces), default=0) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
-    pieces += [Placement(buffer, base) for buffer in inside if buffer.kind == "scratch"]
-    arena, view = _plan_of(pieces), assignment.view
-    places = places_of(schedule, view, arena, True)
+    pieces = {buffer.name: _pieces(buffer, planes[buffer.name]) for buffer in inside if buffer.kind != "scratch"}
+    placements = [piece for name in pieces for piece in pieces[name]]
+    placements += [_in_free_bytes(buffer, placements, memories.starts) for buffer in inside if buffer.kind == "scratch"]
+    arena, view = _plan_of(placements, _overlaps(schedule, pieces)), assignment.view
+    states = StateMemory.of(view)
+    places = places_of(schedule, view, arena, True, states)
     for name, plane in planes.items():
         if places[name].kind == "arena" and not _is_whole(plane):
             places[name] = replace(places[name], offset_bytes=plane.offset, plane=plane)
     placed = Placed(
         arena,
-        tuple(piece.buffer for piece in pieces),
-        plan(schedule.buffers),
+        tuple(piece.buffer for piece in placements),
+        peak,
         places,
         sum(buffer.size_bytes for buffer in schedule.buffers if buffer.kind == "io"),
         ARENA_ALIGNMENT,
         "",
+        memories.parts(placements, arena),
+        states=states,
     )
     check_memory(schedule, placed, assignment, demands)
     return placed
 
 
-def _planes(mem_info: Mapping, peak_bytes: int, schedule: Schedule, assignment: Assignment, demands: Asked) -> dict[str, MemInfo]:
-    """The plane of each buffer, by the name of the tensor that is written there."""
-    view, found = assignment.view, dict[str, MemInfo]()
+Said = tuple[Node, int, Tensor, MemInfo]  # what the manager says of an output: node, number, tensor, plane
+
+
+def _planes(
+    said: Sequence[Said], memories: Memories, schedule: Schedule, assignment: Assignment, demands: Asked
+) -> dict[str, MemInfo]:
+    """The plane of each buffer of the arena, by its name, counted through all memories."""
+    found: dict[str, MemInfo] = {}
+    outside = _outside(schedule, assignment)
+    for node, index, tensor, given in said:
+        info = _in_arena(given, memories, node, tensor)
+        buffer, part = schedule.buffer_of[tensor.name], schedule.parts.get(tensor.name)
+        if part is None and not _is_whole(info):
+            reason = _rejection(node, index, tensor, info, schedule, assignment, demands)
+            if reason:
+                raise AidgeError(f"the plane of '{tensor.name}' {reason}", where=node.where(), code="PLAN03")
+        if buffer in outside:
+            continue
+        memory = info.mem_component_id
+        _require_room(node, tensor, info, memories.starts[memory], memories.sizes[memory])
+        if part is None:
+            found[buffer] = info
+            continue
+        whole = mem_info_of(assignment.view.tensor(part.whole), info.offset - part.offset_bytes)
+        wanted = mem_info_of(tensor, info.offset, part.stride_bytes)
+        if (info.size, info.stride) != (wanted.size, wanted.stride) or found.setdefault(buffer, whole) != whole:
+            what = f"the plane of '{tensor.name}' is not where it lies in '{part.whole}', of which it is a part"
+            raise AidgeError(what, where=node.where(), code="PLAN03")
+    return found
+
+
+def _outside(schedule: Schedule, assignment: Assignment) -> set[str]:
+    """The buffers that no memory manager places: inputs and outputs are the firmware's, states have a memory of their own."""
+    return {buffer.name for buffer in schedule.buffers if buffer.kind == "io"} | set(StateMemory.of(assignment.view).offsets)
+
+
+def _said(mem_info: Mapping, schedule: Schedule, assignment: Assignment) -> tuple[list[Said], int]:
+    """What the manager says of each output, in bytes; and how many bytes it counts as one.
+
+    A manager of the inherited API may count elements: then all its planes have as many as their tensors, which are of one type
+    or lie as far apart as the largest one asks.
+    """
+    found: list[Said] = []
     for node in schedule.steps:
         infos = mem_info.get(node, mem_info.get(node.name))
         if infos is None or len(infos) != len(node.outputs):
@@ -65,14 +148,28 @@ def _planes(mem_info: Mapping, peak_bytes: int, schedule: Schedule, assignment: 
                 where=node.where(),
                 code="PLAN03",
             )
-        for index, (tensor, info) in enumerate(zip(view.output_tensors(node), map(MemInfo.of, infos))):
-            if not _is_whole(info):
-                reason = _rejection(node, index, tensor, info, schedule, assignment, demands)
-                if reason:
-                    raise AidgeError(f"the plane of '{tensor.name}' {reason}", where=node.where(), code="PLAN03")
-            _require_room(node, tensor, info, peak_bytes)
-            found[schedule.buffer_of[tensor.name]] = info
-    return found
+        tensors = assignment.view.output_tensors(node)
+        found += [(node, index, *entry) for index, entry in enumerate(zip(tensors, map(MemInfo.of, infos)))]
+    outside = _outside(schedule, assignment)
+    inside = [
+        (tensor, info.size * info.length * info.count)
+        for _, _, tensor, info in found
+        if schedule.buffer_of[tensor.name] not in outside
+    ]
+    unit = max((tensor.dtype.size_bytes for tensor, _ in inside), default=1)
+    if unit == 1 or not all(count == tensor.elements for tensor, count in inside):
+        return found, 1
+    return [(node, index, tensor, info.in_bytes(tensor.dtype.size_bytes, unit)) for node, index, tensor, info in found], unit
+
+
+def _in_arena(info: MemInfo, memories: Memories, node: Node, tensor: Tensor) -> MemInfo:
+    """The plane counted from the start of the whole arena."""
+    if not 0 <= info.mem_component_id < len(memories.starts):
+        what = (
+            f"the memory manager puts '{tensor.name}' into memory {info.mem_component_id}, and gives {len(memories.starts)} peaks"
+        )
+        raise AidgeError(what, where=node.where(), code="PLAN03")
+    return info.moved(memories.starts[info.mem_component_id], info.mem_component_id)
 
 
 def _is_whole(info: MemInfo) -> bool:
@@ -117,15 +214,15 @@ def _inconsistency(tensor: Tensor, info: MemInfo) -> str:
     return ""
 
 
-def _require_room(node: Node, tensor: Tensor, info: MemInfo, peak_bytes: int) -> None:
+def _require_room(node: Node, tensor: Tensor, info: MemInfo, start: int, peak_bytes: int) -> None:
     runs = [(info.offset, info.extent_bytes)]
     if info.wrap_size:
         runs = [(info.offset, info.cont_size - info.gap_bytes), (info.wrap_offset, info.extent_bytes - info.cont_size)]
     wrong = _is_whole(info) and info.extent_bytes != tensor.size_bytes
-    if wrong or any(first < 0 or first + size > peak_bytes for first, size in runs):
+    if wrong or any(first < start or first + size > start + peak_bytes for first, size in runs):
         raise CheckFailed(
-            f"the memory manager gives '{tensor.name}' ({tensor.size_bytes} bytes) {info.extent_bytes} bytes at {info.offset} "
-            f"of {peak_bytes}",
+            f"the memory manager gives '{tensor.name}' ({tensor.size_bytes} bytes) {info.extent_bytes} bytes at "
+            f"{info.offset - start} of {peak_bytes}",
             where=node.where(),
             code="PLAN02",
         )
@@ -152,10 +249,39 @@ def _pieces(buffer: Buffer, info: MemInfo) -> list[Placement]:
     ]
 
 
-def _plan_of(placements: list[Placement]) -> MemoryPlan:
-    """The placements as a plan, whose bound is the fullest moment."""
+def _in_free_bytes(buffer: Buffer, placements: Sequence[Placement], starts: Sequence[int]) -> Placement:
+    """The scratch of one step, as low as nothing else of that step lies; it does not reach from one memory into the next."""
+    live = [(one.offset_bytes, one.buffer.live_bytes(buffer.first)) for one in placements]
+    taken = [(offset + low, offset + high) for offset, (low, high) in live if high]
+    borders = [(start, start) for start in starts[1:]]
+    for offset in sorted(-(-end // buffer.alignment) * buffer.alignment for _, end in [(0, 0), *taken, *borders]):
+        after = offset + buffer.size_bytes
+        if not any(offset < end and first < after for first, end in taken) and not any(offset < at < after for at, _ in borders):
+            return Placement(buffer, offset)
+    raise AssertionError("behind the last byte there is room")
+
+
+def _overlaps(schedule: Schedule, pieces: Mapping[str, Sequence[Placement]]) -> tuple[Overlap, ...]:
+    """What kernels allow, piece by piece. Of planes that are not in one piece only the replay of bytes knows how far apart."""
+    found = []
+    for each in schedule.overlaps:
+        lower, upper = pieces.get(each.lower, ()), pieces.get(each.upper, ())
+        lead = each.lead_bytes if len(lower) == len(upper) == 1 else -(1 << 31)
+        found += [Overlap(one.buffer.name, other.buffer.name, lead) for one in lower for other in upper]
+    return tuple(found)
+
+
+def _plan_of(placements: list[Placement], overlaps: tuple[Overlap, ...]) -> MemoryPlan:
+    """The placements as a plan, whose bound is the fullest moment: bytes that kernels allow to share do not count."""
     steps = sorted({one.buffer.first for one in placements})
-    live = [sum(one.buffer.size_bytes for one in placements if one.buffer.first <= step < one.buffer.last) for step in steps]
+    late = {overlap.lower: overlap.upper for overlap in overlaps}
+
+    def bound_at(step: int) -> int:
+        counted = [one.buffer for one in placements if not (one.buffer.name in late and one.buffer.first == step)]
+        return sum(high - low for low, high in (buffer.live_bytes(step) for buffer in counted))
+
+    live = [bound_at(step) for step in steps]
     bound = max(live, default=0)
     step = steps[live.index(bound)] if steps else 0
-    return MemoryPlan(tuple(placements), max((one.end_bytes for one in placements), default=0), bound, step, False)
+    peak = max((one.end_bytes for one in placements), default=0)
+    return MemoryPlan(tuple(placements), peak, bound, step, peak == bound, "", overlaps)

@@ -48,7 +48,7 @@ _FUNCTIONS = {
     "export_utils.log_parser": ("parse_inference_time_from_log", "parse_output_tensors_from_log"),
     "hw_model": ("get_target_by_name",),
 }
-_DELIVERED = {"", "export_utils", "export_utils.code_generation"}  # modules that are more than sleeping names
+_DELIVERED = {"", "export_utils", "export_utils.code_generation", "hw_model"}  # modules that are more than sleeping names
 
 
 def sleeping_names(module: str) -> dict[str, Any]:

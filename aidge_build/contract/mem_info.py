@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from aidge_build.errors import AidgeError
 from aidge_build.graph.format import channels_last
@@ -17,8 +17,9 @@ class MemInfo:
     """One plane in the arena: `count` lines of `length` positions, each of `size` bytes, `stride` bytes apart.
 
     A tensor that is stored channels-last has one position per pixel; every other tensor is one position. `offset` and
-    `cont_offset` count from the start of the arena. A plane that wraps around has `wrap_size` bytes from `wrap_offset` on
-    after its first `cont_size` bytes; `wrap_size` 0 means that it lies in one piece.
+    `cont_offset` count from the start of the arena, or of its part `mem_component_id` where it lies in several memories. A plane
+    that wraps around has `wrap_size` bytes from `wrap_offset` on after its first `cont_size` bytes; `wrap_size` 0 means that it
+    lies in one piece.
     """
 
     size: int
@@ -30,6 +31,7 @@ class MemInfo:
     cont_offset: int = 0
     wrap_offset: int = 0
     wrap_size: int = 0
+    mem_component_id: int = 0
 
     @property
     def extent_bytes(self) -> int:
@@ -43,13 +45,44 @@ class MemInfo:
 
     @classmethod
     def of(cls, given: MemInfo | Mapping[str, int]) -> MemInfo:
-        """A memory manager may say it as a dict; further keys of it are ignored."""
+        """The plane that a memory manager says as a dict: `size` and `offset` alone are one piece, further keys are ignored.
+
+        AidgeError (code PLAN03) for anything else, and for a dict without one of the two.
+        """
         if isinstance(given, MemInfo):
             return given
-        missing = [name for name in ("size", "offset", "stride") if name not in given]
+        if not isinstance(given, Mapping):
+            what = f"the memory info of an output is {type(given).__name__}, not a MemInfo or a dict"
+            raise AidgeError(what, code="PLAN03")
+        missing = [name for name in ("size", "offset") if name not in given]
         if missing:
             raise AidgeError(f"the memory info has no {missing[0]!r}", code="PLAN03", tried=sorted(given))
-        return cls(**{entry.name: int(given[entry.name]) for entry in fields(cls) if entry.name in given})
+        size, offset = int(given["size"]), int(given["offset"])
+        said = {entry.name: int(given[entry.name]) for entry in fields(cls) if entry.name in given}
+        return cls(**{"stride": size, "cont_size": size, "cont_offset": offset, "wrap_offset": offset, **said})
+
+    def in_bytes(self, element_bytes: int, unit_bytes: int) -> MemInfo:
+        """The plane in bytes, where this one counts elements: those of the tensor, and `unit_bytes` for those of the arena."""
+        return replace(
+            self,
+            size=self.size * element_bytes,
+            stride=self.stride * element_bytes,
+            cont_size=self.cont_size * element_bytes,
+            wrap_size=self.wrap_size * element_bytes,
+            offset=self.offset * unit_bytes,
+            cont_offset=self.cont_offset * unit_bytes,
+            wrap_offset=self.wrap_offset * unit_bytes,
+        )
+
+    def moved(self, by_bytes: int, component: int) -> MemInfo:
+        """The plane that begins so many bytes further on, counted in this part of the arena."""
+        return replace(
+            self,
+            offset=self.offset + by_bytes,
+            cont_offset=self.cont_offset + by_bytes,
+            wrap_offset=self.wrap_offset + by_bytes,
+            mem_component_id=component,
+        )
 
 
 def mem_info_of(tensor: Tensor, offset_bytes: int, stride_bytes: int = 0) -> MemInfo:

@@ -293,8 +293,25 @@ def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:
         for index, read in enumerate(move.reads):
             if not span.meets(spans[read]):
                 continue
-            first_output = position == 0 and bool(move.writes) and not (span.cont_bytes or spans[read].cont_bytes)
-            distance = spans[read].offset_bytes - span.offset_bytes
-            if first_output and (index in move.in_place and distance == 0 or index in leads and distance >= leads[index]):
-                continue
+            if position == 0 and move.writes:
+                least, most = _behind(span, spans[read])
+                if index in move.in_place and least == most == 0 or index in leads and least >= leads[index]:
+                    continue
             raise CheckFailed(f"'{name}' overwrites '{read}' while it is read", where=f"memory plan, {step}", code="PLAN02")
+
+
+def _behind(written: Span, read: Span) -> tuple[int, int]:
+    """By how many bytes what is written to an address comes later in its tensor than what is read there in its own: the least and
+    the most of all addresses that both have."""
+    if written.is_whole and read.is_whole:
+        return (read.offset_bytes - written.offset_bytes,) * 2
+    (firsts, lengths), (others, widths) = written.runs, read.runs
+    shifts, other_shifts = (numpy.cumsum(sizes) - sizes - starts for starts, sizes in ((firsts, lengths), (others, widths)))
+    order = numpy.argsort(others, kind="stable")
+    others, widths, other_shifts = others[order], widths[order], other_shifts[order]
+    low = numpy.searchsorted(others + widths, firsts, side="right")  # runs of one tensor share no byte: their ends ascend, too
+    counts = numpy.maximum(numpy.searchsorted(others, firsts + lengths) - low, 0)
+    run = numpy.repeat(numpy.arange(len(firsts)), counts)
+    other = numpy.arange(len(run)) - numpy.repeat(numpy.cumsum(counts) - counts, counts) + low[run]
+    distances = shifts[run] - other_shifts[other]
+    return (int(distances.min()), int(distances.max())) if len(distances) else (-written.size_bytes - read.size_bytes, 0)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -273,16 +273,25 @@ def _plane(placed: Placed, tensor: Tensor) -> MemInfo | None:
     return info.moved(-part.start_bytes, part.component) if part else info
 
 
-def _require_language(kernel: Kernel, call: Call, language: str, node: Node) -> None:
-    """C++ in a file that a C compiler gets is a fault of the library, which forgot to say its language."""
-    found = next((path for path in sorted({*call.sources, *call.files}) if path.endswith(CPP_ENDINGS)), None)
-    if language == "c" and found is not None:
-        raise AidgeError(
-            f"kernel {kernel.name} brings the C++ file {found.rpartition('/')[2]}, but library {kernel.library} is one in C",
-            where=node.where(),
-            code="LIBRARY",
-            hint='language = "c++" in library.toml, or in the class of the library where it has no folder',
-        )
+def _language(libraries: Sequence[Library], layers: Sequence[Layer]) -> str:
+    """The language of the generated code: C++ where a library says so. A library without a folder says it by what its kernels
+    bring; one in a folder that brings C++ has a fault: build systems know the name of the code file before they compile."""
+    language = "c++" if any(library.language == "c++" for library in libraries) else "c"
+    folders = {library.name for library in libraries if library.files}
+    for layer in layers:
+        name = layer.kernel.library
+        found = next((path for path in sorted({*layer.call.sources, *layer.call.files}) if path.endswith(CPP_ENDINGS)), None)
+        if language == "c++" or found is None:
+            continue
+        if name in folders:
+            raise AidgeError(
+                f"kernel {layer.kernel.name} brings the C++ file {found.rpartition('/')[2]}, but library {name} is one in C",
+                where=layer.node.where(),
+                code="LIBRARY",
+                hint='language = "c++" in library.toml',
+            )
+        language = "c++"
+    return language
 
 
 def _files_of(library: Library, layers: list[Layer]) -> dict[str, bytes]:
@@ -306,7 +315,6 @@ def make_program(
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     named = {node.name: symbol for node, symbol in zip(schedule.steps, symbols)}
     kernels = bands_of(request)(assignment)
-    language = "c++" if any(library.language == "c++" for library in request.libraries) else "c"
     cascade_of = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
     copied_to = {copy.node: CopiedTo(copy, placed.arena.offset_of(copy.name)) for copy in schedule.copies}
     layers, shown = [], is_shown(4)
@@ -324,7 +332,6 @@ def make_program(
             found = calls_of(kernels, node, cascade, seen)
             kernel, call = found.kernel, found.calls[found.largest]
             bands = BandCalls(found.calls, found.number_of, found.rows_read)
-        _require_language(kernel, call, language, node)
         if shown:
             show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
@@ -345,6 +352,7 @@ def make_program(
                 not kernel.keeps_words(seen),
             )
         )
+    language = _language(request.libraries, layers)
     return Program(
         name=request.name,
         model_sha256=model_sha256(request),

@@ -12,7 +12,7 @@ only place that keeps registrations for the whole process, because the inherited
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from functools import cache
 
 import aidge_build.compat.export_utils as export_utils  # a module of the package: `from` would read as a cycle
 import aidge_build.compat.mem_info as mem_info
@@ -23,7 +23,7 @@ from aidge_build.adaptation.meta_operator import MetaOperator
 from aidge_build.compat.adopted import adopted
 from aidge_build.compat.aliases import install_as
 from aidge_build.compat.export_folder import scheduler_export
-from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_lib import ExportLib, live_libraries
 from aidge_build.compat.export_main import generate_main, generate_main_compare
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
@@ -32,23 +32,23 @@ from aidge_build.compat.handles import InheritedNode as Node
 from aidge_build.compat.handles import InheritedOperator as Operator
 from aidge_build.compat.handles import InheritedTensor as Tensor
 from aidge_build.compat.handles import MicroGraph
+from aidge_build.compat.inherited_types import inherited_names, known_types, own_type, with_axes
 from aidge_build.compat.load_onnx import load_onnx
 from aidge_build.compat.log import Level, Log
 from aidge_build.compat.mem_info import compute_default_mem_info, generate_optimized_memory_info
 from aidge_build.compat.named_values import DynamicAttributes, Interpolation, PaddingMode, mandatory_attrs
-from aidge_build.compat.operator_impl import Impl
-from aidge_build.compat.operator_impl import OperatorImpl as _OperatorImpl
+from aidge_build.compat.operator_impl import Impl, OperatorHandle, OperatorImpl
 from aidge_build.compat.prod_conso import Elts_t, IdentityProdConso, ProdConso
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compat.scheduler_calls import Scheduler
 from aidge_build.compat.sleeping import sleeping_names
 from aidge_build.contract.library import Kernel, Library, library_of
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView, dformat
+from aidge_build.contract.spec import ImplSpec, IOSpec, dformat
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import dtype
 from aidge_build.graph.view import GraphView
-from aidge_build.operators import builtin_operators
+from aidge_build.operators.backends import add_backends
 
 __all__ = [
     "mandatory_attrs",
@@ -74,6 +74,7 @@ __all__ = [
     "IdentityProdConso",
     "Impl",
     "ImplSpec",
+    "OperatorHandle",
     "OperatorImpl",
     "ProdConso",
     "SequentialScheduler",
@@ -95,50 +96,18 @@ __all__ = [
     "scheduler_export",
 ]
 
-_DIMENSIONS = {
-    "Conv": (1, 2, 3),
-    "ConvDepthWise": (1, 2, 3),
-    "ConvTranspose": (1, 2, 3),
-    "MaxPooling": (1, 2, 3),
-    "AvgPooling": (1, 2, 3),
-    "BatchNorm": (1, 2, 3),
-    "Pad": (1, 2, 3),
-}
-# Where a family with dimensions in its inherited name has none here.
-_OTHER_NAMES = {"Pad": "Pad", "BatchNorm": "BatchNormalization"}
-
 globals().update(sleeping_names(""))
 
-_registered: dict[str, dict[str, Callable]] = {}  # backend -> operator type -> implementation
+_registered: dict[str, dict[str, Callable]] = {}  # backend -> operator type, as it was named -> implementation
 
 
-class OperatorHandle:
-    """An operator as the inherited API hands it out: `type()`, `name()` and the attributes."""
-
-    def __init__(self, view: NodeView | str):
-        self.view = view
-
-    def type(self) -> str:
-        """The operator's type, e.g. Conv2D."""
-        return self.view if isinstance(self.view, str) else self.view.node.type
-
-    def name(self) -> str:
-        """The node's name; "" where the handle stands for a type alone."""
-        return "" if isinstance(self.view, str) else self.view.node.name
-
-    def __getattr__(self, name: str):
-        return getattr(self.view, name)
+def _backends_of(operator_type: str, kinds: tuple[str, ...]) -> list[str]:
+    """The backends that are registered for the operator, in the inherited way or as a library."""
+    named = [backend for backend, types in _registered.items() if operator_type in map(own_type, types)]
+    return [*named, *(library._name for library in live_libraries() if library.has_kernel(operator_type, kinds))]
 
 
-class OperatorImpl(_OperatorImpl):
-    """The base of export backends; the operator is given and handed out as an `OperatorHandle`."""
-
-    def __init__(self, operator: NodeView | OperatorHandle | str, backend: str = ""):
-        super().__init__(cast(NodeView, operator.view if isinstance(operator, OperatorHandle) else operator), backend)
-
-    def get_operator(self) -> OperatorHandle:  # type: ignore[override]  # the inherited API hands out a handle
-        """The operator as the inherited API hands it out."""
-        return OperatorHandle(self._operator)
+add_backends(_backends_of)
 
 
 class _OperatorClass:
@@ -151,26 +120,22 @@ class _OperatorClass:
         return f"{self.Type}Op"
 
 
-def _operator_types() -> dict[str, str]:
-    """Inherited class name (without Op) -> operator type: `Conv2D`, `ReLU`, `FC`."""
-    families = {operator.__name__ for operator in builtin_operators().values()} | {"FC", "BatchNorm", "ConvDepthWise"}
-    found = {}
-    for family in sorted(families):
-        found[family] = _OTHER_NAMES.get(family, family)
-        for count in _DIMENSIONS.get(family, ()):
-            found[f"{family}{count}D"] = _OTHER_NAMES.get(family, f"{family}{count}D")
-    return found
+@cache
+def _operator_types() -> frozenset[str]:
+    """The inherited class names (without Op), which are types: `Conv2D`, `ReLU`, `Pad2D`; families alone, too."""
+    return known_types() | inherited_names()
 
 
 def __getattr__(name: str):
     """`FCOp`, `Conv2DOp`, ..., `register_FCOp`, `register_Conv2DOp`, ..."""
-    stem = name.removeprefix("register_").removesuffix("Op")
-    known = _operator_types() if name.endswith("Op") else {}
-    if stem not in known:
+    stem = name.removeprefix("register_").removeprefix("get_keys_").removesuffix("Op")
+    if not name.endswith("Op") or stem not in _operator_types():
         raise AttributeError(f"module 'aidge_build.compat' has no attribute '{name}'")
     if name.startswith("register_"):
-        return lambda backend, implementation: _register(backend, known[stem], implementation)
-    return _OperatorClass(known[stem])
+        return lambda backend, implementation: _register(backend, stem, implementation)
+    if name.startswith("get_keys_"):
+        return lambda: sorted(backend for backend, types in _registered.items() if stem in types)
+    return _OperatorClass(stem)
 
 
 def _register(backend: str, operator_type: str, implementation: Callable) -> None:
@@ -201,8 +166,8 @@ def library(backend: str) -> Library:
         Kernel(
             backend,
             _kernel_name(implementation, operator_type, spec),
-            operator_type,
-            spec,
+            own_type(operator_type),
+            with_axes(spec, operator_type),
             _node_class(implementation, operator_type, spec),
         )
         for operator_type, implementation in sorted(_registered[backend].items())

@@ -78,6 +78,7 @@ def _tensor_attributes(tensors: Sequence[Tensor | None], conversion_map: Mapping
     shapes = [image_of(tensor) for tensor in tensors]
     return {
         "dims": [list(tensor.dims) if tensor else [] for tensor in tensors],
+        "stored_dims": [list(tensor.layout.stored_dims) if tensor else [] for tensor in tensors],
         "size": [tensor.elements if tensor else 0 for tensor in tensors],
         "sizeof": [tensor.dtype.size_bytes if tensor else 0 for tensor in tensors],
         "batch": [tensor.dims[0] if tensor and tensor.rank > 1 else 1 for tensor in tensors],

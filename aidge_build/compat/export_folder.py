@@ -12,8 +12,10 @@ import numpy
 
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.match import Target
+from aidge_build.compat.export_layout import keeping_files, kept_files, paths_of, require_layout
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_main import endings, generate_main
+from aidge_build.compat.export_manifest import NAME, manifest, text
 from aidge_build.compat.export_readme import readme
 from aidge_build.compat.libraries import libraries_of
 from aidge_build.compat.planes import placed_by
@@ -22,6 +24,7 @@ from aidge_build.compile import demands_of, make_program
 from aidge_build.contract.library import Library
 from aidge_build.emit import emit
 from aidge_build.emit.functions import functions_of
+from aidge_build.emit.manifest import manifest_text
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.template import render_file
 from aidge_build.errors import AidgeError
@@ -32,9 +35,8 @@ from aidge_build.output import write_files
 from aidge_build.program import Options, Program
 from aidge_build.request import CompileRequest
 
-MemoryManager = Callable[
-    ..., tuple[int | list[int], Mapping]
-]  # the peak(s), and per node (or its name) a MemInfo or dict per output
+# A memory manager gives the peak, or that of each memory, and per node (or its name) a MemInfo or dict per output.
+MemoryManager = Callable[..., tuple[int | list[int], Mapping]]
 
 
 def scheduler_export(
@@ -45,19 +47,21 @@ def scheduler_export(
     memory_manager_args: Mapping | None = None,
     test_mode: bool = False,
     *,
+    layout: str = "flat",
     name: str = "model",
     target: Target = Target(),
     target_name: str = "any",
     options: Options = Options(),
 ) -> list[str]:
-    """Write the folder and give the paths of its files: model.*, forward.*, main.*, README.md, and the libraries' static files.
+    """Write the folder and give the paths of its files: model.*, forward.*, main.*, README.md, export.json, static files.
 
     `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the
-    tool; the libraries for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the
-    peak in bytes and the memory info of each node's outputs, which the checker must accept. With `test_mode` main reports every
-    layer's output.
-    `name` is the prefix of the generated files and symbols; `target` and `options` describe the core and the build, as for
-    `compile` (a standalone folder owns its arena, and the caller owns inputs and outputs).
+    tool; those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes
+    and the memory info of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
+    With `layout` "dnn" the folder is that of the inherited exports: `dnn/src`, `dnn/include`, and there the kernels and
+    configurations of the template style as files, as each class's `export` writes them.
+    `name` is the prefix of the generated files and symbols; `target` and `options` say what kernels may rely on, as for
+    `compile` (a stand-alone folder owns its arena, and inputs and outputs are its caller's).
     """
     if memory_manager is None:
         raise AidgeError(
@@ -66,6 +70,37 @@ def scheduler_export(
             hint="compute_default_mem_info, generate_optimized_memory_info, or a function of your own",
         )
     check_model_name(name)
+    require_layout(layout)
+    _require_options(options)
+    if export_lib is None:
+        export_lib = default_libraries(find_libraries([]), frozenset())
+    libraries = libraries_of(export_lib)
+    libraries = keeping_files(libraries) if layout == "dnn" else libraries
+    assignment = adapt_to_backend(scheduler.graph_view, libraries, target)
+    demands = cache(partial(demands_of, assignment))
+    plans = scheduler.plans = Plans(assignment, demands, options)
+    assignment = scheduler.assignment = plans.assignment
+    scheduler.graph_view, scheduler.schedule = assignment.view, plans.apart
+    peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
+    schedule = scheduler.schedule
+    placed = placed_by(mem_info, peak_bytes, schedule, plans.peak(schedule), assignment, demands)
+    if test_mode and any(place.plane is not None for place in placed.places.values()):
+        raise AidgeError("test mode reports layers whose outputs lie in one piece", where="test_mode", code="USAGE")
+    view = assignment.view
+    options = replace(options, trace=test_mode)
+    request = CompileRequest(name, _bytes_of(view), name, libraries, {}, target, target_name, options=options)
+    program = scheduler.program = make_program(request, assignment, schedule, placed, ())
+    written = _write_folder(Path(export_folder_path), program, layout, _static_files(libraries))
+    main = generate_main(
+        export_folder_path,
+        scheduler,
+        {name: numpy.zeros(view.tensor(name).dims, view.tensor(name).dtype.numpy) for name in view.inputs},
+    )
+    return sorted({*written, main})
+
+
+def _require_options(options: Options) -> None:
+    """Refuse what a folder that stands alone cannot have."""
     if (options.io, options.arena) != ("caller", "static"):
         raise AidgeError(
             "a standalone folder owns its arena, and its caller the inputs and outputs",
@@ -91,37 +126,24 @@ def scheduler_export(
             code="USAGE",
             hint="aidge-build compile --memory-model cascade, without scheduler_export",
         )
-    if export_lib is None:
-        export_lib = default_libraries(find_libraries([]), frozenset())
-    libraries = libraries_of(export_lib)
-    assignment = adapt_to_backend(scheduler.graph_view, libraries, target)
-    demands = cache(partial(demands_of, assignment))
-    plans = scheduler.plans = Plans(assignment, demands, options)
-    assignment = scheduler.assignment = plans.assignment
-    scheduler.graph_view, scheduler.schedule = assignment.view, plans.apart
-    peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
-    schedule = scheduler.schedule
-    placed = placed_by(mem_info, peak_bytes, schedule, plans.peak(schedule), assignment, demands)
-    if test_mode and any(place.plane is not None for place in placed.places.values()):
-        raise AidgeError("test mode cannot report outputs in several pieces", where="test_mode", code="USAGE")
-    view = assignment.view
-    options = replace(options, trace=test_mode)
-    request = CompileRequest(name, _bytes_of(view), name, libraries, {}, target, target_name, options=options)
-    program = scheduler.program = make_program(request, assignment, schedule, placed, ())
-    static = _static_files(libraries)
-    files = {**emit(program).files, **_forward_files(program)}
-    files["README.md"] = readme(program, sorted(files), static).encode()
-    for path in sorted(static.keys() & {*files, f"main{endings(program)[1]}"}):
-        raise AidgeError(f"the static file {path} would replace a generated one", where=str(export_folder_path), code="LIBRARY")
+
+
+def _write_folder(folder: Path, program: Program, layout: str, static: dict[str, bytes]) -> list[str]:
+    """Write everything but the main file, and give the paths."""
+    main = f"main{endings(program)[1]}"
+    sources = emit(program)
+    made = {**sources.files, **_forward_files(program)}
+    paths = paths_of(made, layout, program.language)
+    digests = {paths[name]: digest for name, digest in sources.manifest["files"].items()}
+    made[f"{program.name}.plan.json"] = manifest_text({**sources.manifest, "files": digests})
+    files = {paths[name]: data for name, data in made.items()} | (kept_files(program) if layout == "dnn" else {})
+    said = manifest(program, layout, {**paths, **{path: path for path in files}}, sorted(static), main)
+    files |= {NAME: text(said).encode(), "README.md": readme(program, said).encode()}
+    for path in sorted(static.keys() & {*files, main}):
+        raise AidgeError(f"the static file {path} would replace a generated one", where=str(folder), code="LIBRARY")
     files |= static
-    folder = Path(export_folder_path)
-    write_files({folder / name: data for name, data in sorted(files.items())})
-    main = generate_main(
-        export_folder_path,
-        scheduler,
-        {name: numpy.zeros(view.tensor(name).dims, view.tensor(name).dtype.numpy) for name in view.inputs},
-    )
-    return sorted([*(str(folder / name) for name in files), main])
+    write_files({folder / path: data for path, data in sorted(files.items())})
+    return [str(folder / path) for path in files]
 
 
 def _bytes_of(view: GraphView) -> bytes:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, cast
 
 from aidge_build.compat.compositions import SLEEPING, Composition, composition_of, inherited_type
+from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.generic_operator import generic_operator
 from aidge_build.compat.inherited import restricted
+from aidge_build.compat.inherited_types import own_pattern, own_type, require_known, with_axes
 from aidge_build.compat.open_orders import CHANNELS_BEHIND, opened, order_of, parameter_order
 from aidge_build.compat.operator_impl import OperatorImpl
 from aidge_build.compat.prod_conso import ProdConso, demanded_by
@@ -41,6 +43,12 @@ class Registration:
     handles: frozenset[str] = frozenset()
     model_of: ModelOf | None = None
 
+    def in_own_types(self) -> Registration:
+        """The registration with the types that nodes have here, for nodes with as many axes as its names say."""
+        text = self.pattern or self.type
+        own = self.type if self.pattern else own_type(self.type)
+        return replace(self, type=own, spec=with_axes(self.spec, text), pattern=own_pattern(self.pattern))
+
     def kernel(self, library: str, order: DFormat) -> Kernel:
         """The registration as a kernel, which gets only nodes that the class handles; `order` is the library's storage order."""
         node_class, spec, name = self._node_class(order), self.spec, identifier(self.node_class.__name__)
@@ -50,17 +58,17 @@ class Registration:
 
     def _node_class(self, order: DFormat) -> KernelClass:
         """The class with what the registration says beside it."""
-        said: dict[str, object] = {}
+        written, said = generating(self.node_class), dict[str, object]()
         if self.handles:
-            said["handles"] = self.handles | frozenset(getattr(self.node_class, "handles", ()))
+            said["handles"] = self.handles | frozenset(getattr(written, "handles", ()))
         if self.model_of is not None:
             said["demands"] = classmethod(lambda cls, view: demanded_by(self.model_of, view))
-        if issubclass(self.node_class, ExportNodeCpp) and self.node_class.parameter_format is ANY:
+        if issubclass(written, ExportNodeCpp) and written.parameter_format is ANY:
             said["parameter_format"] = parameter_order(self.spec, self.pattern or self.type, order)
         if not said:
-            return self.node_class
-        said |= {"__module__": self.node_class.__module__, "__doc__": self.node_class.__doc__}
-        return type(self.node_class)(self.node_class.__name__, (self.node_class,), said)
+            return written
+        said |= {"__module__": written.__module__, "__doc__": written.__doc__}
+        return type(written)(written.__name__, (written,), said)
 
 
 class ExportLib(OperatorImpl, KernelRegistry):
@@ -167,6 +175,10 @@ class ExportLib(OperatorImpl, KernelRegistry):
 
     @classmethod
     def _add(cls, entry: Registration) -> None:
+        entry = entry.in_own_types()
+        if not entry.pattern:
+            own = {*(each.type for each in cls.registry), *(name.rpartition("::")[2] for name in cls.generic_operators)}
+            require_known(entry.type, own, f"{cls._name}: {entry.node_class.__name__}")
         key = (entry.type, entry.spec, entry.pattern)
         for place, other in enumerate(cls.registry):
             if key != (other.type, other.spec, other.pattern):
@@ -221,6 +233,11 @@ class ExportLib(OperatorImpl, KernelRegistry):
                 raise AidgeError(f"two static files become {name}", where=cls._name, code="LIBRARY")
         return found
 
+    @classmethod
+    def has_kernel(cls, operator_type: str, kinds: Sequence[str] = ()) -> bool:
+        """Whether a class is registered for the type or one of the kinds."""
+        return any(entry.type in (operator_type, *kinds) and not entry.pattern for entry in cls.registry)
+
     def get_available_impl_specs(self) -> list[ImplSpec]:
         """The specs that are registered for the operator's type."""
         return [entry.spec for entry in self.registry if entry.type == self.get_operator().node.type]
@@ -243,3 +260,22 @@ def _unknown(name: str, recipe: str) -> str:
     if recipe:
         return f"its recipe {recipe!r} is no pattern here"
     return f"nothing says which nodes it covers: register_metaop({name!r}, 'Conv2D->ReLU', spec) does"
+
+
+def generating(node_class: KernelClass) -> KernelClass:
+    """The class; one with a `forward` of its own and no `call` gets that of the template style, which makes a function of it."""
+    has_text = issubclass(node_class, ExportNode) and hasattr(node_class, "forward")
+    if not has_text or issubclass(node_class, ExportNodeCpp) or node_class.call is not KernelNode.call:
+        return node_class
+    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__, "include_list": (), "kernels_to_copy": ()}
+    said |= {"config_template": "", "forward_template": ""}
+    return type(node_class)(node_class.__name__, (node_class, ExportNodeCpp), said)
+
+
+def live_libraries() -> list[type[ExportLib]]:
+    """Every export library of this process."""
+    found, waiting = list[type[ExportLib]](), ExportLib.__subclasses__()
+    while waiting:
+        found.append(waiting.pop())
+        waiting += found[-1].__subclasses__()
+    return found

@@ -19,12 +19,25 @@ from aidge_build.graph.dtype import C_TYPES, DType
 
 
 class _Constructed(type):
-    """Constructors get a node that answers the inherited calls, and an instance count where they want one."""
+    """Constructors get a node that answers the inherited calls, and what releases of the inherited API add where they want it."""
 
-    def __call__(cls, node: NodeView, *further: Any, **named: Any) -> Any:
-        if "instance_count" in inspect.signature(cls.__init__).parameters and len(further) < 2:
+    def __call__(cls, aidge_node: NodeView, *further: Any, **named: Any) -> Any:
+        wanted = inspect.signature(cls.__init__).parameters
+        if "instance_count" in wanted and len(further) < 2:
             named.setdefault("instance_count", 0)  # each node of a graph without cycles runs once
-        return super().__call__(InheritedView.seen_as(node), *(further or (None,)), **named)
+        if len(further) < 2 and "is_input" in wanted:
+            named |= _at_the_border(aidge_node)
+        further = further or (() if "mem_info" in named else (None,))
+        return super().__call__(InheritedView.seen_as(aidge_node), *further, **named)
+
+
+def _at_the_border(view: NodeView) -> dict[str, bool]:
+    """Whether the node reads an input of its graph, and whether it computes an output."""
+    inputs, outputs = (view.graph.inputs, view.graph.outputs) if view.graph else ((), ())
+    return {
+        "is_input": any(name in inputs for name in view.node.inputs),
+        "is_output": any(name in outputs for name in view.node.outputs),
+    }
 
 
 class ExportNode(KernelNode, metaclass=_Constructed):
@@ -38,14 +51,14 @@ class ExportNode(KernelNode, metaclass=_Constructed):
 
     def __init__(
         self,
-        node: NodeView,
+        aidge_node: NodeView,
         mem_info: Sequence[MemInfo] | None = None,
         conversion_map: Mapping[DType, str] | int | None = C_TYPES,
     ):
         """`conversion_map` may be an instance count, which newer releases of the inherited API have in its place."""
-        super().__init__(node, mem_info)
-        self.node = InheritedNode(node.node, node.graph)
-        self.operator = InheritedOperator(node)
+        super().__init__(aidge_node, mem_info)
+        self.node = InheritedNode(aidge_node.node, aidge_node.graph)
+        self.operator = InheritedOperator(aidge_node)
         self.conversion_map = conversion_map if isinstance(conversion_map, Mapping) else C_TYPES
 
     @cached_property

@@ -12,8 +12,10 @@ from typing import Any
 
 from aidge_build.compat.attributes import ambiguous_attributes, node_attributes, same
 from aidge_build.compat.export_node import ExportNode
+from aidge_build.compat.exported_files import INCLUDE, exported
 from aidge_build.compat.inherited import clamp_of, with_bias
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output
+from aidge_build.contract.file_named import file_named
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import ANY, DFormat, IOSpec, NodeView
@@ -54,6 +56,7 @@ class ExportNodeCpp(ExportNode):
     config_extension: str = "h"
     memory_name: str = ""
     parameter_format: DFormat = ANY
+    static_paths: Collection[str] | None = None  # the static files of a folder that keeps exported files as they are
 
     def __init__(
         self,
@@ -74,6 +77,8 @@ class ExportNodeCpp(ExportNode):
         given = node_attributes(node.view, node.mem_info, node.conversion_map)
         templates = (getattr(node, kind) for kind in ("config_template", "forward_template"))
         names = set[str]().union(*(node._names_in(path) for path in templates if isinstance(path, str) and path))
+        if type(node).forward is not ExportNodeCpp.forward or type(node).export is not ExportNodeCpp.export:
+            names |= node._names_read()
         return {name for name in names & given.keys() if same(given[name], node.attributes[name])}
 
     @classmethod
@@ -135,11 +140,13 @@ class ExportNodeCpp(ExportNode):
         return self._rendered("config_template")
 
     def call(self) -> Call:
-        """The templates as one function of the generated file."""
+        """The templates, or what a class's own `export` and `forward` give, as one function of the generated file."""
         memory = "" if self.memory_name else self._memory()
         if memory:
             return _with_memory(type(self), memory)(self._seen, None).call()
-        files, function = self._files(), f"{self.attributes['name']}_forward"
+        if self.static_paths is not None or type(self).export is not ExportNodeCpp.export:
+            return self._function(*self._exported())
+        files = self._files()
         headers = [f"#include {name}" for name in self._defined("include_list") if name.startswith("<")]
         local = [name for name in self._defined("include_list") if not name.startswith("<")]
         brought: dict[str, bytes] = {}
@@ -148,33 +155,54 @@ class ExportNodeCpp(ExportNode):
                 brought[target] = files.read(path)
                 path = target
             local += [path] if is_included else []
-        text, config = self.forward(), self._own_configuration()
+        config = self._own_configuration()
         local += _LOCAL_INCLUDE.findall(config)
         local = [next((path for path in brought if f"/{path}".endswith(f"/{name}")), "") or files.located(name) for name in local]
-        config = _LOCAL_INCLUDE.sub("", config)
+        brought |= files.brought([name for name in local if name not in brought])
+        return self._function(headers, local, _LOCAL_INCLUDE.sub("", config), brought)
+
+    def _exported(self) -> tuple[list[str], list[str], str, Mapping[str, bytes]]:
+        """The same of what `export` writes. Where the folder keeps files, they are included from there, as static files are."""
+        made, headers, local = exported(self), list[str](), list[str]()
+        for name in made.includes:
+            path = made.path_of(name)
+            if name.startswith("<"):
+                headers.append(f"#include {name}")
+            elif self.static_paths is not None and (path or file_named(self.static_paths, name)):
+                headers.append(f"#include <{path.removeprefix(INCLUDE) or name}>")
+            else:
+                local.append(path or self._files().located(name))
+        return headers, local, "", {**self._files().brought(local), **made.files}
+
+    def _function(self, headers: list[str], local: list[str], config: str, brought: Mapping[str, bytes]) -> Call:
+        """The forward text as a function behind its headers and its configuration."""
+        function, text = f"{self.attributes['name']}_forward", self._text()
         parameters, conversions, arguments = self._parameters()
-        body = "\n".join(f"    {line}".rstrip() for line in (*text.strip("\n").split("\n"), *self._clamp()))
         lines = [
             *headers,
             *([config.strip("\n")] if config.strip() else []),
             f"static void {function}({', '.join(parameters)})",
             "{",
             *conversions,
-            body,
+            "\n".join(f"    {line}".rstrip() for line in (*text.strip("\n").split("\n"), *self._clamp())),
             "}",
         ]
-        brought |= files.brought([name for name in local if name not in brought])
         return Call(function, tuple(dict.fromkeys(local)), tuple(arguments), texts=("\n".join(lines),), files=brought)
+
+    def _text(self) -> str:
+        """The forward text; a class of its own may give it as a list of lines."""
+        given = self.forward()
+        return given if isinstance(given, str) else "\n".join(given)
 
     def _memory(self) -> str:
         """What the forward text calls the memory from which it takes its output; "" where it takes the pointer as it is."""
-        names = set(_MEMORY.findall(self.forward())) - {*self.attributes["in_name"], *self.attributes["out_name"]}
+        names = set(_MEMORY.findall(self._text())) - {*self.attributes["in_name"], *self.attributes["out_name"]}
         return min(names) if names else ""
 
     def _own_configuration(self) -> str:
         """The configuration with everything that the forward text names: a template may leave what is said of an input to the
         configuration of the node that computes it, and in one file each layer stands for itself."""
-        config, text = self.config_text(), self.forward()
+        config, text = self.config_text(), self._text()
         begins = tuple(f"{name.upper()}_" for name, tensor in zip(self.attributes["in_name"], self.inputs) if tensor is not None)
         wanted = {name for name in re.findall(r"\b[A-Z_][A-Z0-9_]*\b", text) if name.startswith(begins)}
         if wanted - set(_DEFINED.findall(config)):
@@ -231,6 +259,13 @@ class ExportNodeCpp(ExportNode):
         stored = tensor.with_(format=order) if order is not None else tensor
         return Constant(f"input_{index}", stored.to_stored(stored.data))
 
+    def _names_read(self) -> set[str]:
+        """The attributes that a class's own code takes one by one from `attributes`."""
+        seen = self.attributes = _Observed(self.attributes)
+        exported(self)
+        self.forward()
+        return seen.names
+
     def _rendered(self, attribute: str) -> str:
         template = self._defined(attribute)
         if not template:
@@ -271,6 +306,22 @@ class ExportNodeCpp(ExportNode):
 
     def _files(self) -> KernelFiles:
         return KernelFiles.of(type(self))
+
+
+class _Observed(dict):
+    """A dictionary that knows which of its keys were asked for, one by one."""
+
+    def __init__(self, values: Mapping[str, object]):
+        super().__init__(values)
+        self.names = set[str]()
+
+    def __getitem__(self, key: str) -> Any:
+        self.names.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.names.add(key)
+        return super().get(key, default)
 
 
 def _in_one_order(view: NodeView) -> NodeView:

@@ -4,61 +4,49 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
 
+from aidge_build.compat.export_layout import is_header
+from aidge_build.compat.export_manifest import NAME, command
 from aidge_build.emit.functions import functions_of
 from aidge_build.emit.ports import Port, ports_of
 from aidge_build.emit.template import render_file
 from aidge_build.naming import comment_text
 from aidge_build.program import Program
 
-_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".s", ".S")
-_HEADERS = (".h", ".hh", ".hpp", ".hxx")
 
-
-def readme(program: Program, generated: Iterable[str], static: Iterable[str]) -> str:
-    """The text; `generated` and `static` are the folder's files by their paths."""
-    static = sorted(static)
-    main = "main.cpp" if program.language == "c++" else "main.c"
-    files = [(path, _meaning(path, program)) for path in sorted([*generated, main])]
-    ports = ports_of(program)
+def readme(program: Program, manifest: dict) -> str:
+    """The text; `manifest` is that of the folder (`export_manifest`)."""
+    ports, static = ports_of(program), manifest["static"]
+    listed = {*manifest["sources"], *manifest["headers"], manifest["plan"], NAME, "README.md"} - set(static)
     return render_file(
         "export_readme.md",
         name=program.name,
-        files=files,
+        files=[(path, _meaning(path, program)) for path in sorted(listed)],
         static=static,
-        command=_command(program, [path for path, _ in files], static),
+        command=command(manifest),
         parameters=functions_of(program, ports)[0].signature,
         inputs=[_described(port) for port in ports if port.is_input],
         outputs=[_described(port) for port in ports if not port.is_input],
         arena_bytes=program.arena.peak_bytes,
         alignment=program.arena_alignment,
-        libraries=sorted({layer.kernel.library for layer in program.layers}),
+        libraries=manifest["libraries"],
         traced=program.options.trace,
     )
 
 
-def _command(program: Program, generated: list[str], static: list[str]) -> str:
-    """One line that compiles all sources of the folder."""
-    compiler = "g++" if program.language == "c++" else "gcc"
-    sources = [path for path in (*generated, *static) if path.endswith(_SOURCES)]
-    folders = sorted({posixpath.dirname(path) for path in static if path.endswith(_HEADERS)} - {""})
-    includes = [f"-I{folder}" for folder in folders] if len(sources) > sum(path in generated for path in sources) else []
-    return " ".join([compiler, "-O2", *includes, *sources, "-lm", "-o", program.name])
-
-
 def _meaning(path: str, program: Program) -> str:
-    stem, ending = posixpath.splitext(path)
+    stem, ending = posixpath.splitext(posixpath.basename(path))
     known = {
         f"{program.name}.h": "the model's interface: sizes, shapes, scales",
-        f"{program.name}_weights.c": "the constants",
-        f"{program.name}_weights.bin": "the constants, included by the assembler",
+        f"{program.name}_weights{ending}": "the constants" + (", included by the assembler" if ending == ".bin" else ""),
         f"{program.name}.plan.json": "layers, memory plan and kernels as data",
         program.code_file: "the network: one function per layer",
+        NAME: "this folder as data: interface, memory, files, what is reported",
+        "README.md": "this page",
+        f"forward{ending}": "declares `model_forward`" if is_header(path) else "defines `model_forward`",
+        f"main{ending}": "a program that runs the model once",
     }
-    if stem == "forward":
-        return "declares `model_forward`" if ending in _HEADERS else "defines `model_forward`"
-    return known.get(path, "a program that runs the model once")
+    return known.get(posixpath.basename(path), "a kernel or a configuration, as its library exports it")
 
 
 def _described(port: Port) -> dict:

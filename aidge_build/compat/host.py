@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakSet
 
 from aidge_build.compat.operator_impl import Impl, OperatorImpl
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.errors import AidgeError
+from aidge_build.operators.backends import add_backends
+
+_live: WeakSet[HostBackend] = WeakSet()
 
 
 class HostBackend:
@@ -19,6 +23,7 @@ class HostBackend:
             raise AidgeError(f"{name!r} is no name for a further backend", code="REGISTRY", hint="an identifier other than cpu")
         self.name = name
         self._impls: dict[str, dict[ImplSpec, Impl]] = {}
+        _live.add(self)
 
     def register(
         self,
@@ -57,3 +62,10 @@ class _HostImpl(OperatorImpl):
 
     def get_impl(self, spec: ImplSpec) -> Impl:
         return self._impls[spec]
+
+
+def _backends_of(operator_type: str, kinds: tuple[str, ...]) -> list[str]:
+    return [backend.name for backend in _live if operator_type in backend._impls]
+
+
+add_backends(_backends_of)

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy
 
 from aidge_build.adaptation.conversions import Adaptation, adaptation, in_row_major
+from aidge_build.compat.inherited_types import inherited_name, own_type
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView
 from aidge_build.errors import AidgeError
+from aidge_build.operators.backends import registered_backends
 
 Forward = Callable[[NodeView, Sequence[numpy.ndarray | None]], tuple[numpy.ndarray, ...]]
 Backward = Callable[[NodeView, Sequence[numpy.ndarray | None], Sequence[numpy.ndarray]], tuple[numpy.ndarray | None, ...]]
@@ -30,20 +33,47 @@ class Impl:
     backward: Backward | None = None
 
 
+class OperatorHandle:
+    """An operator as the inherited API hands it out: `type()`, `name()`, and everything that its place in the graph (`view`) has.
+
+    The handle of a type alone, before there is a graph, knows the type.
+    """
+
+    def __init__(self, view: NodeView | str):
+        self.view = view
+
+    def type(self) -> str:
+        """The operator's type under its inherited name, e.g. Conv2D, Pad2D."""
+        return self.view if isinstance(self.view, str) else inherited_name(self.view.node.type, self.view.outputs[0].rank)
+
+    def name(self) -> str:
+        """The node's name; "" where the handle stands for a type alone."""
+        return "" if isinstance(self.view, str) else self.view.node.name
+
+    def get_available_backends(self) -> tuple[str, ...]:
+        """The names of the backends that have an implementation for the operator's type."""
+        if isinstance(self.view, str):
+            return ("cpu", *registered_backends(own_type(self.view), ()))
+        return self.view.operator.get_available_backends()
+
+    def __getattr__(self, name: str):
+        return getattr(self.view, name)
+
+
 class OperatorImpl:
     """An operator at its place (`NodeView`) in the backend of this name. Backends override `get_available_impl_specs`."""
 
-    def __init__(self, operator: NodeView, backend: str = ""):
-        self._operator = operator
+    def __init__(self, operator: NodeView | OperatorHandle | str, backend: str = ""):
+        self._operator = cast(NodeView, operator.view if isinstance(operator, OperatorHandle) else operator)
         self._backend = backend
 
     def backend(self) -> str:
         """The backend's name."""
         return self._backend
 
-    def get_operator(self) -> NodeView:
-        """The operator at its place in the graph."""
-        return self._operator
+    def get_operator(self) -> OperatorHandle:
+        """The operator as the inherited API hands it out."""
+        return OperatorHandle(self._operator)
 
     def get_available_impl_specs(self) -> list[ImplSpec]:
         """The specs under which the backend has an implementation of this operator's type."""

@@ -148,9 +148,10 @@ def _that_may_wrap(view: GraphView, schedule: Schedule, demands: Asked) -> set[s
     found = set()
     for node in schedule.steps:
         name = node.outputs[0]
+        if not demands(node).output_wrap or names[schedule.buffer_of[name]] != [name] or name in view.outputs:
+            continue
         readers = [(demands(reader), reader.inputs) for reader in view.consumers(name)]
-        able = demands(node).output_wrap and names[schedule.buffer_of[name]] == [name] and name not in view.outputs
-        if able and all(at in asked.input_planes for asked, inputs in readers for at, one in enumerate(inputs) if one == name):
+        if all(at in asked.input_planes for asked, inputs in readers for at, one in enumerate(inputs) if one == name):
             found.add(name)
     return found
 

@@ -19,6 +19,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.attributes import from_declared
+from aidge_build.operators.backends import registered_backends
 from aidge_build.operators.sample import Sample
 
 KINDS = "aidge_build.operators.kinds"  # the module of the kinds
@@ -193,8 +194,10 @@ class Operator:
         return self.views or self.moves
 
     def get_available_backends(self, libraries: Sequence = ()) -> tuple[str, ...]:
-        """Where this operator runs: the numpy backend, and those of the export libraries that have a kernel for its type."""
-        return ("cpu", *(library.name for library in libraries if library.kernels_for(self.type, self.kinds())))
+        """Where this operator runs: the numpy backend, those of the export libraries that have a kernel for its type, and what is
+        registered for it in this process."""
+        named = [library.name for library in libraries if library.kernels_for(self.type, self.kinds())]
+        return tuple(dict.fromkeys(("cpu", *named, *registered_backends(self.type, self.kinds()))))
 
     def __str__(self) -> str:
         shown = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)

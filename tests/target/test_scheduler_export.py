@@ -279,11 +279,11 @@ def test_a_class_that_says_it_is_cpp_becomes_cpp_with_its_static_files(tmp_path,
     assert compiled_as_its_readme_says(out).stdout == "0 values differ\n"
 
 
-def test_a_class_with_cpp_kernels_that_does_not_say_so_is_refused(tmp_path):
-    with pytest.raises(AidgeError, match=r"kernel Relu brings the C\+\+ file relu.hpp, but library own is one in C.*language = "):
-        aidge_build.scheduler_export(
-            relu_scheduler(), str(tmp_path / "out"), [cpp_library(tmp_path, ""), "ref"], aidge_build.compute_default_mem_info
-        )
+def test_a_class_with_cpp_kernels_says_by_them_that_it_is_cpp(tmp_path):
+    made, out = relu_scheduler(), tmp_path / "out"
+    aidge_build.scheduler_export(made, str(out), [cpp_library(tmp_path, ""), "ref"], aidge_build.compute_default_mem_info)
+    aidge_build.generate_main_compare(str(out), made, RELU)
+    assert compiled_as_its_readme_says(out).stdout == "0 values differ\n" and (out / "model.cpp").is_file()
 
 
 def test_two_languages_for_one_library_are_refused(tmp_path):

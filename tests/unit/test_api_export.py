@@ -343,8 +343,9 @@ def test_memory_info_may_come_as_a_dict():
         ],
     )
     assert node.attributes["mem_info_offset"] == [16]
-    with pytest.raises(AidgeError, match="has no 'stride'"):
-        ExportNode(seen, [{"size": 1, "offset": 0}])
+    assert ExportNode(aidge_node=seen, mem_info=[{"size": 384, "offset": 16}]).attributes["mem_info_stride"] == [384]
+    with pytest.raises(AidgeError, match="has no 'offset'"):
+        ExportNode(seen, [{"size": 384}])
 
 
 # --- ExportNodeCpp

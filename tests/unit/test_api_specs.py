@@ -235,7 +235,7 @@ INT8, INT16, FLOAT = (ImplSpec(IOSpec(kind)) for kind in (dtype.int8, dtype.int1
 
 def test_backend_and_operator_are_what_the_implementation_was_made_of():
     view = add_node()
-    assert Toy(view, "toy").backend() == "toy" and Toy(view, "toy").get_operator() is view
+    assert Toy(view, "toy").backend() == "toy" and Toy(view, "toy").get_operator().view is view
 
 
 def test_the_required_spec_is_exactly_the_operator_s_tensors():

@@ -272,8 +272,8 @@ def test_a_class_that_says_it_is_cpp_becomes_cpp_with_its_static_files(tmp_path,
     )
     found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
     assert found == sorted(
-        ["README.md", "documents/notes.txt", "forward.cpp", "forward.hpp", "include/own/limits.hpp", "main.cpp", "model.cpp"]
-        + ["model.h", "model.plan.json", "model_weights.c"]
+        ["README.md", "documents/notes.txt", "export.json", "forward.cpp", "forward.hpp", "include/own/limits.hpp", "main.cpp"]
+        + ["model.cpp", "model.h", "model.plan.json", "model_weights.cpp"]
     )
     aidge_build.generate_main_compare(str(out), made, RELU)
     assert compiled_as_its_readme_says(out).stdout == "0 values differ\n"

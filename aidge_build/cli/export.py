@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compat.export_folder import scheduler_export
+from aidge_build.compat.export_layout import LAYOUTS
 from aidge_build.compat.export_main import generate_main_compare
 from aidge_build.compat.mem_info import generate_optimized_memory_info
 from aidge_build.compat.scheduler import SequentialScheduler
+from aidge_build.compat.serial_line import Compared, compare_serial, serial_lines
 from aidge_build.compile import import_model
 from aidge_build.errors import AidgeError
+from aidge_build.graph.view import GraphView
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.options import FILES, add_options
 from aidge_build.verify.vectors import model_inputs, read_npz
@@ -32,6 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test-mode", action="store_true", help="let main see the output of each layer (default: outputs of the model)"
     )
+    parser.add_argument(
+        "--layout",
+        choices=LAYOUTS,
+        default=LAYOUTS[0],
+        help="dnn: dnn/src, dnn/include, kernels of templates as files (default: flat)",
+    )
+    parser.add_argument(
+        "--wrapping", action="store_true", help="let outputs wrap around their inputs where kernels can (default: no rings)"
+    )
+    parser.add_argument(
+        "--serial", action="store_true", help="main sends what it computes over a serial line (default: main compares)"
+    )
+    parser.add_argument(
+        "--received", metavar="F", help="compare what main of --serial sent, from a device or a file (default: no comparison)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -44,7 +63,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
             arguments.out,
             request.libraries,
             generate_optimized_memory_info,
+            {"wrapping": arguments.wrapping},
             test_mode=arguments.test_mode,
+            layout=arguments.layout,
             name=request.name,
             target=request.target,
             target_name=request.target_name,
@@ -52,12 +73,26 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     except AidgeError as error:
         raise error.within(request.file_name)
-    if arguments.io_data:
-        vectors = model_inputs(read_npz(Path(arguments.io_data)), view)
-        generate_main_compare(arguments.out, scheduler, {name: values[0] for name, values in vectors.items()})
+    compared = _main(arguments, scheduler, view)
     names = [Path(path).relative_to(arguments.out).as_posix() for path in files]
     text = [f"{Path(request.file_name).name}: {notice}" for notice in notices]
     text.append(
         f"{arguments.out}: {len(names)} files, arena {scheduler.program.arena.peak_bytes:,} B; README.md says how to compile it"
     )
-    return Outcome(text, {"folder": arguments.out, "files": names, "arena_bytes": scheduler.program.arena.peak_bytes})
+    text += map(str, compared)
+    document = {"folder": arguments.out, "files": names, "arena_bytes": scheduler.program.arena.peak_bytes}
+    if compared:
+        document |= {"compared": [asdict(each) for each in compared]}
+    return Outcome(text, document, int(any(each.differing for each in compared)))
+
+
+def _main(arguments: argparse.Namespace, scheduler: SequentialScheduler, view: GraphView) -> tuple[Compared, ...]:
+    """The main file that --io-data and --serial ask for, and the comparison that --received asks for."""
+    if not arguments.io_data:
+        if arguments.serial or arguments.received:
+            raise AidgeError("--serial and --received need inputs", code="USAGE", hint="--io-data F.npz")
+        return ()
+    vectors = model_inputs(read_npz(Path(arguments.io_data)), view)
+    inputs = {name: values[0] for name, values in vectors.items()}
+    generate_main_compare(arguments.out, scheduler, inputs, serial=arguments.serial)
+    return compare_serial(serial_lines(arguments.received), scheduler, inputs) if arguments.received else ()

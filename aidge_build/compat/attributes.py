@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy
 
@@ -14,6 +15,8 @@ from aidge_build.contract.spec import NodeView, attributes_of
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import identifier
+from aidge_build.operators.pad import Pad
+from aidge_build.operators.rearrange import Slice
 
 # Attributes under the names that templates of the inherited style use.
 _INHERITED = {
@@ -37,6 +40,7 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
     producers = [view.graph.producer(tensor) if view.graph else None for tensor in view.node.inputs]
     found: dict[str, object] = {
         **operator_attributes(view.operator),
+        **further_attributes(view.operator),
         "node": view.node,
         "name": name,
         "nb_in": len(view.inputs),
@@ -49,7 +53,7 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
         "out_node": [list(view.graph.consumers(tensor)) if view.graph else [] for tensor in view.node.outputs],
         "out_name": [f"{name}_output_{index}" for index in range(len(view.outputs))],
     }
-    found["in_name"] = [_input_name(view, name, index, tensor) for index, tensor in enumerate(view.node.inputs)]
+    found["in_name"] = _input_names(view, name)
     for side, tensors in (("in", view.inputs), ("out", view.outputs)):
         found |= {f"{side}_{key}": list(values) for key, values in _tensor_attributes(tensors, conversion_map).items()}
     given = view.in_mem_info or (None,) * len(view.inputs)
@@ -58,6 +62,15 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
     ]
     found |= {f"in_mem_info_{key}": [getattr(info, key) for info in inputs] for key in _PLANE}
     return found | _memory_attributes(mem_info, view.outputs)
+
+
+def _input_names(view: NodeView, name: str) -> list[str]:
+    """The name of each input; a constant has that of an output of the node that would hold it, where nothing else has it."""
+    found = [_input_name(view, name, index, tensor) for index, tensor in enumerate(view.node.inputs)]
+    held = [f"{identifier(tensor.name)}_output_0" if tensor and tensor.is_constant else "" for tensor in view.inputs]
+    taken = Counter({each: 1 for each in (*found, *(f"{name}_output_{index}" for index in range(len(view.outputs))))})
+    taken += Counter(own for own, _ in dict.fromkeys(zip(held, view.node.inputs)))  # a constant that is read twice counts once
+    return [own if own and taken[own] == 1 else other for own, other in zip(held, found)]
 
 
 def _input_name(view: NodeView, name: str, index: int, tensor: str) -> str:
@@ -125,6 +138,23 @@ def operator_attributes(operator) -> dict[str, object]:
     }
     found |= {other: found[name] for name, other in _INHERITED.items() if name in found}
     return {**_member_attributes(operator), **found}
+
+
+def further_attributes(operator) -> dict[str, Any]:
+    """Inherited attributes that say in another form what the operator's own fields say."""
+    if isinstance(operator, Pad):
+        first = 2 if len(operator.pads_begin) > 2 and not any((*operator.pads_begin[:2], *operator.pads_end[:2])) else 0
+        pads = [*operator.pads_begin[first:], *operator.pads_end[first:]]
+        axes = list(range(first, len(operator.pads_begin)))
+        border = {"border_type": operator.mode, "border_value": operator.value, "constant_value": operator.value}
+        return {"begin_end_borders": pads, "pads": pads, "axes": axes, **border}
+    if isinstance(operator, Slice):
+        ends = [
+            start + (count - 1) * step + (1 if step > 0 else -1)
+            for start, count, step in zip(operator.starts, operator.counts, operator.steps)
+        ]
+        return {"ends": ends, "axes": list(range(len(ends)))}
+    return {}
 
 
 def _member_attributes(operator) -> dict[str, object]:

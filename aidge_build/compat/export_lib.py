@@ -22,7 +22,7 @@ from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.library import Kernel, KernelRegistry
 from aidge_build.contract.node import KernelClass, KernelNode
-from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, NodeView
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, Demands, DFormat, ImplSpec, NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.graph.pattern import is_pattern
 from aidge_build.naming import identifier
@@ -62,7 +62,7 @@ class Registration:
         if self.handles:
             said["handles"] = self.handles | frozenset(getattr(written, "handles", ()))
         if self.model_of is not None:
-            said["demands"] = classmethod(lambda cls, view: demanded_by(self.model_of, view))
+            said["demands"] = classmethod(lambda cls, view: _with_planes(cls, demanded_by(self.model_of, view), view))
         if issubclass(written, ExportNodeCpp) and written.parameter_format is ANY:
             said["parameter_format"] = parameter_order(self.spec, self.pattern or self.type, order)
         if not said:
@@ -260,6 +260,10 @@ def _unknown(name: str, recipe: str) -> str:
     if recipe:
         return f"its recipe {recipe!r} is no pattern here"
     return f"nothing says which nodes it covers: register_metaop({name!r}, 'Conv2D->ReLU', spec) does"
+
+
+def _with_planes(node_class: KernelClass, demands: Demands, view: NodeView) -> Demands:
+    return node_class.knowing_planes(demands, view) if issubclass(node_class, ExportNodeCpp) else demands
 
 
 def generating(node_class: KernelClass) -> KernelClass:

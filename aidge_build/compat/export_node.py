@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from aidge_build.compat.attributes import node_attributes
+from aidge_build.compat.data_conversion import datatype_converter_aidge2c as CONVERSION
 from aidge_build.compat.handles import InheritedNode, InheritedOperator, InheritedView, nodes_in
 from aidge_build.compat.inherited import restricted
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ImplSpec, NodeView
-from aidge_build.graph.dtype import C_TYPES, DType
+from aidge_build.graph.dtype import DType
 
 
 class _Constructed(type):
@@ -53,13 +54,13 @@ class ExportNode(KernelNode, metaclass=_Constructed):
         self,
         aidge_node: NodeView,
         mem_info: Sequence[MemInfo] | None = None,
-        conversion_map: Mapping[DType, str] | int | None = C_TYPES,
+        conversion_map: Mapping[DType, str] | int | None = CONVERSION,
     ):
         """`conversion_map` may be an instance count, which newer releases of the inherited API have in its place."""
         super().__init__(aidge_node, mem_info)
         self.node = InheritedNode(aidge_node.node, aidge_node.graph)
         self.operator = InheritedOperator(aidge_node)
-        self.conversion_map = conversion_map if isinstance(conversion_map, Mapping) else C_TYPES
+        self.conversion_map = conversion_map if isinstance(conversion_map, Mapping) else CONVERSION
 
     @cached_property
     def attributes(self) -> dict:

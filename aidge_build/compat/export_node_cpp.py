@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aidge_build.compat.attributes import ambiguous_attributes, node_attributes, same
+from aidge_build.compat.data_conversion import datatype_converter_aidge2c as CONVERSION
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.exported_files import INCLUDE, exported
 from aidge_build.compat.inherited import clamp_of, with_bias
@@ -18,9 +19,9 @@ from aidge_build.contract.call import Argument, Call, Constant, Input, Output
 from aidge_build.contract.file_named import file_named
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
-from aidge_build.contract.spec import ANY, DFormat, IOSpec, NodeView
+from aidge_build.contract.spec import ANY, Demands, DFormat, IOSpec, NodeView, tensors_that_move
 from aidge_build.errors import AidgeError
-from aidge_build.graph.dtype import C_TYPES, DType
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.output import write_files
 from aidge_build.render import names_in, render_from
@@ -28,6 +29,7 @@ from aidge_build.render import names_in, render_from
 _UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
 _MEMORY = re.compile(r"\*\s*\)\s*\(?\s*([A-Za-z_]\w*)\s*\+")  # (float *)mem + OFFSET, (float *)(mem + OFFSET)
+_OUTPUT_WRAP, _INPUT_WRAP = "mem_info_wrap_size", "in_mem_info_wrap_size"
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
@@ -62,7 +64,7 @@ class ExportNodeCpp(ExportNode):
         self,
         aidge_node: NodeView,
         mem_info: Sequence[MemInfo] | None = None,
-        conversion_map: Mapping[DType, str] | int | None = C_TYPES,
+        conversion_map: Mapping[DType, str] | int | None = CONVERSION,
     ):
         self._seen = aidge_node
         if self.memory_name:
@@ -75,11 +77,28 @@ class ExportNodeCpp(ExportNode):
         """The attributes that the templates take from the node; a name to which the class gives another value is none."""
         node = cls(_in_one_order(view), None)
         given = node_attributes(node.view, node.mem_info, node.conversion_map)
-        templates = (getattr(node, kind) for kind in ("config_template", "forward_template"))
-        names = set[str]().union(*(node._names_in(path) for path in templates if isinstance(path, str) and path))
-        if type(node).forward is not ExportNodeCpp.forward or type(node).export is not ExportNodeCpp.export:
-            names |= node._names_read()
-        return {name for name in names & given.keys() if same(given[name], node.attributes[name])}
+        return {name for name in node._names() & given.keys() if same(given[name], node.attributes[name])}
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        """That of the planes which the class knows."""
+        return cls.knowing_planes(Demands(), view)
+
+    @classmethod
+    def knowing_planes(cls, demands: Demands, view: NodeView) -> Demands:
+        """The demands with planes that wrap around, where the class's texts look at that: for its output by naming
+        `mem_info_wrap_size`, for an input by `in_mem_info_wrap_size`, or by a macro of the tensor's name with `WRAP` in it."""
+        node = cls(_in_one_order(view), None)
+        names = node._names()
+        if not {_OUTPUT_WRAP, _INPUT_WRAP} & names or node.memory_name or node._memory():
+            return demands
+        texts = f"{node.config_text()}\n{node._text()}"
+        planes = tuple(
+            index
+            for index in tensors_that_move(view.inputs)
+            if _INPUT_WRAP in names or re.search(rf"\b{node.attributes['in_name'][index]}\w*WRAP", texts, re.IGNORECASE)
+        )
+        return replace(demands, output_wrap=_OUTPUT_WRAP in names, input_planes=planes)
 
     @classmethod
     def unwritten(cls, view: NodeView) -> str:
@@ -95,8 +114,7 @@ class ExportNodeCpp(ExportNode):
 
     @classmethod
     def clamps_behind(cls, view: NodeView) -> bool:
-        demands = cls.demands(_in_one_order(view))
-        return not (demands.output_stride or demands.output_wrap)
+        return not cls.demands(_in_one_order(view)).output_stride
 
     def add_kernel_to_copy(self, kernel_path: str | Path, export_path: str = "include/kernels", fwd_include: bool = True) -> None:
         """Add a file of kernels to `kernels_to_copy`: where it goes below the export's folder, and whether the generated code
@@ -124,7 +142,7 @@ class ExportNodeCpp(ExportNode):
         for path, target, is_included in self._kernel_files():
             written = _write(root, target, self._files().read(path))
             includes += [written] if is_included else []
-        config = self.config_text()
+        config = self._own_configuration()
         if config:
             includes.append(
                 _write(root, f"{self.config_path}/{self.attributes['name']}.{self.config_extension}", config.encode())
@@ -205,7 +223,8 @@ class ExportNodeCpp(ExportNode):
         config, text = self.config_text(), self._text()
         begins = tuple(f"{name.upper()}_" for name, tensor in zip(self.attributes["in_name"], self.inputs) if tensor is not None)
         wanted = {name for name in re.findall(r"\b[A-Z_][A-Z0-9_]*\b", text) if name.startswith(begins)}
-        if wanted - set(_DEFINED.findall(config)):
+        wraps = any(info is not None and info.wrap_size for info in self.view.in_mem_info)
+        if not wraps and wanted - set(_DEFINED.findall(config)):
             self.attributes["in_node"] = [None] * len(self.inputs)
             config = self.config_text()
         return _DEFINED.sub(lambda found: f"#undef {found[1]}\n{found[0]}" if found[1].startswith(begins) else found[0], config)
@@ -216,8 +235,16 @@ class ExportNodeCpp(ExportNode):
         if not bounds:
             return []
         name, kind = self.attributes["out_name"][0], self._c_type(self.outputs[0])
-        lines = [f"    if ({name}[i] {sign} ({kind}){bound!r}) {name}[i] = ({kind}){bound!r};" for sign, bound in bounds]
-        return [f"for (int i = 0; i < {self.outputs[0].elements}; i++) {{", *lines, "}"]
+        info, unit = self.mem_info[0] if self.mem_info else None, self.outputs[0].dtype.size_bytes
+        runs = [(0, self.outputs[0].elements)]
+        if info is not None and info.wrap_size:
+            beyond = (info.wrap_offset - info.offset) // unit
+            runs = [(0, info.cont_size // unit), (beyond, beyond + info.wrap_size // unit)]
+        found = list[str]()
+        for first, end in runs:
+            lines = [f"    if ({name}[i] {sign} ({kind}){bound!r}) {name}[i] = ({kind}){bound!r};" for sign, bound in bounds]
+            found += [f"for (int i = {first}; i < {end}; i++) {{", *lines, "}"]
+        return found
 
     def _parameters(self) -> tuple[list[str], list[str], list]:
         """Declarations, conversions to the types of `conversion_map`, and the arguments that fill the parameters."""
@@ -258,6 +285,13 @@ class ExportNodeCpp(ExportNode):
             order = IOSpec(format=self.parameter_format).format_for(tensor.rank)
         stored = tensor.with_(format=order) if order is not None else tensor
         return Constant(f"input_{index}", stored.to_stored(stored.data))
+
+    def _names(self) -> set[str]:
+        """The names of attributes in the templates, and those that code of the class's own asks for."""
+        templates = (getattr(self, kind) for kind in ("config_template", "forward_template"))
+        names = set[str]().union(*(self._names_in(path) for path in templates if isinstance(path, str) and path))
+        own = type(self).forward is not ExportNodeCpp.forward or type(self).export is not ExportNodeCpp.export
+        return names | self._names_read() if own else names
 
     def _names_read(self) -> set[str]:
         """The attributes that a class's own code takes one by one from `attributes`."""

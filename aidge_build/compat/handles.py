@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from aidge_build.compat.attributes import image_of, operator_attributes
+from aidge_build.compat.attributes import further_attributes, image_of, operator_attributes
 from aidge_build.contract.node_view import NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
@@ -23,7 +23,6 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import Clip, ReLU
 from aidge_build.operators.pad import Pad
-from aidge_build.operators.rearrange import Slice
 
 # Types that the inherited names give a number of axes.
 _DIMENSIONLESS = {"Pad": "Pad", "BatchNormalization": "BatchNorm"}
@@ -268,7 +267,7 @@ class InheritedOperator:
     @property
     def attr(self) -> InheritedAttributes:
         """The attributes by their inherited names (kernel_dims, stride_dims, dilation_dims, begin_end_borders) and by ours."""
-        return InheritedAttributes(**operator_attributes(self._operator), **_further_attributes(self._operator))
+        return InheritedAttributes(**operator_attributes(self._operator), **further_attributes(self._operator))
 
     def get_input(self, index: int) -> InheritedTensor | None:
         """Input `index`; None where it is not given."""
@@ -294,22 +293,6 @@ class InheritedOperator:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._operator, name)
-
-
-def _further_attributes(operator) -> dict[str, Any]:
-    """Inherited attributes that say in another form what the operator's own fields say."""
-    if isinstance(operator, Pad):
-        first = 2 if len(operator.pads_begin) > 2 and not any((*operator.pads_begin[:2], *operator.pads_end[:2])) else 0
-        pads = [*operator.pads_begin[first:], *operator.pads_end[first:]]
-        axes = list(range(first, len(operator.pads_begin)))
-        return {"begin_end_borders": pads, "pads": pads, "axes": axes, "constant_value": operator.value}
-    if isinstance(operator, Slice):
-        ends = [
-            start + (count - 1) * step + (1 if step > 0 else -1)
-            for start, count, step in zip(operator.starts, operator.counts, operator.steps)
-        ]
-        return {"ends": ends, "axes": list(range(len(ends)))}
-    return {}
 
 
 class MicroGraph:

@@ -21,6 +21,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.conv import Convolution
+from aidge_build.operators.pad import Pad
 from aidge_build.operators.window import Window
 
 _BROADCASTING = ("Max", "Mean", "Min", "PRelu", "Sum", "Where")  # operators of a kind of their own that broadcast, too
@@ -112,6 +113,25 @@ def _axes(view: NodeView) -> str:
     return "reduces some axes alone" if view.outputs[0].elements > 1 else ""
 
 
+def _border(view: NodeView) -> str:
+    mode = getattr(view.operator, "mode", "constant") if isinstance(view.operator, Pad) else "constant"
+    return f"pads by {mode}" if mode != "constant" else ""
+
+
+def _border_value(view: NodeView) -> str:
+    value = view.operator.value if isinstance(view.operator, Pad) and view.operator.mode == "constant" else 0
+    return f"pads with {value:g}" if value else ""
+
+
+def _pads_elsewhere(view: NodeView) -> str:
+    """The inherited Pad puts elements around images; here it may pad any axis, and cut."""
+    pads = (*view.operator.pads_begin, *view.operator.pads_end) if isinstance(view.operator, Pad) else ()
+    if any(pad < 0 for pad in pads):
+        return "cuts elements off"
+    count = len(pads) // 2
+    return "pads batch or channels" if count > 2 and any((*pads[:2], *pads[count : count + 2])) else ""
+
+
 def _scales(view: NodeView) -> str:
     return "a tensor is quantized" if any(tensor.quantization is not None for tensor in _tensors(view)) else ""
 
@@ -146,6 +166,9 @@ CONDITIONS = (
     Condition("clamp", ("minimum", "maximum"), _clamp),
     Condition("groups", ("groups",), _groups),
     Condition("pads", ("pads_begin", "pads_end"), lambda view: "has pads" if _has_pads(view) else ""),
+    Condition("pads", ("pads_begin", "pads_end", "axes"), _pads_elsewhere),
+    Condition("border_type", ("border_type", "mode"), _border, is_inherited=True),
+    Condition("border_value", ("border_value", "constant_value", "value"), _border_value, is_inherited=True),
     Condition("strides", ("strides", "stride_dims"), _strides, is_inherited=True),
     Condition("dilations", ("dilations", "dilation_dims"), _dilations(of_pools=False), is_inherited=True),
     Condition("dilations", ("dilations", "dilation_dims"), _dilations(of_pools=True)),

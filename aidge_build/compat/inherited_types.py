@@ -68,7 +68,7 @@ def require_known(name: str, known: Collection[str], where: str) -> None:
     """Refuse a type of which no node can ever be (code LIBRARY); `known` are those of the library itself."""
     if name in known or name in ABSENT or name in known_types():
         return
-    near = [each for each in sorted(known_types()) if re.fullmatch(rf"{re.escape(name)}[123]D", each)]
+    near = [each for each in sorted(known_types()) if re.fullmatch(rf"{re.escape(name)}([123]D)?", each, re.IGNORECASE)]
     near = near or difflib.get_close_matches(name, sorted({*known_types(), *known}), 3)
     raise AidgeError(
         f"no operator has the type {name!r}",

@@ -23,6 +23,8 @@ from aidge_build.program import ArenaPart
 from aidge_build.schedule.schedule import Schedule
 from aidge_build.schedule.stores import StateMemory
 
+MANAGERS = "docs/export-api.md says what a memory manager may say"
+
 
 @dataclass(frozen=True)
 class Memories:
@@ -108,12 +110,12 @@ def _planes(
     for node, index, tensor, given in said:
         info = _in_arena(given, memories, node, tensor)
         buffer, part = schedule.buffer_of[tensor.name], schedule.parts.get(tensor.name)
+        if buffer in outside:
+            continue
         if part is None and not _is_whole(info):
             reason = _rejection(node, index, tensor, info, schedule, assignment, demands)
             if reason:
-                raise AidgeError(f"the plane of '{tensor.name}' {reason}", where=node.where(), code="PLAN03")
-        if buffer in outside:
-            continue
+                raise AidgeError(f"the plane of '{tensor.name}' {reason}", where=node.where(), code="PLAN03", hint=MANAGERS)
         memory = info.mem_component_id
         _require_room(node, tensor, info, memories.starts[memory], memories.sizes[memory])
         if part is None:
@@ -123,7 +125,7 @@ def _planes(
         wanted = mem_info_of(tensor, info.offset, part.stride_bytes)
         if (info.size, info.stride) != (wanted.size, wanted.stride) or found.setdefault(buffer, whole) != whole:
             what = f"the plane of '{tensor.name}' is not where it lies in '{part.whole}', of which it is a part"
-            raise AidgeError(what, where=node.where(), code="PLAN03")
+            raise AidgeError(what, where=node.where(), code="PLAN03", hint=MANAGERS)
     return found
 
 
@@ -147,6 +149,7 @@ def _said(mem_info: Mapping, schedule: Schedule, assignment: Assignment) -> tupl
                 f"{len(node.outputs)} outputs",
                 where=node.where(),
                 code="PLAN03",
+                hint=MANAGERS,
             )
         tensors = assignment.view.output_tensors(node)
         found += [(node, index, *entry) for index, entry in enumerate(zip(tensors, map(MemInfo.of, infos)))]
@@ -168,7 +171,7 @@ def _in_arena(info: MemInfo, memories: Memories, node: Node, tensor: Tensor) -> 
         what = (
             f"the memory manager puts '{tensor.name}' into memory {info.mem_component_id}, and gives {len(memories.starts)} peaks"
         )
-        raise AidgeError(what, where=node.where(), code="PLAN03")
+        raise AidgeError(what, where=node.where(), code="PLAN03", hint=MANAGERS)
     return info.moved(memories.starts[info.mem_component_id], info.mem_component_id)
 
 

@@ -53,10 +53,10 @@ class MemInfo:
             return given
         if not isinstance(given, Mapping):
             what = f"the memory info of an output is {type(given).__name__}, not a MemInfo or a dict"
-            raise AidgeError(what, code="PLAN03")
+            raise AidgeError(what, code="PLAN03", hint='{"size": bytes, "offset": bytes}')
         missing = [name for name in ("size", "offset") if name not in given]
         if missing:
-            raise AidgeError(f"the memory info has no {missing[0]!r}", code="PLAN03", tried=sorted(given))
+            raise AidgeError(f"the memory info has no {missing[0]!r}", code="PLAN03", tried=sorted(given), hint="add the key")
         size, offset = int(given["size"]), int(given["offset"])
         said = {entry.name: int(given[entry.name]) for entry in fields(cls) if entry.name in given}
         return cls(**{"stride": size, "cont_size": size, "cont_offset": offset, "wrap_offset": offset, **said})

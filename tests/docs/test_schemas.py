@@ -79,8 +79,20 @@ def test_a_run_is_what_its_schema_says(program):
     compared("run", aidge_build("run", program, "--board", "stm32f7", "--json").json)
 
 
+@pytest.mark.parametrize("words", [(), ("--test-mode", "--layout", "dnn")])
+def test_an_exported_folder_says_what_its_schema_says(words, project, tmp_path):
+    done = aidge_build("export", project / "kws.onnx", "--lib", "ref", "--out", tmp_path, *words)
+    assert done.exit_code == 0, done.stderr
+    document = json.loads((tmp_path / "export.json").read_text())
+    compared("export", document)
+    listed = {*document["sources"], *document["headers"], *document["static"], document["plan"], document["header"]}
+    assert listed | {"README.md", "export.json"} == {
+        path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()
+    }
+
+
 def test_the_schemas_are_schemas_and_say_of_each_key_what_it_is():
-    assert sorted(SCHEMAS) == ["check", "plan", "run"]
+    assert sorted(SCHEMAS) == ["check", "export", "plan", "run"]
     for schema in SCHEMAS.values():
         jsonschema.Draft202012Validator.check_schema(schema)
     keys = re.findall(r"^\| `([^`]+)` \| [^|]+ \| (.*) \|$", "\n".join(file_pages(ROOT)), re.MULTILINE)

@@ -236,3 +236,17 @@ def test_the_bytes_of_a_report_go_where_the_board_sends_them(tmp_path):
     subprocess.run(["cc", "-O1", "-Wall", "-Werror", f"-D{MANY}", *sources, "-lm", "-o", "net"], cwd=tmp_path, check=True)
     done = subprocess.run([tmp_path / "net"], capture_output=True, text=True, check=True)
     assert not done.stdout and not aidge_build.compare_serial(done.stderr.splitlines(), made, X)[0].differing
+
+
+def test_the_verb_compares_what_the_target_sent(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(BRANCHES)
+    numpy.savez(tmp_path / "io.npz", x=X["x"][None])
+    words = ["--lib", "ref", "--out", tmp_path / "out", "--io-data", tmp_path / "io.npz", "--test-mode", "--wrapping"]
+    assert command("export", tmp_path / "net.onnx", *words, "--serial").exit_code == 0
+    (tmp_path / "sent").write_text(run(tmp_path / "out"))
+    done = command("export", tmp_path / "net.onnx", *words, "--serial", "--received", tmp_path / "sent")
+    assert done.exit_code == 0 and "y: 0 of 108 values differ" in done.stdout
+    numpy.savez(tmp_path / "io.npz", x=X["x"][None] * 2)
+    done = command("export", tmp_path / "net.onnx", *words, "--serial", "--received", tmp_path / "sent")
+    assert done.exit_code == 1 and "instead of" in done.stdout
+    assert "need inputs" in command("export", tmp_path / "net.onnx", "--lib", "ref", "--out", tmp_path / "o", "--serial").stderr

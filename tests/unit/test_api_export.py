@@ -282,7 +282,7 @@ def test_channel_height_and_width_are_right_whatever_the_format(form):
 
 def test_names_say_which_node_a_tensor_comes_from():
     first, second = (ExportNode(node_view(CONV, index)).attributes for index in (0, 1))
-    assert first["in_name"] == ["Conv_0_input_0", "Conv_0_input_1"] and first["out_name"] == ["Conv_0_output_0"]
+    assert first["in_name"] == ["Conv_0_input_0", "w_output_0"] and first["out_name"] == ["Conv_0_output_0"]
     assert second["in_name"] == ["Conv_0_output_0"] and second["in_node"] == [CONV.nodes[0]] and first["in_node"] == [None, None]
     assert first["out_node"] == [[CONV.nodes[1]]]
 

@@ -17,7 +17,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 
 _LINE = re.compile(r"L([0-9a-f]{4})([0-9a-f]{8})((?:[0-9a-f]{2})+)([0-9a-f]{4})")
-_END = "E"
+_END, _REFUSED = "E", "R"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def serial_lines(path: str | os.PathLike, baud: int = 115200) -> Iterator[bytes]
         while chunk := line.read(256):
             *whole, waiting = (waiting + chunk).split(b"\n")
             yield from whole
-            if any(each.strip() == _END.encode() for each in whole):
+            if any(each.strip() in (_END.encode(), _REFUSED.encode()) for each in whole):
                 return
 
 
@@ -92,6 +92,8 @@ def _received(lines: Iterable[str | bytes], tensors: list[Tensor]) -> list[bytea
             if short:
                 raise _fault(f"the report ends before '{short[0]}' is whole")
             return found
+        if text == _REFUSED:
+            raise _fault("the model refused its arguments")
         if not text.startswith("L"):
             continue
         match = _LINE.fullmatch(text)

@@ -11,11 +11,14 @@ import pytest
 
 import aidge_build
 from aidge_build import Demands
+from aidge_build.boards import load_board
 from aidge_build.compat.hw_model import Memory
 from aidge_build.compat.mem_info import generate_optimized_memory_info
 from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.toolchain.build import build_program
 from tests.command import aidge_build as command
 from tests.models import graph, model
+from tests.programs import needs_cross_compiler, needs_qemu
 from tests.target.test_planes import Ring, library
 
 RANDOM = numpy.random.default_rng(11)
@@ -250,3 +253,30 @@ def test_the_verb_compares_what_the_target_sent(tmp_path):
     done = command("export", tmp_path / "net.onnx", *words, "--serial", "--received", tmp_path / "sent")
     assert done.exit_code == 1 and "instead of" in done.stdout
     assert "need inputs" in command("export", tmp_path / "net.onnx", "--lib", "ref", "--out", tmp_path / "o", "--serial").stderr
+
+
+UART = """#include <stdint.h>
+#define UART(offset) (*(volatile uint32_t *)(0x40004000u + (offset)))
+void uart_put(char byte);
+void uart_put(char byte)
+{
+    UART(16) = 16;
+    UART(8) = 1;
+    while (UART(4) & 1u) {
+    }
+    UART(0) = (uint8_t)byte;
+}
+"""
+
+
+@needs_qemu
+@needs_cross_compiler
+def test_every_layer_on_a_board_is_compared_over_its_uart(tmp_path):
+    made, board = exported(tmp_path, generate_optimized_memory_info, test_mode=True), load_board("mps2-an386")
+    aidge_build.generate_main_compare(str(tmp_path), made, X, serial=True)
+    (tmp_path / "uart.c").write_text(UART)
+    sources, defines = sorted(tmp_path.glob("*.c")), ["AIDGE_SERIAL_PUT=uart_put"]
+    elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "work", defines=defines)
+    said = command("run", elf, "--board", board.name, "--emulator", "qemu", "--json").json["channels"]["uart"]
+    found = aidge_build.compare_serial(said.splitlines(), made, X)
+    assert len(found) == len(made.schedule.steps) > 5 and not any(each.differing for each in found)

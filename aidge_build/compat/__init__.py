@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache
 
 import aidge_build.compat.export_utils as export_utils  # a module of the package: `from` would read as a cycle
+import aidge_build.compat.hw_model as hw_model
 import aidge_build.compat.mem_info as mem_info
 from aidge_build.adaptation.adapt import adapt_to_backend as _adapt
 from aidge_build.adaptation.assignment import Assignment
@@ -87,6 +88,7 @@ __all__ = [
     "generate_main",
     "generate_main_compare",
     "generate_optimized_memory_info",
+    "hw_model",
     "get_key_value_Tensor",
     "install_as",
     "library",
@@ -128,13 +130,15 @@ def _operator_types() -> frozenset[str]:
 
 def __getattr__(name: str):
     """`FCOp`, `Conv2DOp`, ..., `register_FCOp`, `register_Conv2DOp`, ..."""
-    stem = name.removeprefix("register_").removeprefix("get_keys_").removesuffix("Op")
+    stem = name.removeprefix("register_").removeprefix("get_keys_").removeprefix("get_key_value_").removesuffix("Op")
     if not name.endswith("Op") or stem not in _operator_types():
         raise AttributeError(f"module 'aidge_build.compat' has no attribute '{name}'")
     if name.startswith("register_"):
         return lambda backend, implementation: _register(backend, stem, implementation)
     if name.startswith("get_keys_"):
         return lambda: sorted(backend for backend, types in _registered.items() if stem in types)
+    if name.startswith("get_key_value_"):
+        return lambda backend: _registered.get(backend if isinstance(backend, str) else backend[0], {}).get(stem)
     return _OperatorClass(stem)
 
 

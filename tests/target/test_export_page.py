@@ -6,21 +6,24 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy
 import pytest
 
 import aidge_build
+import aidge_build.net
 from aidge_build import compat
 from aidge_build.compat.mem_info import generate_optimized_memory_info
 from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.contract.spec import NodeView
 from tests.command import aidge_build as command
 from tests.models import model
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "export-api.md").read_text()
-KERNEL, EXPORT, ADOPTION = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+KERNEL, EXPORT, INHERITED, ADOPTION = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
 (HEADER,) = re.findall(r"^```c\n(.*?)^```", PAGE, re.M | re.S)
 RANDOM = numpy.random.default_rng(6)
 
@@ -72,11 +75,62 @@ def test_the_export_of_the_page_runs(tmp_path, monkeypatch):
     assert subprocess.run([tmp_path / "out/model"], capture_output=True, text=True).stdout == "0 values differ\n"
 
 
+def test_the_library_of_the_page_that_knows_nothing_of_this_project_runs(tmp_path, monkeypatch):
+    for module in ("aidge_core", *(f"aidge_core.{name}" for name in ("export_utils", "mem_info", "hw_model"))):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    before, names = set(sys.modules), {"__name__": __name__}
+    exec(INHERITED, names)
+    for module in set(sys.modules) - before:
+        monkeypatch.delitem(sys.modules, module)
+    (tmp_path / "net.onnx").write_bytes(
+        model("a = Neg(x) b = Relu(a) c = Neg(b) y = Abs(c)", inputs="float[1,6] x", outputs="float[1,6] y")
+    )
+    made = names["export"](aidge_build.load_onnx(tmp_path / "net.onnx", libraries=names["Plain"]), str(tmp_path / "out"))
+    assert list(made.backends.values()) == ["ref", "plain", "ref", "plain"]
+    aidge_build.generate_main_compare(str(tmp_path / "out"), made, {"x": RANDOM.normal(size=(1, 6)).astype(numpy.float32)})
+    line = re.search(r"^    (gcc .*)$", (tmp_path / "out/README.md").read_text(), re.MULTILINE)[1]
+    subprocess.run(line.split(), cwd=tmp_path / "out", check=True)
+    assert subprocess.run([tmp_path / "out/model"], capture_output=True, text=True).stdout == "0 values differ\n"
+
+
 @pytest.mark.parametrize(
-    "name", re.findall(r"\b(get_nb_\w+|get_required_memory|\w+_consumer_producer|by_rows|in_parts|default_model)\b", PAGE)
+    "name",
+    re.findall(
+        r"\b(get_nb_(?:required|protected|consumed|produced)\w*|get_required_memory|\w+_consumer_producer|by_rows|in_parts|default_model)\b",
+        PAGE,
+    ),
 )
 def test_every_method_of_the_producer_consumer_model_on_the_page_is_there(name):
     assert callable(getattr(ProdConso, name))
+
+
+def test_every_inherited_name_of_the_page_is_there():
+    text = PAGE[PAGE.index("Names and parameters are the documented ones") : PAGE.index("### Libraries that cannot be changed")]
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ")]
+    names = {
+        name
+        for cell in cells
+        for code in re.findall(r"`([^`]+)`", cell)
+        for name in re.findall(r"(?:^|\.)([A-Za-z_]\w*)", re.sub(r"\(.*", "", code))
+    }
+    view = aidge_build.net.Graph("g")
+    view.output(aidge_build.net.Relu(view.input("x", (1, 2))), "y")
+    node = compat.ExportNodeCpp.__mro__[1](NodeView.of(view.view(), view.view().nodes[0]))
+    owners = [compat, compat.ExportLib, compat.ExportNodeCpp, compat.OperatorImpl, compat.SequentialScheduler, ProdConso]
+    owners += [
+        compat.OperatorHandle,
+        compat.export_utils,
+        compat.hw_model,
+        compat.Log,
+        compat.FCOp,
+        node,
+        node.node,
+        node.operator,
+    ]
+    known = {name for owner in owners for name in dir(owner)} | set(node.attributes) | {"model_forward", "graph_view", "hw_model"}
+    assert (
+        len(names) > 70 and sorted(name for name in names - known if not name.endswith("_") and not hasattr(compat, name)) == []
+    )
 
 
 def test_every_module_helper_and_option_on_the_page_is_there():

@@ -61,6 +61,7 @@ def test_every_operator_of_the_documents_has_a_class_and_a_registrar(name, monke
     assert getattr(compat, f"{name}Op").Type == name
     getattr(compat, f"register_{name}Op")("letter", compat.OperatorImpl)
     assert getattr(compat, f"get_keys_{name}Op")() == ["letter"]
+    assert getattr(compat, f"get_key_value_{name}Op")("letter") is compat.OperatorImpl
 
 
 def test_pad2d_and_batch_norm2d_mean_what_they_mean_there():

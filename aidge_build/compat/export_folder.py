@@ -84,8 +84,6 @@ def scheduler_export(
     peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
     schedule = scheduler.schedule
     placed = placed_by(mem_info, peak_bytes, schedule, plans.peak(schedule), assignment, demands)
-    if test_mode and any(place.plane is not None for place in placed.places.values()):
-        raise AidgeError("test mode reports layers whose outputs lie in one piece", where="test_mode", code="USAGE")
     view = assignment.view
     options = replace(options, trace=test_mode)
     request = CompileRequest(name, _bytes_of(view), name, libraries, {}, target, target_name, options=options)

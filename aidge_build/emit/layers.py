@@ -250,12 +250,22 @@ class _LayerPrinter:
         )
 
     def _traces(self) -> tuple[Trace, ...]:
-        return tuple(self._trace(self.first_output + index, tensor) for index, tensor in enumerate(self.layer.outputs))
+        outputs = enumerate(self.layer.outputs, self.first_output)
+        return tuple(trace for index, tensor in outputs for trace in self._traces_of(index, tensor))
 
-    def _trace(self, index: int, tensor: Tensor) -> Trace:
+    def _traces_of(self, index: int, tensor: Tensor) -> tuple[Trace, ...]:
+        """The report of an output; in two parts where its plane wraps around."""
         place = self.program.places[tensor.name]
         pointer = self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA)
-        return Trace(index, pointer, tensor.size_bytes // place.rows, place.rows, place.stride_bytes)
+        plane = place.plane
+        if plane is None:
+            return (Trace(index, pointer, tensor.size_bytes // place.rows, place.rows, place.stride_bytes),)
+        rows = plane.length * plane.count
+        first = plane.cont_size // plane.stride if plane.wrap_size else rows
+        parts = [(pointer, first), (self.places.arena_pointer(plane.wrap_offset, RUN_ARENA), rows - first)]
+        if not plane.gap_bytes:
+            return tuple(Trace(index, start, plane.size * count) for start, count in parts if count)
+        return tuple(Trace(index, start, plane.size, count, plane.stride) for start, count in parts if count)
 
 
 def bytes_parameter(name: str) -> str:

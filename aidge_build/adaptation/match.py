@@ -16,6 +16,7 @@ GAVE_WAY = (
     "a smaller kernel took the layer: its scratch, or what may not overlap, would make the plan larger (--optimize size, "
     "--ram-budget)"
 )
+FAILED = "computed other values than the numpy backend, or left its arrays, when it was tried on this machine"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Target:
     flash_wait_states: int = 0
     any_weights: bool = False  # what is generated must be the same for other weights, too
     gave_way: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need more RAM than there may be
+    failed: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that was tried and is wrong
     kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked
 
     @property
@@ -76,6 +78,8 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
             reason = kernel.rejection(view, target.features, target.rounding)
             if not reason and (view.node.name, title(kernel)) in target.gave_way:
                 reason = GAVE_WAY
+            if not reason and (view.node.name, title(kernel)) in target.failed:
+                reason = FAILED
             if reason:
                 rejected.append((title(kernel), reason))
             else:

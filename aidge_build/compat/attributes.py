@@ -26,7 +26,8 @@ _INHERITED = {
     "alpha": "negative_slope",
     "permutation": "output_dims_order",
 }
-_PLANE = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size", "mem_component_id")
+IN_BYTES = ("size", "offset", "stride", "cont_size", "cont_offset", "wrap_offset", "wrap_size")  # of a plane
+_PLANE = (*IN_BYTES, "length", "mem_component_id")
 
 
 def snake_case(text: str) -> str:

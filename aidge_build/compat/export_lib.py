@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, cast
@@ -49,14 +49,15 @@ class Registration:
         own = self.type if self.pattern else own_type(self.type)
         return replace(self, type=own, spec=with_axes(self.spec, text), pattern=own_pattern(self.pattern))
 
-    def kernel(self, library: str, order: DFormat) -> Kernel:
-        """The registration as a kernel, which gets only nodes that the class handles; `order` is the library's storage order."""
-        node_class, spec, name = self._node_class(order), self.spec, identifier(self.node_class.__name__)
+    def kernel(self, library: str, order: DFormat, static_names: Collection[str] = ()) -> Kernel:
+        """The registration as a kernel, which gets only nodes that the class handles; `order` is the library's storage order,
+        `static_names` are the places of its static files in an export."""
+        node_class, spec, name = self._node_class(order, static_names), self.spec, identifier(self.node_class.__name__)
         if issubclass(node_class, ExportNodeCpp):
             spec = opened(spec, self.pattern or self.type, order)
         return Kernel(library, name, self.type, restricted(spec, node_class), node_class, self.pattern)
 
-    def _node_class(self, order: DFormat) -> KernelClass:
+    def _node_class(self, order: DFormat, static_names: Collection[str]) -> KernelClass:
         """The class with what the registration says beside it."""
         written, said = generating(self.node_class), dict[str, object]()
         if self.handles:
@@ -65,6 +66,8 @@ class Registration:
             said["demands"] = classmethod(lambda cls, view: _with_planes(cls, demanded_by(self.model_of, view), view))
         if issubclass(written, ExportNodeCpp) and written.parameter_format is ANY:
             said["parameter_format"] = parameter_order(self.spec, self.pattern or self.type, order)
+        if issubclass(written, ExportNodeCpp) and static_names:
+            said["static_names"] = static_names
         if not said:
             return written
         said |= {"__module__": written.__module__, "__doc__": written.__doc__}
@@ -200,7 +203,8 @@ class ExportLib(OperatorImpl, KernelRegistry):
     @classmethod
     def registered_kernels(cls) -> list[Kernel]:
         """The registry as kernels of a library."""
-        return [entry.kernel(cls._name, cls.storage_order()) for entry in cls.registry]
+        static_names = [f"{target}/{Path(path).name}" for path, target in cls.static_files.items()]
+        return [entry.kernel(cls._name, cls.storage_order(), static_names) for entry in cls.registry]
 
     @classmethod
     def storage_order(cls) -> DFormat:

@@ -6,15 +6,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from aidge_build.compat.attributes import ambiguous_attributes, node_attributes, same
+from aidge_build.compat.attributes import IN_BYTES, ambiguous_attributes, node_attributes, same
 from aidge_build.compat.data_conversion import datatype_converter_aidge2c as CONVERSION
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.exported_files import INCLUDE, exported
 from aidge_build.compat.inherited import clamp_of, with_bias
+from aidge_build.compat.kernel_includes import Included, further_includes, package_folder
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output
 from aidge_build.contract.file_named import file_named
 from aidge_build.contract.kernel_files import KernelFiles
@@ -28,7 +29,7 @@ from aidge_build.render import names_in, render_from
 
 _UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
-_MEMORY = re.compile(r"\*\s*\)\s*\(?\s*([A-Za-z_]\w*)\s*\+")  # (float *)mem + OFFSET, (float *)(mem + OFFSET)
+_MEMORY = re.compile(r"\*\s*\)\s*(\(?)\s*([A-Za-z_]\w*)\s*\+")  # (float *)mem + OFFSET, (float *)(mem + OFFSET)
 _OUTPUT_WRAP, _INPUT_WRAP = "mem_info_wrap_size", "in_mem_info_wrap_size"
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
@@ -42,8 +43,9 @@ class ExportNodeCpp(ExportNode):
 
     In the generated model the forward text is the body of a function. Its parameters are the documented `in_name` and
     `out_name` pointers, constants among them. A text that takes the pointer of its one output from a memory itself (`float *{{
-    out_name[0] }} = (float *)mem + OFFSET;`) gets that memory as the parameter, and the memory info counts from it; `memory_name`
-    says its name where the text does not show it. Constants are stored row-major, with `parameter_format` in another order.
+    out_name[0] }} = (float *)mem + OFFSET;`) gets that memory as the parameter. The memory info then counts from it, and counts
+    elements where the text adds to a pointer of the element's type, as here. `memory_name` says the memory's name where the text
+    does not show it. Constants are stored row-major, with `parameter_format` in another order.
 
     A convolution or fully connected layer without a bias gets one of zeros, as the inherited operators always have it. The clamp
     that a recipe put into an operator is computed after the forward text, unless `handles` names "clamp".
@@ -57,6 +59,8 @@ class ExportNodeCpp(ExportNode):
     config_path: str = "include/layers"
     config_extension: str = "h"
     memory_name: str = ""
+    memory_counts_elements: bool = False  # whether the memory info that the text names counts elements, not bytes
+    static_names: Collection[str] = ()  # the library's static files, by their places in an export
     parameter_format: DFormat = ANY
     static_paths: Collection[str] | None = None  # the static files of a folder that keeps exported files as they are
 
@@ -106,6 +110,9 @@ class ExportNodeCpp(ExportNode):
         is."""
         try:
             node = cls(_in_one_order(view), None)
+            missing = node._includes().missing
+            if missing:
+                return f"the library has no file {missing!r}, which the kernel includes"
             if len(view.outputs) > 1 and node._memory():
                 return f"has {len(view.outputs)} outputs, the text of {cls.__name__} takes one from its memory"
         except (NotImplementedError, AssertionError) as error:
@@ -161,13 +168,13 @@ class ExportNodeCpp(ExportNode):
         """The templates, or what a class's own `export` and `forward` give, as one function of the generated file."""
         memory = "" if self.memory_name else self._memory()
         if memory:
-            return _with_memory(type(self), memory)(self._seen, None).call()
+            return _with_memory(type(self), memory, self._counts_elements())(self._seen, None).call()
         if self.static_paths is not None or type(self).export is not ExportNodeCpp.export:
             return self._function(*self._exported())
         files = self._files()
         headers = [f"#include {name}" for name in self._defined("include_list") if name.startswith("<")]
         local = [name for name in self._defined("include_list") if not name.startswith("<")]
-        brought: dict[str, bytes] = {}
+        brought = dict(self._includes().files)
         for path, target, is_included in self._kernel_files():
             if files.files is None:  # under its name in an export: no path of this machine
                 brought[target] = files.read(path)
@@ -214,8 +221,31 @@ class ExportNodeCpp(ExportNode):
 
     def _memory(self) -> str:
         """What the forward text calls the memory from which it takes its output; "" where it takes the pointer as it is."""
-        names = set(_MEMORY.findall(self._text())) - {*self.attributes["in_name"], *self.attributes["out_name"]}
+        names = {name for _, name in _MEMORY.findall(self._text())} - {*self.attributes["in_name"], *self.attributes["out_name"]}
         return min(names) if names else ""
+
+    def _counts_elements(self) -> bool:
+        """Whether the forward text adds to its memory as a pointer of the element's type: memory info then counts elements."""
+        return any(not bracket for bracket, _ in _MEMORY.findall(self._text()))
+
+    @cached_property
+    def attributes(self) -> dict:
+        """Everything that a template may ask for."""
+        found = super().attributes
+        if self.memory_counts_elements:
+            for side, tensors in (("in_", self.inputs), ("", self.outputs)):
+                units = [tensor.dtype.size_bytes if tensor else 1 for tensor in tensors]
+                for name in IN_BYTES:
+                    key = f"{side}mem_info_{name}"
+                    found[key] = [number // unit for number, unit in zip(found[key], units)]
+        return found
+
+    def _includes(self) -> Included:
+        """The files that the kernels' files include and that nobody brings (`kernel_includes`)."""
+        if self._files().files is not None:
+            return Included({}, "")
+        kernels = tuple((path, target) for path, target, _ in self._kernel_files())
+        return further_includes(kernels, tuple(self.static_names), package_folder(type(self)))
 
     def _own_configuration(self) -> str:
         """The configuration with everything that the forward text names: a template may leave what is said of an input to the
@@ -374,7 +404,8 @@ def _write(root: Path, name: str, data: bytes) -> str:
 
 
 @cache
-def _with_memory(node_class: type[ExportNodeCpp], name: str) -> type[ExportNodeCpp]:
-    """The class with the name of the memory that its forward text shows."""
-    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__, "memory_name": name}
+def _with_memory(node_class: type[ExportNodeCpp], name: str, counts_elements: bool) -> type[ExportNodeCpp]:
+    """The class with the memory that its forward text shows."""
+    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__}
+    said |= {"memory_name": name, "memory_counts_elements": counts_elements}
     return type(node_class)(node_class.__name__, (node_class,), said)

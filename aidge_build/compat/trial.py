@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Kernels of libraries that cannot be changed, tried before they are taken: a kernel that is wrong for a layer leaves it to others.
+
+What a template does not say no condition finds: a sum of floats in an integer, an index that leaves an array, height and width
+that are exchanged. So the model is compiled for this machine with the compiler's checks of addresses and undefined behaviour, run on
+random inputs, and compared layer by layer with the numpy backend, each layer on the inputs that it had.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.match import Target, title
+from aidge_build.boards import load_board
+from aidge_build.compile import bands_of, demands_of, make_program
+from aidge_build.contract.library import Library
+from aidge_build.errors import AidgeError
+from aidge_build.graph.view import GraphView
+from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.planning import Planning
+from aidge_build.program import Options, Program
+from aidge_build.request import CompileRequest
+from aidge_build.verify.compare import compare
+from aidge_build.verify.firmware import execute
+from aidge_build.verify.layers import meanings
+from aidge_build.verify.vectors import random_vectors
+
+_CHECKS = ("-O0", "-fexceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_PORTABLE = "ref"
+_MOST_TRIALS = 8
+Entry = tuple[str, str]  # a node's name, and the title of its kernel
+
+
+def after_trial(view: GraphView, libraries: Sequence[Library], names: Collection[str], target: Target) -> Target:
+    """The target under which the libraries of these names get only layers that their kernels compute right on this machine.
+
+    Code that this machine cannot compile (assembly or headers of another core, no compiler) is not tried, and taken as it is.
+    """
+    known = tuple(libraries)
+    if _PORTABLE not in {library.name for library in known}:  # where a kernel fails and nothing else computes its layer
+        known += tuple(one for one in load_libraries([_PORTABLE], find_libraries([])) if one.name not in names)
+    for _ in range(_MOST_TRIALS):
+        assignment = adapt_to_backend(view, known, target)
+        tried = frozenset(
+            (node, title(choice.kernel))
+            for node, choice in assignment.choices.items()
+            if choice.kernel is not None and choice.kernel.library in names
+        )
+        wrong = _wrong(view, known, assignment, tried, target) if tried else frozenset()
+        if not wrong:
+            break
+        target = replace(target, failed=target.failed | wrong)
+    return target
+
+
+def _wrong(
+    view: GraphView, libraries: tuple[Library, ...], assignment: Assignment, tried: frozenset[Entry], target: Target
+) -> frozenset[Entry]:
+    """Which of the kernels that were tried are wrong, each at its node. Where the whole program ends before it has results, each
+    kernel is tried without the others."""
+    found = _differing(assignment, libraries, target)
+    kernels = sorted({kernel for _, kernel in tried})
+    if found is None and len(kernels) > 1:
+        wrong = frozenset[Entry]()
+        for kernel in kernels:
+            own = frozenset(entry for entry in tried if entry[1] == kernel)
+            alone = replace(target, failed=target.failed | (tried - own))
+            differing = _differing(adapt_to_backend(view, libraries, alone), libraries, alone)
+            wrong |= own if differing is None else differing & own
+        return wrong or tried
+    return tried if found is None else found & tried
+
+
+def _differing(assignment: Assignment, libraries: tuple[Library, ...], target: Target) -> frozenset[Entry] | None:
+    """The layers whose outputs are not what the numpy backend computes from their inputs; None where the program ends before
+    that can be said. None differs where the program cannot be compiled here."""
+    request = CompileRequest("trial", b"", "trial", libraries, {}, target, "host")
+    planning = Planning(assignment, cache(partial(demands_of, assignment)), Options(), bands_of(request))
+    program = make_program(request, *planning.on(None), ())
+    vectors = random_vectors(program.view, 1, seed=0)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            trace = execute(program, load_board("host"), vectors, Path(folder), trace=True, flags=_CHECKS).trace
+        except AidgeError as error:
+            return None if error.code == "RUN" else frozenset()
+    return _differing_layers(program, meanings(program.view, vectors, trace), trace)
+
+
+def _differing_layers(program: Program, meant, trace) -> frozenset[Entry]:
+    return frozenset(
+        (layer.node.name, title(layer.kernel))
+        for layer in program.layers
+        for tensor in layer.outputs
+        if not compare(tensor.name, trace[tensor.name], meant[tensor.name]).within
+    )

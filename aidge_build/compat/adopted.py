@@ -21,12 +21,14 @@ def adopted(
     language: str = "c++",
     memory_name: str = "",
     without: Collection[str] = (),
+    tried: bool = True,
 ) -> type[ExportLib]:
     """The library as one of this system: an ExportLib with the same name, static files and kernels.
 
     `data_format` is the order that its kernels take where their specs leave it open, also for constants (default: as the library
     shows); `memory_name` is what its forward texts call the memory that they take their output from (default: as the texts show);
-    `without` are types of operators whose kernels are left out.
+    `without` are types of operators whose kernels are left out. `scheduler_export` compiles and runs the kernels on this machine
+    before it takes them, and leaves layers that they compute wrong to the next library, unless `tried` is False.
     """
     unknown = sorted(set(without) - {entry.type for entry in library.registry})
     if unknown:
@@ -37,6 +39,7 @@ def adopted(
         "_default_dformat": library.storage_order() if data_format is ANY else DFormat(data_format),
     }
     made = cast(type[ExportLib], type(library.__name__, (ExportLib,), said))
+    made.tried = tried
     made.generic_operators, made.notices = dict(library.generic_operators), list(library.notices)
     for entry in library.registry:
         if entry.type not in without:

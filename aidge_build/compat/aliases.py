@@ -19,6 +19,7 @@ _MODULES = {
     ".hw_model": ".hw_model",
     ".mem_info": ".mem_info",
 }
+_installed: set[str] = set()
 _PACKAGE = __package__ or "aidge_build.compat"
 
 
@@ -38,4 +39,11 @@ def install_as(name: str) -> ModuleType:
     for alias, module in modules.items():
         if sys.modules.setdefault(alias, module) is not module:
             raise AidgeError(f"another module {alias} is loaded already", where=f"install_as({name!r})", code="REGISTRY")
+    _installed.add(name)
     return modules[name]
+
+
+def is_installed() -> bool:
+    """Whether foreign code may find this package under the name that it knows: what it defines then was written for another
+    system."""
+    return any(name in sys.modules for name in _installed)

@@ -17,9 +17,10 @@ from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_main import endings, generate_main
 from aidge_build.compat.export_manifest import NAME, manifest, text
 from aidge_build.compat.export_readme import readme
-from aidge_build.compat.libraries import libraries_of
+from aidge_build.compat.libraries import libraries_of, tried_names
 from aidge_build.compat.planes import placed_by
 from aidge_build.compat.scheduler import Plans, SequentialScheduler
+from aidge_build.compat.trial import after_trial
 from aidge_build.compile import demands_of, make_program
 from aidge_build.contract.library import Library
 from aidge_build.emit import emit
@@ -75,6 +76,7 @@ def scheduler_export(
     if export_lib is None:
         export_lib = default_libraries(find_libraries([]), frozenset())
     libraries = libraries_of(export_lib)
+    target = after_trial(scheduler.graph_view, libraries, tried_names(export_lib), target)
     libraries = keeping_files(libraries) if layout == "dnn" else libraries
     assignment = adapt_to_backend(scheduler.graph_view, libraries, target)
     demands = cache(partial(demands_of, assignment))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, cast
 
+from aidge_build.compat.aliases import is_installed
 from aidge_build.compat.compositions import SLEEPING, Composition, composition_of, inherited_type
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
@@ -92,10 +93,12 @@ class ExportLib(OperatorImpl, KernelRegistry):
     notices: ClassVar[list[str]] = []
     _default_dformat: ClassVar[DFormat] = ANY
     constants: ClassVar[type[KernelNode] | None] = None  # the class that is registered for Producer
+    tried: ClassVar[bool] = False  # whether `scheduler_export` tries its kernels before it takes them (`trial`)
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
         cls.registry, cls.generic_operators, cls.notices = list(cls.registry), dict(cls.generic_operators), list(cls.notices)
+        cls.tried = cls.tried or is_installed() and KernelFiles.of(cls).files is None
         if not cls._name.isidentifier():
             raise AidgeError(
                 f"the export library {cls.__name__} has the _name {cls._name!r}", code="LIBRARY", hint="an identifier"

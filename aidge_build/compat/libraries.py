@@ -19,5 +19,11 @@ def libraries_of(given: Named | Sequence[Named]) -> tuple[Library, ...]:
     return tuple({library.name: library for library in (*(libraries[0] for libraries in found), *needed)}.values())
 
 
+def tried_names(given: Named | Sequence[Named]) -> frozenset[str]:
+    """The names of the libraries whose kernels are tried before they are taken."""
+    several = [given] if isinstance(given, str | type | Library) else given
+    return frozenset(one.library_name() for one in several if isinstance(one, type) and getattr(one, "tried", False))
+
+
 def _value(given: type[KernelRegistry] | Library) -> Library:
     return given if isinstance(given, Library) else library_of(given)

@@ -44,13 +44,12 @@ class Compiler:
         return _driver(self.c, self.cplusplus, sources)
 
     def compiling(self, source: Path, flags: Sequence[str]) -> list[str]:
-        """The command that compiles `source` with a board's flags, up to the names of files."""
+        """The command that compiles `source` with a board's flags, up to the names of files; what the flags say holds."""
+        flags = [*(_CPLUSPLUS_FLAGS if _is_cplusplus(source) else ()), *flags]
         if self.chosen is None:
-            command = [self.driver([source]), *flags]
-        else:
-            driver = _driver(self.chosen.program, self.chosen.cplusplus, [source])
-            command = [driver, *self.chosen.words, *self.chosen.flags(flags)]
-        return [*command, *(_CPLUSPLUS_FLAGS if _is_cplusplus(source) else ())]
+            return [self.driver([source]), *flags]
+        driver = _driver(self.chosen.program, self.chosen.cplusplus, [source])
+        return [driver, *self.chosen.words, *self.chosen.flags(flags)]
 
     def run(self, command: Sequence[str], where: str) -> None:
         """Runs a command; a failure is an AidgeError with the first error line (COMPILE, LINK, LINK_OVERFLOW or LINK_HEADER)."""

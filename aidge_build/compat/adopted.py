@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import cast
 
 from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_node import derived
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.contract.node import KernelClass
 from aidge_build.contract.spec import ANY, DFormat
@@ -33,7 +34,8 @@ def adopted(
     unknown = sorted(set(without) - {entry.type for entry in library.registry})
     if unknown:
         raise AidgeError(f"{library.__name__} has no kernel for {unknown[0]}", where="without", code="LIBRARY")
-    said = {"__doc__": library.__doc__, "__module__": library.__module__, "_name": library._name, "language": language}
+    said: dict[str, object] = {"__doc__": library.__doc__, "__module__": library.__module__}
+    said |= {"_name": library._name, "language": language}
     said |= {
         "static_files": dict(library.static_files),
         "_default_dformat": library.storage_order() if data_format is ANY else DFormat(data_format),
@@ -50,5 +52,4 @@ def adopted(
 def _adopted_class(node_class: KernelClass, memory_name: str) -> KernelClass:
     if not memory_name or not issubclass(node_class, ExportNodeCpp):
         return node_class
-    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__}
-    return type(node_class)(node_class.__name__, (node_class,), {**said, "memory_name": memory_name})
+    return derived(node_class, {"memory_name": memory_name})

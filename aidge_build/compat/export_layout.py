@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from aidge_build.compat.export_node import derived
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.errors import AidgeError
@@ -67,9 +68,7 @@ def _keeping(kernel: Kernel, static: frozenset[str]) -> Kernel:
     node_class = kernel.node_class
     if not issubclass(node_class, ExportNodeCpp):
         return kernel
-    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__, "static_paths": static}
-    make: Callable = type(node_class)
-    return replace(kernel, node_class=make(node_class.__name__, (node_class,), said))
+    return replace(kernel, node_class=derived(node_class, {"static_paths": static}))
 
 
 def kept_files(program: Program) -> dict[str, bytes]:

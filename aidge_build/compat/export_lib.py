@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 
 from aidge_build.compat.aliases import is_installed
 from aidge_build.compat.compositions import SLEEPING, Composition, composition_of, inherited_type
-from aidge_build.compat.export_node import ExportNode
+from aidge_build.compat.export_node import ExportNode, derived
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.generic_operator import generic_operator
 from aidge_build.compat.inherited import restricted
@@ -69,10 +69,7 @@ class Registration:
             said["parameter_format"] = parameter_order(self.spec, self.pattern or self.type, order)
         if issubclass(written, ExportNodeCpp) and static_names:
             said["static_names"] = static_names
-        if not said:
-            return written
-        said |= {"__module__": written.__module__, "__doc__": written.__doc__}
-        return type(written)(written.__name__, (written,), said)
+        return derived(written, said) if said else written
 
 
 class ExportLib(OperatorImpl, KernelRegistry):
@@ -278,9 +275,8 @@ def generating(node_class: KernelClass) -> KernelClass:
     has_text = issubclass(node_class, ExportNode) and hasattr(node_class, "forward")
     if not has_text or issubclass(node_class, ExportNodeCpp) or node_class.call is not KernelNode.call:
         return node_class
-    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__, "include_list": (), "kernels_to_copy": ()}
-    said |= {"config_template": "", "forward_template": ""}
-    return type(node_class)(node_class.__name__, (node_class, ExportNodeCpp), said)
+    none = {"config_template": "", "forward_template": "", "include_list": (), "kernels_to_copy": ()}
+    return derived(node_class, none, ExportNodeCpp)
 
 
 def live_libraries() -> list[type[ExportLib]]:

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 from aidge_build.compat.attributes import node_attributes
 from aidge_build.compat.data_conversion import datatype_converter_aidge2c as CONVERSION
-from aidge_build.compat.handles import InheritedNode, InheritedOperator, InheritedView, nodes_in
+from aidge_build.compat.graph_handles import nodes_in
+from aidge_build.compat.handles import InheritedNode, InheritedOperator, InheritedView
 from aidge_build.compat.inherited import restricted
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.mem_info import MemInfo
-from aidge_build.contract.node import KernelNode
+from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.graph.dtype import DType
 
@@ -23,7 +24,7 @@ class _Constructed(type):
     """Constructors get a node that answers the inherited calls, and what releases of the inherited API add where they want it."""
 
     def __call__(cls, aidge_node: NodeView, *further: Any, **named: Any) -> Any:
-        wanted = inspect.signature(cls.__init__).parameters
+        wanted = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
         if "instance_count" in wanted and len(further) < 2:
             named.setdefault("instance_count", 0)  # each node of a graph without cycles runs once
         if len(further) < 2 and "is_input" in wanted:
@@ -58,7 +59,7 @@ class ExportNode(KernelNode, metaclass=_Constructed):
     ):
         """`conversion_map` may be an instance count, which newer releases of the inherited API have in its place."""
         super().__init__(aidge_node, mem_info)
-        self.node = InheritedNode(aidge_node.node, aidge_node.graph)
+        self.node = InheritedNode(aidge_node.node, aidge_node.graph)  # type: ignore[assignment]  # a Node with further calls
         self.operator = InheritedOperator(aidge_node)
         self.conversion_map = conversion_map if isinstance(conversion_map, Mapping) else CONVERSION
 
@@ -90,3 +91,10 @@ class ExportNode(KernelNode, metaclass=_Constructed):
     def prod_conso(cls, view: NodeView) -> ProdConso:
         """The producer-consumer model that follows from the demands."""
         return ProdConso(view, cls.demands(view))
+
+
+def derived(node_class: KernelClass, said: Mapping[str, object], *further: type) -> Any:
+    """The class with these attributes, under its own name; `further` are classes that it gets the rest from."""
+    make: Any = type(node_class)
+    named = {"__module__": node_class.__module__, "__doc__": node_class.__doc__}
+    return make(node_class.__name__, (node_class, *further), {**named, **said})

@@ -12,7 +12,7 @@ from typing import Any
 
 from aidge_build.compat.attributes import IN_BYTES, ambiguous_attributes, node_attributes, same
 from aidge_build.compat.data_conversion import datatype_converter_aidge2c as CONVERSION
-from aidge_build.compat.export_node import ExportNode
+from aidge_build.compat.export_node import ExportNode, derived
 from aidge_build.compat.exported_files import INCLUDE, exported
 from aidge_build.compat.inherited import clamp_of, with_bias
 from aidge_build.compat.kernel_includes import Included, further_includes, package_folder
@@ -406,6 +406,4 @@ def _write(root: Path, name: str, data: bytes) -> str:
 @cache
 def _with_memory(node_class: type[ExportNodeCpp], name: str, counts_elements: bool) -> type[ExportNodeCpp]:
     """The class with the memory that its forward text shows."""
-    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__}
-    said |= {"memory_name": name, "memory_counts_elements": counts_elements}
-    return type(node_class)(node_class.__name__, (node_class,), said)
+    return derived(node_class, {"memory_name": name, "memory_counts_elements": counts_elements})

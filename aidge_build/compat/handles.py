@@ -8,7 +8,7 @@ can be read as values, too, as everywhere else in this project: releases of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -211,8 +211,9 @@ class InheritedView(NodeView, _NodeCalls):
 class InheritedNode(_NodeCalls):
     """A node of a graph: everything that `Node` has, and the inherited calls. Equal to the node that it stands for."""
 
-    def __init__(self, node: Node, graph: GraphView | None):
-        self._node, self._graph = (node._node if isinstance(node, InheritedNode) else node), graph
+    def __init__(self, node: Node | InheritedNode, graph: GraphView | None):
+        self._node: Node = node._node if isinstance(node, InheritedNode) else node
+        self._graph = graph
 
     def _seen(self) -> NodeView:
         if self._graph is None:
@@ -371,49 +372,3 @@ def get_node_from_metaop(node: _NodeCalls, op_type: str) -> list[InheritedView]:
         elif getattr(member.operator, "graph", None) is not None:
             found += get_node_from_metaop(seen, op_type)
     return found
-
-
-class InheritedGraph(GraphView):
-    """A graph with the inherited calls. `scheduler.graph_view` may be read or called."""
-
-    @classmethod
-    def seen_as(cls, view: GraphView) -> InheritedGraph:
-        """The graph with the inherited calls."""
-        return view if isinstance(view, cls) else cls(**{name: getattr(view, name) for name in view.__dataclass_fields__})
-
-    def __call__(self) -> InheritedGraph:
-        return self
-
-    def get_nodes(self) -> list[InheritedNode]:
-        """All nodes, in order. Constants are tensors here: no node is a Producer."""
-        return [InheritedNode(node, self) for node in self.nodes]
-
-    get_ordered_nodes = get_nodes
-
-    def get_ordered_inputs(self) -> list[tuple[InheritedNode, int]]:
-        """A node and the number of its input for each place where an input of the graph is read."""
-        return [
-            (node, index)
-            for name in self.inputs
-            for node in self.get_nodes()
-            for index, read in enumerate(node.inputs)
-            if read == name
-        ]
-
-    def get_ordered_outputs(self) -> list[tuple[InheritedNode, int]]:
-        """The node that computes each output of the graph, and the number of its output."""
-        made = [(name, self.producer(name)) for name in self.outputs]
-        return [(InheritedNode(node, self), node.outputs.index(name)) for name, node in made if node is not None]
-
-    def get_input_nodes(self) -> list[InheritedNode]:
-        """The nodes that read an input of the graph."""
-        return list(dict.fromkeys(node for node, _ in self.get_ordered_inputs()))
-
-    def get_output_nodes(self) -> list[InheritedNode]:
-        """The nodes that compute an output of the graph."""
-        return list(dict.fromkeys(node for node, _ in self.get_ordered_outputs()))
-
-
-def nodes_in(graph: GraphView, nodes: Sequence[Node]) -> tuple[InheritedNode, ...]:
-    """These nodes of the graph with the inherited calls."""
-    return tuple(InheritedNode(node, graph) for node in nodes)

@@ -10,7 +10,7 @@ from functools import cached_property
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import accesses_of
 from aidge_build.cascade.question import Found
-from aidge_build.compat.handles import InheritedNode, nodes_in
+from aidge_build.compat.graph_handles import nodes_in
 from aidge_build.compat.scheduler_calls import Scheduler
 from aidge_build.compat.unshared import retold, unshared
 from aidge_build.contract.spec import Demands
@@ -85,7 +85,7 @@ class SequentialScheduler(Scheduler):
     program: Program | None = None
     plans: Plans | None = None
 
-    def get_static_scheduling(self) -> tuple[InheritedNode, ...]:
+    def get_static_scheduling(self) -> tuple[Node, ...]:
         """The nodes in order: those of the graph, or after adaptation those that run (views of other tensors do not)."""
         return nodes_in(self.graph_view, self.schedule.steps if self.schedule else self.graph_view.nodes)
 

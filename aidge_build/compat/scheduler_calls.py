@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from aidge_build.compat.handles import InheritedGraph, InheritedNode
+from aidge_build.compat.graph_handles import InheritedGraph
+from aidge_build.graph.view import Node
 
 
 class Scheduler:
@@ -20,10 +21,10 @@ class Scheduler:
     def reset_scheduling(self) -> None:
         """Accepted, and not needed: nothing is kept that a change of the graph would make wrong."""
 
-    def get_static_scheduling(self) -> tuple[InheritedNode, ...]:
+    def get_static_scheduling(self) -> tuple[Node, ...]:
         """The nodes in order."""
         raise NotImplementedError
 
-    def get_sequential_static_scheduling(self) -> list[InheritedNode]:
+    def get_sequential_static_scheduling(self) -> list[Node]:
         """The nodes in order, as a list."""
         return list(self.get_static_scheduling())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Kernels of libraries that cannot be changed, tried before they are taken: a kernel that is wrong for a layer leaves it to others.
+"""Kernels of libraries that cannot be changed, tried before they are taken: a kernel that is wrong for a layer does not get it.
 
-What a template does not say no condition finds: a sum of floats in an integer, an index that leaves an array, height and width
-that are exchanged. So the model is compiled for this machine with the compiler's checks of addresses and undefined behaviour, run on
-random inputs, and compared layer by layer with the numpy backend, each layer on the inputs that it had.
+No condition finds a fault that a template does not show: a sum of floats in an integer, an index that leaves an array, height and
+width that are exchanged. So the model is compiled for this machine with the compiler's checks of addresses and undefined
+behaviour, run on random inputs, and compared layer by layer with the numpy backend, each layer on the inputs that it had.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from aidge_build.request import CompileRequest
 from aidge_build.verify.compare import compare
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.layers import meanings
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.verify.vectors import Vectors, random_vectors
 
 _CHECKS = ("-O0", "-fexceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _PORTABLE = "ref"
@@ -44,7 +44,7 @@ def after_trial(view: GraphView, libraries: Sequence[Library], names: Collection
     """
     known = tuple(libraries)
     if _PORTABLE not in {library.name for library in known}:  # where a kernel fails and nothing else computes its layer
-        known += tuple(one for one in load_libraries([_PORTABLE], find_libraries([])) if one.name not in names)
+        known += tuple(one for one in load_libraries([_PORTABLE], find_libraries([]))[0] if one.name not in names)
     for _ in range(_MOST_TRIALS):
         assignment = adapt_to_backend(view, known, target)
         tried = frozenset(
@@ -92,7 +92,7 @@ def _differing(assignment: Assignment, libraries: tuple[Library, ...], target: T
     return _differing_layers(program, meanings(program.view, vectors, trace), trace)
 
 
-def _differing_layers(program: Program, meant, trace) -> frozenset[Entry]:
+def _differing_layers(program: Program, meant: Vectors, trace: Vectors) -> frozenset[Entry]:
     return frozenset(
         (layer.node.name, title(layer.kernel))
         for layer in program.layers

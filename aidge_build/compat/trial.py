@@ -18,11 +18,12 @@ from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target, title
 from aidge_build.boards import load_board
+from aidge_build.compat.libraries import libraries_of
 from aidge_build.compile import bands_of, demands_of, make_program
 from aidge_build.contract.library import Library
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.inputs import default_libraries, find_libraries
 from aidge_build.planning import Planning
 from aidge_build.program import Options, Program
 from aidge_build.request import CompileRequest
@@ -32,7 +33,6 @@ from aidge_build.verify.layers import meanings
 from aidge_build.verify.vectors import Vectors, random_vectors
 
 _CHECKS = ("-O0", "-fexceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-_PORTABLE = "ref"
 _MOST_TRIALS = 8
 Entry = tuple[str, str]  # a node's name, and the title of its kernel
 
@@ -42,9 +42,10 @@ def after_trial(view: GraphView, libraries: Sequence[Library], names: Collection
 
     Code that this machine cannot compile (assembly or headers of another core, no compiler) is not tried, and taken as it is.
     """
-    known = tuple(libraries)
-    if _PORTABLE not in {library.name for library in known}:  # where a kernel fails and nothing else computes its layer
-        known += tuple(one for one in load_libraries([_PORTABLE], find_libraries([]))[0] if one.name not in names)
+    own = {library.name for library in libraries}
+    # The libraries for every core: where a kernel fails and nothing else computes its layer.
+    portable = libraries_of(default_libraries(find_libraries([]), frozenset()))
+    known = (*libraries, *(library for library in portable if library.name not in own))
     for _ in range(_MOST_TRIALS):
         assignment = adapt_to_backend(view, known, target)
         tried = frozenset(

@@ -27,9 +27,7 @@ _DTYPES: dict[int, DType] = {
 ONNX_TYPE_NAMES: dict[DType, str] = {
     DType.float32: "tensor(float)",
     DType.float64: "tensor(double)",
-    **{
-        dtype: f"tensor({dtype.name})" for dtype in DType if dtype.is_of_tensors and dtype not in (DType.float32, DType.float64)
-    },
+    **{dtype: f"tensor({dtype.name})" for dtype in DType if dtype.is_of_tensors and dtype not in (DType.float32, DType.float64)},
 }
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,7 +125,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         options=replace(options, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
-        notices=(*_of_core(core), *_of_rows(table, options)),
+        notices=(*_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
     )
     return _quantized(request, arguments)
 
@@ -224,6 +224,14 @@ def operators_of(libraries: Iterable[Library]) -> dict[str, type[Operator]]:
     """ONNX name -> operator: the built-in ones and those that the libraries bring."""
     own = {onnx_name: operator for library in libraries for operator in library.operators for onnx_name in operator.onnx_names}
     return {**builtin_operators(), **own}
+
+
+def _replaced(libraries: Iterable[Library]) -> Iterator[str]:
+    """A notice for each built-in operator that an operator of a library replaces."""
+    for library in libraries:
+        names = sorted({name for operator in library.operators for name in operator.onnx_names} & builtin_operators().keys())
+        if names:
+            yield f"library {library.name} replaces the built-in {', '.join(names)}"
 
 
 def _cost_table(

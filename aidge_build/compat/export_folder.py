@@ -57,12 +57,13 @@ def scheduler_export(
     """Write the folder and give the paths of its files: model.*, forward.*, main.*, README.md, export.json, static files.
 
     `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the
-    tool; those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes
-    and the memory info of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
-    With `layout` "dnn" the folder is that of the inherited exports: `dnn/src`, `dnn/include`, and there the kernels and
+    tool; the libraries for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak
+    in bytes and the memory info of each node's outputs, which the checker must accept. With `test_mode` main reports every
+    layer's output.
+    With `layout` "dnn" the folder has the form of the inherited exports: `dnn/src`, `dnn/include`, and there the kernels and
     configurations of the template style as files, as each class's `export` writes them.
-    `name` is the prefix of the generated files and symbols; `target` and `options` say what kernels may rely on, as for
-    `compile` (a stand-alone folder owns its arena, and inputs and outputs are its caller's).
+    `name` is the prefix of the generated files and symbols; `target` and `options` describe the core and the build, as for
+    `compile` (a standalone folder owns its arena, and the caller owns inputs and outputs).
     """
     if memory_manager is None:
         raise AidgeError(

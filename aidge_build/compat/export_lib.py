@@ -76,10 +76,10 @@ class ExportLib(OperatorImpl, KernelRegistry):
     """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own (which begins with what
     the class that it extends has registered so far).
 
-    `_name` is the library's name, `language` that of its kernels ("c" or "c++") where no library.toml says it, `static_files`
-    maps files to the folder of a stand-alone export into which they go, `_default_dformat` is the storage order that its kernels
-    take where a spec leaves it open. Members of a meta-operator need no registration of their own, and no tensor backend is
-    registered anywhere.
+    `_name` is the library's name, `language` the language of its kernels ("c" or "c++") unless a library.toml says it,
+    `static_files` maps files to their folder in a standalone export, `_default_dformat` is the storage order of its kernels if
+    a spec names none. Members of a meta-operator need no registration of their own, and no tensor backend is registered
+    anywhere.
     """
 
     _name: ClassVar[str] = ""

@@ -85,7 +85,7 @@ class ExportNodeCpp(ExportNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        """That of the planes which the class knows."""
+        """The demands of the kind, with the planes that the class knows."""
         return cls.knowing_planes(Demands(), view)
 
     @classmethod

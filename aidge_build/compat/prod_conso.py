@@ -66,7 +66,7 @@ class ProdConso:
 
     @classmethod
     def model_of_kind(cls, view: NodeView) -> ProdConso:
-        """What the operator's kind allows: element-wise ones may overwrite the inputs of their output's size, others none."""
+        """The demands of the operator's kind: element-wise operators may overwrite inputs of their output's size, others none."""
         view = _at_its_place(view)
         size = view.outputs[0].size_bytes
         allowed = view.operator.takes_over(view.inputs, view.outputs)

@@ -77,7 +77,8 @@ class Plans:
 @dataclass
 class SequentialScheduler(Scheduler):
     """The nodes of a graph in the order in which they run. `scheduler_export` fills in what it decides: the adapted graph,
-    the backend of each node, the program. While a memory manager runs, `plans` are those of this tool's own planner."""
+    the backend of each node, the program. While a memory manager runs, `plans` are the plans of this
+    tool's own planner."""
 
     graph_view: GraphView
     assignment: Assignment | None = None
@@ -86,7 +87,7 @@ class SequentialScheduler(Scheduler):
     plans: Plans | None = None
 
     def get_static_scheduling(self) -> tuple[Node, ...]:
-        """The nodes in order: those of the graph, or after adaptation those that run (views of other tensors do not)."""
+        """The nodes in order: the nodes of the graph, or after adaptation the nodes that run (views of other tensors do not)."""
         return nodes_in(self.graph_view, self.schedule.steps if self.schedule else self.graph_view.nodes)
 
     @property

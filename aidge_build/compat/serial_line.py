@@ -39,7 +39,7 @@ class Compared:
 def compare_serial(
     lines: Iterable[str | bytes], scheduler: SequentialScheduler, inputs: Mapping[str, numpy.ndarray]
 ) -> tuple[Compared, ...]:
-    """Returns what the target reported of each output beside the numpy backend's values, in the order of the layers.
+    """Returns each output that the target reported with the numpy backend's values, in the order of the layers.
 
     Integers must be equal, floats lie within 1e-4 of the output's largest value. Lines of other text are left out. AidgeError
     (code VECTORS) for a damaged line, a line out of order, and a report that does not end.

@@ -11,10 +11,10 @@ from numpy import ndarray  # within the class, `numpy` is a property
 
 
 class DType(enum.Enum):
-    """An element type; the value is numpy's name for it. `any*` and the packed types stand in specs only, never on a tensor.
+    """An element type; the value is numpy's name for it. `any*` and packed types occur in specs only, never on a tensor.
 
-    `any` matches every type; `any_1` to `any_5` match any type, but each the same one wherever it stands in one spec. A packed
-    type (`int4`; `dual_int4`: two of them in a byte) is the type of no tensor here: a spec that names it accepts no node.
+    `any` matches every type; `any_1` to `any_5` match any type, but each the same type everywhere in one spec. A packed type
+    (`int4`; `dual_int4`: two of them in a byte) is the type of no tensor here: a spec that names it accepts no node.
     """
 
     float16 = "float16"

@@ -26,8 +26,8 @@ class Optimizer(Protocol):
 class SGD:
     """velocity = momentum * velocity + gradient + decay * value; value = value - rate * velocity.
 
-    `rate` may be changed between steps. Of a table with a `RowGradient` only the rows that were read change, and only
-    their velocities.
+    `rate` may be changed between steps. A table with a `RowGradient`, and its velocities, change only in
+    the rows that were read.
     """
 
     rate: float
@@ -55,8 +55,8 @@ class Adam:
     """value = value - rate * (m / (sqrt(v) + epsilon) + decay * value), with running means m of gradients and v of their squares.
 
     Both means are divided by 1 - beta^steps. Sources: Kingma and Ba, "Adam: a method for stochastic optimization", 2015;
-    Loshchilov and Hutter, "Decoupled weight decay regularization", 2019. `rate` may be changed between steps. Of a table with a
-    `RowGradient` only the rows that were read change, and only their means.
+    Loshchilov and Hutter, "Decoupled weight decay regularization", 2019. `rate` may be changed between steps. A table with a
+    `RowGradient`, and its means, change only in the rows that were read.
     """
 
     rate: float = 1e-3

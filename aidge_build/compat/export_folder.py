@@ -83,10 +83,10 @@ def scheduler_export(
     demands = cache(partial(demands_of, assignment))
     plans = scheduler.plans = Plans(assignment, demands, options)
     assignment = scheduler.assignment = plans.assignment
-    scheduler.graph_view, scheduler.schedule = assignment.view, plans.apart
+    scheduler.graph_view, scheduler.schedule, scheduler.memory_names = assignment.view, plans.apart, ()
     peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
     schedule = scheduler.schedule
-    placed = placed_by(mem_info, peak_bytes, schedule, plans.peak(schedule), assignment, demands)
+    placed = placed_by(mem_info, peak_bytes, schedule, plans.peak(schedule), assignment, demands, scheduler.memory_names)
     view = assignment.view
     options = replace(options, trace=test_mode)
     request = CompileRequest(name, _bytes_of(view), name, libraries, {}, target, target_name, options=options)

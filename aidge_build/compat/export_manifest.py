@@ -36,7 +36,12 @@ def manifest(program: Program, layout: str, generated: Mapping[str, str], static
         "outputs": [_port(port) for port in ports if not port.is_input],
         "arena_bytes": program.arena.peak_bytes,
         "memories": [
-            {"mem_component_id": part.component, "symbol": f"{program.name}_arena{part.ending}", "size_bytes": part.size_bytes}
+            {
+                "mem_component_id": part.component,
+                "name": part.region,
+                "symbol": f"{program.name}_arena{part.ending}",
+                "size_bytes": part.size_bytes,
+            }
             for part in program.parts
         ],
         "constants_bytes": program.constants_bytes,

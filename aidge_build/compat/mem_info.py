@@ -69,7 +69,7 @@ def generate_optimized_memory_info(
             return found
     rooms = _rooms(memory_components or {})
     parts = plans.spread(rooms) if rooms else [plans.arena]
-    scheduler.schedule = plans.best
+    scheduler.schedule, scheduler.memory_names = plans.best, tuple(room.region for room in rooms)
     if stats_folder is not None:
         text = "\n".join(render_text(part, max(1, len(plans.best.steps))) for part in parts)
         write_files({Path(stats_folder) / "memory_info.txt": f"{text}\n".encode()})

@@ -18,6 +18,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.plan import MemoryPlan, Placement
+from aidge_build.naming import identifier
 from aidge_build.placement import ARENA_ALIGNMENT, Placed, check_memory, places_of
 from aidge_build.program import ArenaPart
 from aidge_build.schedule.schedule import Schedule
@@ -32,13 +33,15 @@ class Memories:
 
     sizes: tuple[int, ...]
     starts: tuple[int, ...]
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, peak: int | Sequence[int], unit_bytes: int) -> Memories:
-        """One number is one memory; a list has the peak of each, in the order of `mem_component_id`."""
+    def of(cls, peak: int | Sequence[int], unit_bytes: int, names: tuple[str, ...] = ()) -> Memories:
+        """One number is one memory; a list has the peak of each, in the order of `mem_component_id`, and perhaps a name."""
         sizes = tuple(int(each) * unit_bytes for each in (peak if isinstance(peak, Sequence) else [peak]))
         aligned = [-(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT for size in sizes]
-        return cls(sizes, tuple(sum(aligned[:index]) for index in range(len(aligned))))
+        known = names if len(names) == len(sizes) else ()
+        return cls(sizes, tuple(sum(aligned[:index]) for index in range(len(aligned))), known)
 
     def parts(self, pieces: Sequence[Placement], arena: MemoryPlan) -> tuple[ArenaPart, ...]:
         """The arena's parts; none where there is one memory."""
@@ -50,9 +53,9 @@ class Memories:
             )
             size = max((piece.end_bytes for piece in inside), default=0)
             if size:
-                found.append(
-                    ArenaPart("", start, MemoryPlan(inside, size, 0, 0, False, "", arena.overlaps), f"mem{index}", index)
-                )
+                name = identifier(self.names[index]) if self.names else ""
+                plan = MemoryPlan(inside, size, 0, 0, False, name, arena.overlaps)
+                found.append(ArenaPart(name, start, plan, name.lower() or f"mem{index}", index))
         return tuple(found) if len(found) > 1 else ()
 
 
@@ -63,6 +66,7 @@ def placed_by(
     peak: MemoryPlan,
     assignment: Assignment,
     demands: Asked,
+    memory_names: tuple[str, ...] = (),
 ) -> Placed:
     """The memory info (per node, or per name of a node, one entry per output) as a plan; the firmware owns inputs and outputs.
 
@@ -71,7 +75,7 @@ def placed_by(
     what overlaps or is too small.
     """
     said, unit = _said(mem_info, schedule, assignment)
-    memories = Memories.of(peak_bytes, unit)
+    memories = Memories.of(peak_bytes, unit, memory_names)
     planes = _planes(said, memories, schedule, assignment, demands)
     inside = [buffer for buffer in schedule.buffers if buffer.kind != "io"]
     pieces = {buffer.name: _pieces(buffer, planes[buffer.name]) for buffer in inside if buffer.kind != "scratch"}

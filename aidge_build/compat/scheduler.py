@@ -77,14 +77,15 @@ class Plans:
 @dataclass
 class SequentialScheduler(Scheduler):
     """The nodes of a graph in the order in which they run. `scheduler_export` fills in what it decides: the adapted graph,
-    the backend of each node, the program. While a memory manager runs, `plans` are the plans of this
-    tool's own planner."""
+    the backend of each node, the program. While a memory manager runs, `plans` are those of this tool's own planner;
+    it may name its memories (`memory_names`), whose arrays then bear the names."""
 
     graph_view: GraphView
     assignment: Assignment | None = None
     schedule: Schedule | None = None
     program: Program | None = None
     plans: Plans | None = None
+    memory_names: tuple[str, ...] = ()
 
     def get_static_scheduling(self) -> tuple[Node, ...]:
         """The nodes in order: the nodes of the graph, or after adaptation the nodes that run (views of other tensors do not)."""

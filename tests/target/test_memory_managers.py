@@ -157,7 +157,7 @@ def test_tensors_lie_in_several_memories_in_the_order_of_their_priority(tmp_path
     assert [part.component for part in made.program.split] == [0, 1]
     assert made.program.split[0].size_bytes <= 1200
     text = (tmp_path / "model.c").read_text()
-    assert "model_arena_mem0[" in text and "model_arena_mem1[" in text
+    assert "model_arena_fast[" in text and 'section(".bss.aidge_slow.model")' in text
     aidge_build.generate_main_compare(str(tmp_path), made, X)
     assert run(tmp_path) == "0 values differ\n"
 

@@ -229,3 +229,38 @@ def test_each_byte_of_a_tensor_has_its_place(span, addresses):
 def test_a_tensor_that_wraps_ends_where_its_last_piece_ends():
     assert Span("arena", 24, 8, cont_bytes=4, wrap_offset_bytes=0).end_bytes == 28
     assert Span("arena", 8, 8, cont_bytes=4, wrap_offset_bytes=20).end_bytes == 24
+
+
+def test_an_output_may_overlap_what_is_read_exactly_where_it_keeps_its_distance():
+    """Random planes, whole, with gaps and around a ring, against each of their bytes."""
+    source, seen = Random(5), set()
+    for _ in range(400):
+        read, written = (_random_span(source) for _ in range(2))
+        lead, in_place = source.choice((0, 4, 8)), source.random() < 0.3
+        places = {address: index for index, address in enumerate(_addresses(read))}
+        behind = {index - places[address] for index, address in enumerate(_addresses(written)) if address in places}
+        legal = not behind or in_place and behind == {0} or min(behind) >= lead
+        move = Move("one", ("a",), ("b",), None, (0,) if in_place else (), ((0, lead),))
+        try:
+            replay([move], {"a": read, "b": written}, {"m": 256}, {}, ["a"], ["b"])
+            accepted = True
+        except CheckFailed:
+            accepted = False
+        assert accepted == legal
+        seen.add((legal, bool(behind), read.is_whole and written.is_whole))
+    assert len(seen) == 6
+
+
+def _random_span(source: Random) -> Span:
+    rows = source.choice((1, 4, 6))
+    stride = 4 * source.choice((1, 1, 2)) if rows > 1 else 0
+    reach = stride * (rows - 1) + 4 if rows > 1 else 24
+    if rows > 1 and source.random() < 0.5:
+        cont = stride * source.randint(1, rows - 1)
+        wrap = 4 * source.randint(0, 10)
+        return Span("m", wrap + reach + 4 * source.randint(0, 10), 4 * rows, rows, stride, cont, wrap)
+    return Span("m", 4 * source.randint(0, 20), 4 * rows if rows > 1 else 24, rows, stride)
+
+
+def _addresses(span: Span) -> list[int]:
+    return [int(span.address(numpy.array([index]))[0]) for index in range(span.size_bytes)]

@@ -40,8 +40,8 @@ class Memories:
         """One number is one memory; a list has the peak of each, in the order of `mem_component_id`, and perhaps a name."""
         sizes = tuple(int(each) * unit_bytes for each in (peak if isinstance(peak, Sequence) else [peak]))
         aligned = [-(-size // ARENA_ALIGNMENT) * ARENA_ALIGNMENT for size in sizes]
-        known = names if len(names) == len(sizes) else ()
-        return cls(sizes, tuple(sum(aligned[:index]) for index in range(len(aligned))), known)
+        named = tuple(dict.fromkeys(identifier(name).lower() for name in names))
+        return cls(sizes, tuple(sum(aligned[:index]) for index in range(len(aligned))), named if len(named) == len(sizes) else ())
 
     def parts(self, pieces: Sequence[Placement], arena: MemoryPlan) -> tuple[ArenaPart, ...]:
         """The arena's parts; none where there is one memory."""
@@ -53,9 +53,9 @@ class Memories:
             )
             size = max((piece.end_bytes for piece in inside), default=0)
             if size:
-                name = identifier(self.names[index]) if self.names else ""
+                name = self.names[index] if self.names else ""
                 plan = MemoryPlan(inside, size, 0, 0, False, name, arena.overlaps)
-                found.append(ArenaPart(name, start, plan, name.lower() or f"mem{index}", index))
+                found.append(ArenaPart(name, start, plan, name or f"mem{index}", index))
         return tuple(found) if len(found) > 1 else ()
 
 

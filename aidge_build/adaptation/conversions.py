@@ -158,7 +158,8 @@ def _conversion(tensor: Tensor, wanted: DType) -> str | None:
     """How the values of a tensor come into a wider type without loss."""
     if tensor.quantization is not None:
         return "Dequantize" if wanted is DType.float32 else None
-    return "Cast" if numpy.can_cast(tensor.dtype.numpy, wanted.numpy, "safe") else None
+    fits = wanted.is_of_tensors and numpy.can_cast(tensor.dtype.numpy, wanted.numpy, "safe")
+    return "Cast" if fits else None
 
 
 def _constant_in(tensor: Tensor, wanted: DType) -> numpy.ndarray | None:

@@ -34,6 +34,7 @@ from aidge_build.verify.vectors import Vectors, random_vectors
 
 _CHECKS = ("-O0", "-fexceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _MOST_TRIALS = 8
+_ENDED, _NOT_COMPILED = "ended", "not compiled"
 Entry = tuple[str, str]  # a node's name, and the title of its kernel
 
 
@@ -63,24 +64,26 @@ def after_trial(view: GraphView, libraries: Sequence[Library], names: Collection
 def _wrong(
     view: GraphView, libraries: tuple[Library, ...], assignment: Assignment, tried: frozenset[Entry], target: Target
 ) -> frozenset[Entry]:
-    """Which of the kernels that were tried are wrong, each at its node. Where the whole program ends before it has results, each
-    kernel is tried without the others."""
+    """Which of the kernels that were tried are wrong, each at its node. Where the whole program gives no results, each kernel is
+    tried without the others."""
     found = _differing(assignment, libraries, target)
     kernels = sorted({kernel for _, kernel in tried})
-    if found is None and len(kernels) > 1:
-        wrong = frozenset[Entry]()
-        for kernel in kernels:
-            own = frozenset(entry for entry in tried if entry[1] == kernel)
-            alone = replace(target, failed=target.failed | (tried - own))
-            differing = _differing(adapt_to_backend(view, libraries, alone), libraries, alone)
-            wrong |= own if differing is None else differing & own
-        return wrong or tried
-    return tried if found is None else found & tried
+    if isinstance(found, frozenset):
+        return found & tried
+    if len(kernels) == 1:
+        return tried if found == _ENDED else frozenset()
+    wrong = frozenset[Entry]()
+    for kernel in kernels:
+        own = frozenset(entry for entry in tried if entry[1] == kernel)
+        alone = replace(target, failed=target.failed | (tried - own))
+        assignment = adapt_to_backend(view, libraries, alone)
+        taken = frozenset((node, title(one.kernel)) for node, one in assignment.choices.items() if one.kernel is not None) & own
+        wrong |= _wrong(view, libraries, assignment, taken, alone) if taken else frozenset()
+    return wrong
 
 
-def _differing(assignment: Assignment, libraries: tuple[Library, ...], target: Target) -> frozenset[Entry] | None:
-    """The layers whose outputs are not what the numpy backend computes from their inputs; None where the program ends before
-    that can be said. None differs where the program cannot be compiled here."""
+def _differing(assignment: Assignment, libraries: tuple[Library, ...], target: Target) -> frozenset[Entry] | str:
+    """The layers whose outputs are not what the numpy backend computes from their inputs; a word where there are no outputs."""
     request = CompileRequest("trial", b"", "trial", libraries, {}, target, "host")
     planning = Planning(assignment, cache(partial(demands_of, assignment)), Options(), bands_of(request))
     program = make_program(request, *planning.on(None), ())
@@ -89,7 +92,7 @@ def _differing(assignment: Assignment, libraries: tuple[Library, ...], target: T
         try:
             trace = execute(program, load_board("host"), vectors, Path(folder), trace=True, flags=_CHECKS).trace
         except AidgeError as error:
-            return None if error.code == "RUN" else frozenset()
+            return _ENDED if error.code == "RUN" else _NOT_COMPILED
     return _differing_layers(program, meanings(program.view, vectors, trace), trace)
 
 

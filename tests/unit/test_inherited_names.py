@@ -64,7 +64,7 @@ def node_class(name="Node", **said):
 def test_every_name_that_export_libraries_import_is_there(core):
     for module, names in {
         "": "Scheduler Node Tensor Operator GenericOperator MetaOperator Log Level GraphView ProdConso Elts_t PaddingMode",
-        ".export_utils": "ExportLib ExportNodeCpp aidge2c copy_file get_node_from_metaop get_chan get_height get_width TargetExport",
+        ".export_utils": "ExportLib ExportNodeCpp aidge2c copy_file get_node_from_metaop get_chan get_height TargetExport",
         ".export_utils.code_generation": "generate_file generate_str copy_file",
         ".export_utils.data_conversion": "aidge2c",
         ".export_utils.config": "ExportConfig StaticAnalysisProfile",

@@ -30,12 +30,13 @@ class Network:
     """A float network under construction, with seeded weights."""
 
     def __init__(self, name: str, *dims: int):
-        self.graph, self.numbers = net.Graph(name), numpy.random.default_rng(7)
+        self.graph, self.numbers, self.count = net.Graph(name), numpy.random.default_rng(7), 0
         self.value = self.graph.input("x", dims)
 
     def weights(self, *dims: int):
         values = self.numbers.normal(size=dims) * numpy.sqrt(2 / max(1, numpy.prod(dims[1:])))
-        return self.graph.parameter(f"p{len(self.graph.parameters)}", values.astype(numpy.float32))
+        self.count += 1
+        return self.graph.parameter(f"p{self.count}", values.astype(numpy.float32))
 
     def conv(self, outputs: int, inputs: int, size: int, stride: int = 1, pad: int = 0, group: int = 1) -> None:
         weights, bias = self.weights(outputs, inputs // group, size, size), self.weights(outputs)

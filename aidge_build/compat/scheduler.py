@@ -11,6 +11,7 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import accesses_of
 from aidge_build.cascade.question import Found
 from aidge_build.compat.graph_handles import nodes_in
+from aidge_build.compat.handles import InheritedNode
 from aidge_build.compat.scheduler_calls import Scheduler
 from aidge_build.compat.unshared import retold, unshared
 from aidge_build.contract.spec import Demands
@@ -77,8 +78,8 @@ class Plans:
 @dataclass
 class SequentialScheduler(Scheduler):
     """The nodes of a graph in the order in which they run. `scheduler_export` fills in what it decides: the adapted graph,
-    the backend of each node, the program. While a memory manager runs, `plans` are those of this tool's own planner;
-    it may name its memories (`memory_names`), whose arrays then bear the names."""
+    the backend of each node, the program. While a memory manager runs, `plans` are the plans of this tool's own planner;
+    the manager may name its memories (`memory_names`), and the arrays then have these names."""
 
     graph_view: GraphView
     assignment: Assignment | None = None
@@ -87,7 +88,7 @@ class SequentialScheduler(Scheduler):
     plans: Plans | None = None
     memory_names: tuple[str, ...] = ()
 
-    def get_static_scheduling(self) -> tuple[Node, ...]:
+    def get_static_scheduling(self) -> tuple[InheritedNode, ...]:
         """The nodes in order: the nodes of the graph, or after adaptation the nodes that run (views of other tensors do not)."""
         return nodes_in(self.graph_view, self.schedule.steps if self.schedule else self.graph_view.nodes)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, cast
@@ -50,15 +50,15 @@ class Registration:
         own = self.type if self.pattern else own_type(self.type)
         return replace(self, type=own, spec=with_axes(self.spec, text), pattern=own_pattern(self.pattern))
 
-    def kernel(self, library: str, order: DFormat, static_names: Collection[str] = ()) -> Kernel:
+    def kernel(self, library: str, order: DFormat, known: Mapping[str, object]) -> Kernel:
         """The registration as a kernel, which gets only nodes that the class handles; `order` is the library's storage order,
-        `static_names` are the places of its static files in an export."""
-        node_class, spec, name = self._node_class(order, static_names), self.spec, identifier(self.node_class.__name__)
+        `known` is what classes in the template style know of their library."""
+        node_class, spec, name = self._node_class(order, known), self.spec, identifier(self.node_class.__name__)
         if issubclass(node_class, ExportNodeCpp):
             spec = opened(spec, self.pattern or self.type, order)
         return Kernel(library, name, self.type, restricted(spec, node_class), node_class, self.pattern)
 
-    def _node_class(self, order: DFormat, static_names: Collection[str]) -> KernelClass:
+    def _node_class(self, order: DFormat, known: Mapping[str, object]) -> KernelClass:
         """The class with what the registration says beside it."""
         written, said = generating(self.node_class), dict[str, object]()
         if self.handles:
@@ -67,8 +67,8 @@ class Registration:
             said["demands"] = classmethod(lambda cls, view: _with_planes(cls, demanded_by(self.model_of, view), view))
         if issubclass(written, ExportNodeCpp) and written.parameter_format is ANY:
             said["parameter_format"] = parameter_order(self.spec, self.pattern or self.type, order)
-        if issubclass(written, ExportNodeCpp) and static_names:
-            said["static_names"] = static_names
+        if issubclass(written, ExportNodeCpp):
+            said |= known
         return derived(written, said) if said else written
 
 
@@ -190,7 +190,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
                 first, second = other.node_class.__qualname__, entry.node_class.__qualname__
                 cls.notices = [
                     *cls.notices,
-                    f"{first} is never taken: {second} is registered later with the spec of {entry.type}",
+                    f"{first} is never taken: {second} is registered later with the same spec for {entry.type}",
                 ]
             cls.registry[place] = entry
             return
@@ -203,8 +203,11 @@ class ExportLib(OperatorImpl, KernelRegistry):
     @classmethod
     def registered_kernels(cls) -> list[Kernel]:
         """The registry as kernels of a library."""
-        static_names = [f"{target}/{Path(path).name}" for path, target in cls.static_files.items()]
-        return [entry.kernel(cls._name, cls.storage_order(), static_names) for entry in cls.registry]
+        known: dict[str, object] = {"is_foreign": True} if cls.tried else {}
+        if cls.static_files:
+            known["static_names"] = [f"{target}/{Path(path).name}" for path, target in cls.static_files.items()]
+        order = cls.storage_order()
+        return [entry.kernel(cls._name, order, known) for entry in cls.registry]
 
     @classmethod
     def storage_order(cls) -> DFormat:

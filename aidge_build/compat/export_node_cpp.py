@@ -16,6 +16,8 @@ from aidge_build.compat.export_node import ExportNode, derived
 from aidge_build.compat.exported_files import INCLUDE, exported
 from aidge_build.compat.inherited import clamp_of, with_bias
 from aidge_build.compat.kernel_includes import Included, further_includes, package_folder
+from aidge_build.compat.memory_in_text import counts_elements, memory_in
+from aidge_build.compat.open_orders import in_one_order
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output
 from aidge_build.contract.file_named import file_named
 from aidge_build.contract.kernel_files import KernelFiles
@@ -29,7 +31,6 @@ from aidge_build.render import names_in, render_from
 
 _UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
-_MEMORY = re.compile(r"\*\s*\)\s*(\(?)\s*([A-Za-z_]\w*)\s*\+")  # (float *)mem + OFFSET, (float *)(mem + OFFSET)
 _OUTPUT_WRAP, _INPUT_WRAP = "mem_info_wrap_size", "in_mem_info_wrap_size"
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
@@ -60,6 +61,7 @@ class ExportNodeCpp(ExportNode):
     config_extension: str = "h"
     memory_name: str = ""
     memory_counts_elements: bool = False  # whether the memory info that the text names counts elements, not bytes
+    is_foreign: bool = False
     static_names: Collection[str] = ()  # the library's static files, by their places in an export
     parameter_format: DFormat = ANY
     static_paths: Collection[str] | None = None  # the static files of a folder that keeps exported files as they are
@@ -79,7 +81,7 @@ class ExportNodeCpp(ExportNode):
     @classmethod
     def named_attributes(cls, view: NodeView) -> Collection[str]:
         """The attributes that the templates take from the node; a name to which the class gives another value is none."""
-        node = cls(_in_one_order(view), None)
+        node = cls(in_one_order(view), None)
         given = node_attributes(node.view, node.mem_info, node.conversion_map)
         return {name for name in node._names() & given.keys() if same(given[name], node.attributes[name])}
 
@@ -92,7 +94,7 @@ class ExportNodeCpp(ExportNode):
     def knowing_planes(cls, demands: Demands, view: NodeView) -> Demands:
         """The demands with planes that wrap around, where the class's texts look at that: for its output by naming
         `mem_info_wrap_size`, for an input by `in_mem_info_wrap_size`, or by a macro of the tensor's name with `WRAP` in it."""
-        node = cls(_in_one_order(view), None)
+        node = cls(in_one_order(view), None)
         names = node._names()
         if not {_OUTPUT_WRAP, _INPUT_WRAP} & names or node.memory_name or node._memory():
             return demands
@@ -107,21 +109,25 @@ class ExportNodeCpp(ExportNode):
     @classmethod
     def unwritten(cls, view: NodeView) -> str:
         """Why the class is not written for the node, as its constructor says by NotImplementedError or an assertion; "" when it
-        is."""
+        is. Of a class that cannot be changed (`is_foreign`) every fault of the constructor and of the templates says so."""
         try:
-            node = cls(_in_one_order(view), None)
+            node = cls(in_one_order(view), None)
             missing = node._includes().missing
             if missing:
                 return f"the library has no file {missing!r}, which the kernel includes"
             if len(view.outputs) > 1 and node._memory():
                 return f"has {len(view.outputs)} outputs, the text of {cls.__name__} takes one from its memory"
-        except (NotImplementedError, AssertionError) as error:
+            if cls.is_foreign:
+                node._own_configuration()
+        except Exception as error:
+            if not cls.is_foreign and not isinstance(error, NotImplementedError | AssertionError):
+                raise
             return f"{cls.__name__} is not written for it{f': {error}' if str(error) else ''}"
         return ""
 
     @classmethod
     def clamps_behind(cls, view: NodeView) -> bool:
-        return not cls.demands(_in_one_order(view)).output_stride
+        return not cls.demands(in_one_order(view)).output_stride
 
     def add_kernel_to_copy(self, kernel_path: str | Path, export_path: str = "include/kernels", fwd_include: bool = True) -> None:
         """Add a file of kernels to `kernels_to_copy`: where it goes below the export's folder, and whether the generated code
@@ -168,7 +174,7 @@ class ExportNodeCpp(ExportNode):
         """The templates, or what a class's own `export` and `forward` give, as one function of the generated file."""
         memory = "" if self.memory_name else self._memory()
         if memory:
-            return _with_memory(type(self), memory, self._counts_elements())(self._seen, None).call()
+            return _with_memory(type(self), memory, counts_elements(self._text()))(self._seen, None).call()
         if self.static_paths is not None or type(self).export is not ExportNodeCpp.export:
             return self._function(*self._exported())
         files = self._files()
@@ -221,12 +227,7 @@ class ExportNodeCpp(ExportNode):
 
     def _memory(self) -> str:
         """What the forward text calls the memory from which it takes its output; "" where it takes the pointer as it is."""
-        names = {name for _, name in _MEMORY.findall(self._text())} - {*self.attributes["in_name"], *self.attributes["out_name"]}
-        return min(names) if names else ""
-
-    def _counts_elements(self) -> bool:
-        """Whether the forward text adds to its memory as a pointer of the element's type: memory info then counts elements."""
-        return any(not bracket for bracket, _ in _MEMORY.findall(self._text()))
+        return memory_in(self._text(), {*self.attributes["in_name"], *self.attributes["out_name"]})
 
     @cached_property
     def attributes(self) -> dict:
@@ -388,22 +389,12 @@ class _Observed(dict):
         return super().get(key, default)
 
 
-def _in_one_order(view: NodeView) -> NodeView:
-    """The node with the first storage order that each tensor may get, as constructors see it."""
-
-    def ordered(tensor: Tensor) -> Tensor:
-        return tensor if tensor.is_constant else tensor.with_(format=tensor.orders[0])
-
-    inputs = tuple(None if tensor is None else ordered(tensor) for tensor in view.inputs)
-    return replace(view, inputs=inputs, outputs=tuple(map(ordered, view.outputs)))
-
-
 def _write(root: Path, name: str, data: bytes) -> str:
     write_files({root / name: data})
     return name.removeprefix("include/")
 
 
 @cache
-def _with_memory(node_class: type[ExportNodeCpp], name: str, counts_elements: bool) -> type[ExportNodeCpp]:
+def _with_memory(node_class: type[ExportNodeCpp], name: str, in_elements: bool) -> type[ExportNodeCpp]:
     """The class with the memory that its forward text shows."""
-    return derived(node_class, {"memory_name": name, "memory_counts_elements": counts_elements})
+    return derived(node_class, {"memory_name": name, "memory_counts_elements": in_elements})

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aidge_build.adaptation.match import Target
 from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.graph_handles import InheritedGraph
 from aidge_build.compat.libraries import libraries_of
 from aidge_build.compile import import_model
 from aidge_build.contract.library import Library
@@ -27,7 +28,7 @@ def load_onnx(
     libraries: type[ExportLib] | Library | str | Sequence = (),
     target: Target = Target(),
 ) -> GraphView:
-    """The graph of an ONNX file, imported and simplified as `aidge-build compile` does it.
+    """The graph of an ONNX file, imported and simplified as `aidge-build compile` does it; it answers the inherited calls.
 
     `bind` gives numbers to symbolic dims. `libraries` are the libraries of the later export: their own operators are known, and
     the first library's meta-operators are found in the graph as the file holds it. A decision of the reader (a symbolic
@@ -49,4 +50,4 @@ def load_onnx(
     view, notices = import_model(request)
     for notice in notices:
         warnings.warn(printable(f"{os.fspath(path)}: {notice}", None), stacklevel=2)
-    return view
+    return InheritedGraph.seen_as(view)

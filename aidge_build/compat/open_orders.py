@@ -21,7 +21,7 @@ import numpy
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.node_view import NodeView
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, SAME, DFormat, ImplSpec
-from aidge_build.graph.tensor import constant
+from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import Node, graph_view
 from aidge_build.operators import operator_classes
 from aidge_build.operators.constant import Constant
@@ -81,3 +81,13 @@ def _stores_channels_last(constants: type[KernelNode]) -> bool:
         return getattr(made, "values", numpy.zeros(())).shape == (2, 4, 5, 3)
     except Exception:  # a class of strangers that asks for more than there is: it says nothing of an order
         return False
+
+
+def in_one_order(view: NodeView) -> NodeView:
+    """The node with the first storage order that each tensor may get, as constructors see it."""
+
+    def ordered(tensor: Tensor) -> Tensor:
+        return tensor if tensor.is_constant else tensor.with_(format=tensor.orders[0])
+
+    inputs = tuple(None if tensor is None else ordered(tensor) for tensor in view.inputs)
+    return replace(view, inputs=inputs, outputs=tuple(map(ordered, view.outputs)))

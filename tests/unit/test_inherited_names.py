@@ -20,7 +20,7 @@ from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, N
 from aidge_build.errors import AidgeError
 from aidge_build.recipes import simplify
 from tests.loaded import built_in
-from tests.models import graph
+from tests.models import graph, model
 
 FLOAT = compat.ImplSpec(compat.IOSpec(compat.dtype.float32))
 ANY = compat.ImplSpec(compat.IOSpec(compat.dtype.any))
@@ -213,6 +213,12 @@ def test_the_calls_of_scheduler_graph_and_node_answer():
     with pytest.raises(AidgeError, match="is no constant"):
         numpy.array(conv.get_operator().get_input(0))
     assert {conv: 1}[NET.nodes[0]] == 1
+
+
+def test_a_graph_that_is_loaded_answers_the_inherited_calls(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y"))
+    loaded = compat.load_onnx(tmp_path / "net.onnx")
+    assert [node.type() for node in loaded.get_nodes()] == ["ReLU"] and loaded.get_ordered_outputs()[0][0].get_nb_outputs() == 1
 
 
 def test_a_class_whose_constructor_says_that_it_is_not_written_for_a_node_does_not_get_it():

@@ -18,7 +18,7 @@ def asked_twice(monkeypatch, has_refused: bool) -> list[object]:
         return made[-1]
 
     monkeypatch.setattr(planning, "banded", banded)
-    monkeypatch.setattr(planning, "_whole_tensors", lambda *words: ("assignment", "whole", "joined"))
+    monkeypatch.setattr(planning, "whole_tensors", lambda *words: ("assignment", "whole", "joined"))
     shared = Planning(None, None, SimpleNamespace(max_step=0), lambda assignment: SimpleNamespace())
     return [shared._rows(planning.QUICK) for _ in range(2)]
 

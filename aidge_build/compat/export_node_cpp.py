@@ -109,7 +109,7 @@ class ExportNodeCpp(ExportNode):
     @classmethod
     def unwritten(cls, view: NodeView) -> str:
         """Why the class is not written for the node, as its constructor says by NotImplementedError or an assertion; "" when it
-        is. Of a class that cannot be changed (`is_foreign`) every fault of the constructor and of the templates says so."""
+        is. A fault in the constructor or templates of a class that nobody can change (`is_foreign`) says so."""
         try:
             node = cls(in_one_order(view), None)
             missing = node._includes().missing

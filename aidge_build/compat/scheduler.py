@@ -11,7 +11,6 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.arena_regions import accesses_of
 from aidge_build.cascade.question import Found
 from aidge_build.compat.graph_handles import nodes_in
-from aidge_build.compat.handles import InheritedNode
 from aidge_build.compat.scheduler_calls import Scheduler
 from aidge_build.compat.unshared import retold, unshared
 from aidge_build.contract.spec import Demands
@@ -88,7 +87,7 @@ class SequentialScheduler(Scheduler):
     plans: Plans | None = None
     memory_names: tuple[str, ...] = ()
 
-    def get_static_scheduling(self) -> tuple[InheritedNode, ...]:
+    def get_static_scheduling(self) -> tuple[Node, ...]:
         """The nodes in order: the nodes of the graph, or after adaptation the nodes that run (views of other tensors do not)."""
         return nodes_in(self.graph_view, self.schedule.steps if self.schedule else self.graph_view.nodes)
 

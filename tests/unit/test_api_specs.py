@@ -465,7 +465,10 @@ def test_the_choice_is_recorded_with_every_rejection():
 def test_an_operator_says_which_backends_have_it():
     mine = library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(KernelNode): pass', "mine")
     view = graph("y = Relu(x) z = Tanh(x)", inputs="float[2,3] x", outputs="float[2,3] y, float[2,3] z")
-    assert [node.operator.get_available_backends([mine]) for node in view.nodes] == [("cpu", "mine"), ("cpu",)]
+    known = [node.operator.get_available_backends() for node in view.nodes]  # other tests may have registered more than "cpu"
+    found = [node.operator.get_available_backends([mine]) for node in view.nodes]
+    assert [set(now) - set(before) for now, before in zip(found, known)] == [{"mine"}, set()]
+    assert all("cpu" in backends for backends in known)
 
 
 @pytest.mark.parametrize("kind", ["float", "int8"])

@@ -63,4 +63,4 @@ def test_a_network_through_a_release_for_cortex_m_is_right_on_an_emulated_cortex
     if not headers:
         pytest.skip("no release in AIDGE_EXPORT_LIBRARIES has cmsis_compiler.h")
     found = run(package, version, library, network, "mps2-an386", "--include", str(headers[0].parent))
-    assert found["differing"] == 0 and max(found["layers"], key=found["layers"].get) != "ref"
+    assert found["differing"] == 0 and sum(found["layers"].values()) - found["layers"].get("ref", 0) >= 3

@@ -19,6 +19,7 @@ from aidge_build.contract.library import library_of
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.recipes import simplify
+from tests.command import aidge_build
 from tests.loaded import built_in
 from tests.models import graph, model
 
@@ -131,6 +132,19 @@ def test_a_kernel_of_a_composition_gets_the_nodes_that_are_it_and_the_plain_kern
     assert kernel.library_notices() == [
         "QConv is registered and never taken: no node is a Quantizer: here scales belong to tensors"
     ]
+
+
+def test_explain_says_what_a_library_registers_and_no_node_ever_gets(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "library.toml").write_text('name = "mine"\n')
+    (tmp_path / "mine" / "mine.py").write_text(
+        "from aidge_build import ExportLib, ExportNodeCpp, ImplSpec, IOSpec\n"
+        "class Mine(ExportLib):\n    _name = 'mine'\n"
+        "@Mine.register_metaop('QFC', ImplSpec(IOSpec()))\nclass Never(ExportNodeCpp):\n    pass\n"
+    )
+    said = aidge_build("explain", tmp_path / "net.onnx", "--kernel-path", tmp_path, "--lib", "mine,ref").stdout
+    assert "library mine: QFC is registered and never taken: no node is a Quantizer" in said
 
 
 def test_register_takes_a_producer_consumer_model_and_metaops_a_recipe_before_the_spec():

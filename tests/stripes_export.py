@@ -4,6 +4,16 @@
 They know nothing of this project: names come from `aidge_core`, sizes count elements, planes may wrap around a ring.
 """
 
+import sys
+
+
+def forget_inherited_modules() -> None:
+    """Take the names of the inherited system, and of this library, from what the process has loaded; everything else stays."""
+    for name in sorted(sys.modules):
+        if name.startswith(("aidge_core", "aidge_backend_", "aidge_deploy", "stripes_")):
+            del sys.modules[name]
+
+
 FILES = {
     "stripes_export/static/ring.hpp": """#ifndef STRIPES_RING
 #define STRIPES_RING

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy
@@ -20,6 +19,7 @@ from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.spec import NodeView
 from tests.command import aidge_build as command
 from tests.models import model
+from tests.stripes_export import forget_inherited_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "export-api.md").read_text()
@@ -76,12 +76,11 @@ def test_the_export_of_the_page_runs(tmp_path, monkeypatch):
 
 
 def test_the_library_of_the_page_that_knows_nothing_of_this_project_runs(tmp_path):
-    before, names = set(sys.modules), {"__name__": __name__}
+    names = {"__name__": __name__}
     try:
         exec(INHERITED, names)
     finally:
-        for module in set(sys.modules) - before:
-            del sys.modules[module]
+        forget_inherited_modules()
     (tmp_path / "net.onnx").write_bytes(
         model("a = Neg(x) b = Relu(a) c = Neg(b) y = Abs(c)", inputs="float[1,6] x", outputs="float[1,6] y")
     )

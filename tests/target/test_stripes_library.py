@@ -16,7 +16,7 @@ from aidge_build import compat
 from aidge_build.contract.library import library_of
 from aidge_build.errors import AidgeError
 from tests.models import model
-from tests.stripes_export import FILES
+from tests.stripes_export import FILES, forget_inherited_modules
 
 RANDOM = numpy.random.default_rng(3)
 
@@ -46,7 +46,6 @@ def stripes(tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (folder / "net.onnx").write_bytes(NET)
-    before = set(sys.modules)
     compat.install_as("aidge_core")
     sys.path.insert(0, str(folder))
     import stripes_export
@@ -54,8 +53,7 @@ def stripes(tmp_path_factory):
 
     yield stripes_export.StripesLib, stripes_memory.ring_memory, folder
     sys.path.remove(str(folder))
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+    forget_inherited_modules()
 
 
 def exported(stripes, out: Path, **choices) -> aidge_build.SequentialScheduler:

@@ -69,7 +69,7 @@ def _annotate(view: GraphView) -> GraphView:
     plain = {name for name in found if _has_integer_user(view, name, found)}
     for nodes in (view.nodes, tuple(reversed(view.nodes))):
         for node in nodes:
-            if selects(node) and not plain.isdisjoint((node.inputs[0], *node.outputs)):
+            if selects(node) and (not plain.isdisjoint((node.inputs[0], *node.outputs)) or _disagrees(view, node, found)):
                 plain |= {node.inputs[0], *node.outputs}  # the same elements: one statement about them
     rewrite = Rewrite(view)
     for name, quantization in found.items():
@@ -133,6 +133,16 @@ def _reads_stored(node: Node) -> bool:
 def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:
     known = found.get(node.inputs[0])
     return selects(node) and (node.operator.views or known is not None and all(found.get(name) == known for name in node.outputs))
+
+
+def _disagrees(view: GraphView, node: Node, found: dict[str, Quantization | None]) -> bool:
+    """Whether a view of a computed tensor has another quantization than the tensor: scales along an axis do not pass through."""
+    source, *results = node.inputs[0], *node.outputs
+    return (
+        node.operator.views
+        and not view.tensor(source).is_constant
+        and any(found.get(source) != found.get(name) for name in results)
+    )
 
 
 def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:

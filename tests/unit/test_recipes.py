@@ -634,3 +634,28 @@ def test_many_operands_are_taken_in_groups_whose_results_are_the_same(kind, coun
     assert max(len(node.inputs) for node in after.nodes) == (count if count <= 23 else 16)
     assert same_meaning(view, after, relative=0.0)
     assert program_of(model(f"y = {kind}({', '.join(names)})", **words), "many.onnx", load_board("host")).layers
+
+
+@pytest.mark.parametrize(
+    ("nodes", "inputs", "outputs"),
+    [
+        ("a = Transpose<perm=[0,3,1,2]>(x) y = DequantizeLinear<axis=1>(a, s, z)", "uint8[1,3,4,5] x", "float[1,5,3,4] y"),
+        ("a = Reshape(x, flat) y = DequantizeLinear<axis=1>(a, s, z)", "uint8[1,5,3,4] x", "float[1,5,12] y"),
+        ("a = QuantizeLinear<axis=3>(x, s, z) y = Reshape(a, row)", "float[1,3,4,5] x", "uint8[1,60] y"),
+        (
+            "a = QuantizeLinear<axis=3>(x, s, z) b = Transpose<perm=[0,3,1,2]>(a) y = DequantizeLinear<axis=1>(b, s, z)",
+            "float[1,3,4,5] x",
+            "float[1,5,3,4] y",
+        ),
+    ],
+)
+def test_scales_of_each_channel_beside_a_view_stay_in_their_nodes(nodes, inputs, outputs):
+    constants = {
+        "s": numpy.linspace(0.1, 0.5, 5, dtype=numpy.float32),
+        "z": numpy.array([0, 3, 128, 255, 7], numpy.uint8),
+        "flat": numpy.array([1, 5, 12]),
+        "row": numpy.array([1, 60]),
+    }
+    before = graph(nodes, inputs=inputs, outputs=outputs, constants=constants)
+    after = simplify(before)
+    assert types(after) == types(before) and same_meaning(before, after, relative=0.0)

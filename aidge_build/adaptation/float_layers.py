@@ -25,6 +25,7 @@ from aidge_build.recipes.name_levels import levels
 _STAYING = ("Reformat", "Identity")
 _NORMALIZING = (Add, Sub, Mul, Div, BatchNormalization)
 _WIDE = "{} has more than 256 values: an input of 8 bits makes a table of them"
+_BOOL = "bool is no number of 8 bits: an input of uint8 makes a table of its values"
 _NARROW = "integers do not give all 256 values of each channel the same results: an input quantized as the first layer needs none"
 
 
@@ -68,7 +69,7 @@ def float_normalizations(assignment: Assignment, libraries: Sequence[Library]) -
             if kernel is not None:
                 lengths = next((library.lengths for library in libraries if library.name == kernel.library), ())
                 count += length_of(lengths, kernel.name, assignment.node_view(one))
-        why = _NARROW if source in (DType.int8, DType.uint8) else _WIDE.format(source.name)
+        why = {DType.int8: _NARROW, DType.uint8: _NARROW, DType.bool: _BOOL}.get(source, _WIDE.format(source.name))
         names = named([one.name for one in chain if one.type not in _STAYING])
         lines.append(f"{source.name} values are normalised in float32: {names}; up to about {count:,} instructions; {why}")
     return tuple(lines)

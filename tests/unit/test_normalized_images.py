@@ -91,6 +91,7 @@ def test_a_cast_whose_floats_are_not_quantized_stays():
             "Cast_0, Sub_1, Mul_2, Quan",
             "int16 has more than 256 v",
         ),
+        ("bool", "a = Mul(f, d) y = QuantizeLinear(a, t, z)", "Cast_0, Mul_1, Quan", "bool is no number of 8 bits"),
         (
             "uint8",
             "a = Mul(f, rows) y = QuantizeLinear(a, s, z)",

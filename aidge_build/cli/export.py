@@ -22,6 +22,7 @@ from aidge_build.options import FILES, add_options
 from aidge_build.verify.vectors import model_inputs, read_npz
 
 SUMMARY = "write a model as a folder of C with a main program"
+COMMON = ("name", "out", "io-data", "test-mode", "layout", "serial", "received", "board", "cpu", "optimize", "quantize")
 EXAMPLES = (("package --standalone kws.onnx --out folder --lib ref", "portable C with a main program and a README"),)
 
 

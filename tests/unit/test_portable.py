@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # What only emulates, debugs or sets up is no part of a build: these need programs that exist on POSIX first of all.
-NO_PART_OF_A_BUILD = ("emulate", "verify", "machine.py", "doctor.py")
+NO_PART_OF_A_BUILD = ("emulate", "verify", "machine.py", "doctor.py", "serial_line.py")
 MODULES = {"crypt", "fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 CALLS = {
     "chown",

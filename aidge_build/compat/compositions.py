@@ -65,19 +65,6 @@ KNOWN = {
     "Quantizer": "Quantizer",
     "SubAct": "Sub->ReLU",
 }
-# Types of operators under their inherited names, and the number of axes behind the channels (0: any).
-TYPES = {
-    "BatchNorm1D": ("BatchNormalization", 1),
-    "BatchNorm2D": ("BatchNormalization", 2),
-    "BatchNorm3D": ("BatchNormalization", 3),
-    "GlobalAveragePooling2D": ("GlobalAveragePooling", 2),
-    "InstanceNorm": ("InstanceNormalization", 0),
-    "LayerNorm": ("LayerNormalization", 0),
-    "Ln": ("Log", 0),
-    "Pad1D": ("Pad", 1),
-    "Pad2D": ("Pad", 2),
-    "Pad3D": ("Pad", 3),
-}
 _SPIKING = "no operator of ONNX is one"
 # Inherited types that no node here has, and why.
 SLEEPING = {
@@ -125,17 +112,6 @@ class Composition:
     def handles(self) -> frozenset[str]:
         """The conditions of `compat.inherited` that a kernel of the composition handles."""
         return (PADDED_HANDLES if self.is_padded else frozenset()) | ({"clamp"} if self.is_rectified else frozenset())
-
-
-def inherited_type(name: str, spec: ImplSpec) -> tuple[str, ImplSpec]:
-    """The type of operators that is meant by an inherited name, and the spec for those with its number of axes."""
-    found, axes = TYPES.get(name, (name, 0))
-
-    def rejection(view: NodeView) -> str:
-        rank = view.outputs[0].rank
-        return "" if rank == axes + 2 else f"has {rank} axes, {name} has {axes + 2}"
-
-    return found, replace(spec, predicates=(*spec.predicates, Predicate(f"is a {name}", rejection))) if axes else spec
 
 
 def composition_of(name: str, recipe: str = "") -> Composition | str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from aidge_build.compat.aliases import is_installed
-from aidge_build.compat.compositions import SLEEPING, Composition, composition_of, inherited_type
+from aidge_build.compat.compositions import SLEEPING, Composition, composition_of
 from aidge_build.compat.export_node import ExportNode, derived
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.generic_operator import generic_operator
@@ -166,8 +166,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
                     cls._sleep(name, SLEEPING[name])
                     cls.constants = node_class if name == "Producer" else cls.constants
                     continue
-                own, restricting = (name, spec) if pattern else inherited_type(name, spec)
-                cls._add(Registration(own, restricting, node_class, pattern, frozenset(), model_of))
+                cls._add(Registration(name, spec, node_class, pattern, frozenset(), model_of))
             return node_class
 
         return mark

@@ -194,6 +194,12 @@ def code_symbol(model: str, digest: str) -> str:
     return f"aidge_{model}__code_{digest}"
 
 
+def model_of_code(symbol: str) -> str:
+    """The model whose `code_symbol` this is; "" of any other symbol."""
+    match = re.fullmatch(r"aidge_(.+)__code_[0-9a-f]+", symbol)
+    return match[1] if match else ""
+
+
 _HARMLESS = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("*?\\")
 
 

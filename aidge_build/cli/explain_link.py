@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build explain --link`: why a program does not fit, has a wrong header or lacks a library, whoever links it."""
+"""`aidge-build explain --link`: why a program does not fit, has a wrong header or lacks a library or file, whoever links it."""
 
 from __future__ import annotations
 
 import argparse
 import subprocess
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.naming import counted
 
 # Build systems start every link with this verb: what explains is imported where a link has failed.
 if TYPE_CHECKING:
     from aidge_build.toolchain.failed_link import FailedLink
 
-SUMMARY = "explain a failed link: memory too small, wrong header of a model, or missing library"
+_SHOWN = 8
+_WITHOUT_LIBRARIES = ("-nostdlib", "-nodefaultlibs", "-nolibc")
+SUMMARY = "explain a failed link: memory too small, wrong header of a model, or undefined names"
 EXAMPLES = (("explain --link -- arm-none-eabi-gcc main.o kws.o -T my.ld -o app.elf", "after a link that failed"),)
 
 
@@ -37,7 +41,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     status = _launched(arguments.command) if arguments.launch else 0 if arguments.hook else EXIT_CHECK_FAILED
     if arguments.launch and status == 0:
         return Outcome()
-    from aidge_build.toolchain.failed_link import diagnose
+    from aidge_build.toolchain.failed_link import complaints, diagnose
     from aidge_build.toolchain.link_words import expanded
 
     failed = diagnose(arguments.command)
@@ -45,20 +49,19 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "memories": [memory.as_json() for memory in failed.memories],
         "headers": [header.as_json() for header in failed.headers],
         "libraries": [library.as_json() for library in failed.libraries],
+        "undefined": [{"symbol": one.symbol, "sources": list(one.sources)} for one in failed.undefined],
     }
-    if failed.is_explained:
-        return Outcome([*_lines(_output(expanded(arguments.command)), failed)], data, status)
-    if arguments.launch or arguments.hook:
+    is_asked = not arguments.launch and not arguments.hook  # by somebody who does not have the linker's messages before them
+    if failed.is_explained or is_asked and failed.undefined:
+        return Outcome([*_lines(arguments.command, failed, is_asked)], data, status)
+    if not is_asked:
         return Outcome((), data, status)
-    reason = _reason(failed.messages)
-    return Outcome(["the link does not fail for lack of memory" + (f", but: {reason}" if reason else "")], data, 0)
-
-
-def _reason(messages: str) -> str:
-    """The first complaint; that the linker failed, which gcc says at the end, is none."""
-    words = ("error", "undefined", "cannot", "multiple")
-    complaints = [line.strip() for line in messages.splitlines() if any(word in line for word in words)]
-    return next((line for line in complaints if not line.startswith("collect2")), "")
+    told = complaints(arguments.command)
+    if not told:
+        return Outcome(["the link does not fail"], data, 0)
+    output = _output(expanded(arguments.command))
+    more = [f"       and {counted(len(told) - _SHOWN, 'more line')}"] if len(told) > _SHOWN else []
+    return Outcome([f"{output}: error LINK: {told[0]}", *(f"       {line}" for line in told[1:_SHOWN]), *more], data, status)
 
 
 def _launched(command: list[str]) -> int:
@@ -75,15 +78,27 @@ def _output(command: list[str]) -> str:
     return next(iter((*named[-1:], *joined[-1:])), "a.out")
 
 
-def _lines(output: str, failed: FailedLink):
+def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iterator[str]:
+    from aidge_build.elf.undefined import OPTIMIZED
+    from aidge_build.report.missing_library import first_few
     from aidge_build.report.overflow import listed
+    from aidge_build.toolchain.link_words import expanded
 
+    command = expanded(command)
+    output = _output(command)
     for header in failed.headers:
         yield f"{output}: error LINK_HEADER: {header.fact}"
         yield f"       what helps:  {header.hint}"
     for library in failed.libraries:
         yield f"{output}: error LINK_LIBRARY: {library.fact}"
         yield f"       what helps:  {library.hint}"
+    if with_undefined and failed.undefined:
+        files = ["".join(source for source in one.sources[:1] if source != OPTIMIZED) for one in failed.undefined]
+        names = [f"{one.symbol} ({file})" if file else one.symbol for one, file in zip(failed.undefined, files, strict=True)]
+        bare = [word for word in command if word in _WITHOUT_LIBRARIES]
+        yield f"{output}: error LINK_UNDEFINED: nothing that is linked defines {first_few(names)}"
+        without = f", or leave {bare[0]} out" if bare else ""
+        yield f"       what helps:  link the files or libraries that define these names{without}"
     for memory in failed.memories:
         yield f"{output}: error LINK_OVERFLOW: {memory.fact}"
         if memory.largest:

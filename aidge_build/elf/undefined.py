@@ -12,6 +12,8 @@ _GNU = re.compile(r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(.+?):(?:\d+|\([^)]*\)): un
 _LLVM = re.compile(r"undefined symbol: (.+)((?:\n>>> .*)*)")
 _REFERENCE = re.compile(r">>> referenced by ([^\s:]+)")
 _CROSS_REFERENCE = re.compile(r"(\S+)?\s+(\S.*)")
+# The file of all code that link-time optimisation made.
+OPTIMIZED = "<artificial>"
 _PLUGIN = " (symbol from plugin)"
 
 

@@ -20,6 +20,7 @@ from aidge_build.elf.link_map import read_memories
 from aidge_build.elf.overflow import read_overflows
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.errors import AidgeError
+from aidge_build.naming import model_of_code
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.report.missing_library import MissingLibrary, missing_libraries
 from aidge_build.report.overflow import TooSmall, explain_overflow, listed
@@ -41,12 +42,12 @@ class TooLarge(AidgeError):
 @dataclass(frozen=True)
 class FailedLink:
     """`memories` are those that are too small, `headers` those that do not belong to the program, `libraries` those that a
-    model's code asks for; without any, `messages` (the linker's own) say what is wrong, or are empty."""
+    model's code asks for, `undefined` the names that neither headers nor libraries explain."""
 
     memories: tuple[TooSmall, ...]
     headers: tuple[WrongHeader, ...]
-    messages: str
     libraries: tuple[MissingLibrary, ...] = ()
+    undefined: tuple[Undefined, ...] = ()
 
     @property
     def is_explained(self) -> bool:
@@ -73,7 +74,6 @@ def diagnose(command: Sequence[str]) -> FailedLink:
     command = expanded(command)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         attempt = _attempt(command, Path(name), [])
-        messages = attempt.messages
         for _ in range(_MOST_SCRIPTS if attempt.image is None else 0):
             changed = moved_on(command, attempt.messages, Path(name))
             if changed is None:
@@ -85,31 +85,52 @@ def diagnose(command: Sequence[str]) -> FailedLink:
         if firsts:
             attempt = _attempt(command, Path(name), [word for first in firsts for word in ("-u", first)])
         headers = _wrong_headers(attempt, undefined) if firsts else ()
-        libraries = missing_libraries(undefined, (claim.model for claim in _claims(attempt)))
-        return FailedLink(_too_small(attempt, command), headers, messages, libraries)
+        libraries = missing_libraries(undefined, _models(attempt))
+        explained = {*(second_names(undefined) if headers else ()), *(name for one in libraries for name in one.symbols)}
+        rest = tuple(one for one in undefined if one.symbol not in explained)
+        return FailedLink(_too_small(attempt, command), headers, libraries, rest)
+
+
+def complaints(command: Sequence[str]) -> tuple[str, ...]:
+    """Returns the linker's messages that are no warnings, none where the link passes; runs its command with another output."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        result = _run([*expanded(command), *_for_linker(command, [f"-Map={folder / 'map'}"]), "-o", str(folder / "program")])
+    lines = [line.strip() for line in (result.stderr + result.stdout).splitlines()]
+    # gcc says at the end that the linker failed.
+    told = [line for line in lines if line and "warning:" not in line and not line.startswith("collect2")]
+    return tuple(told or [f"{command[0]} ended with {result.returncode}"]) if result.returncode else ()
 
 
 def _attempt(command: Sequence[str], folder: Path, more: Sequence[str]) -> _Attempt:
     elf, link_map = folder / "program", folder / "map"
-    options = ["--noinhibit-exec", f"-Map={link_map}", "--cref", *more]
-    if not _LINKER.fullmatch(Path(command[0]).name):
-        options = [word for option in options for word in ("-Xlinker", option)]
-    # Of several -o and -Map the last one counts.
-    try:
-        result = subprocess.run(
-            [*command, *options, "-o", str(elf)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=of_tools(),
-        )
-    except OSError as error:
-        raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error
+    options = _for_linker(command, ["--noinhibit-exec", f"-Map={link_map}", "--cref", *more])
+    result = _run([*command, *options, "-o", str(elf)])
     messages = result.stderr + result.stdout
     try:
         return _Attempt(messages, link_map.read_text(errors="replace"), elf, read_image(elf))
     except (AidgeError, OSError):
         return _Attempt(messages, "", elf, None)
+
+
+def _for_linker(command: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The options as the program of `command` passes them on; the last ones of several -o and -Map count."""
+    if _LINKER.fullmatch(Path(command[0]).name):
+        return list(options)
+    return [word for option in options for word in ("-Xlinker", option)]
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", env=of_tools())
+    except OSError as error:
+        raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error
+
+
+def _models(attempt: _Attempt) -> set[str]:
+    """The models with code in the program; the claim is in the file of the weights, which may not be linked."""
+    of_code = {model_of_code(symbol.name) for symbol in attempt.image.symbols} if attempt.image else set()
+    return (of_code - {""}) | {claim.model for claim in _claims(attempt)}
 
 
 def _claims(attempt: _Attempt) -> Sequence[Claim]:

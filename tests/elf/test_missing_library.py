@@ -47,6 +47,27 @@ def test_a_model_of_floats_without_the_compilers_library_says_which_file_functio
 
 
 @needs_cross_compiler
+@pytest.mark.parametrize("flags", [(), ("-flto",)], ids=["plain", "lto"])
+def test_a_file_of_weights_that_was_forgotten_and_the_users_own_undefined_names_are_said_beside_a_small_memory(
+    tmp_path, monkeypatch, flags
+):
+    code, weights, main = objects(tmp_path, chain(), *flags)
+    monkeypatch.chdir(tmp_path)
+    Path("own.c").write_text("extern int helper(void);\nint own(void) { return helper(); }\n")
+    text = "SECTIONS { .text : { *(.text*) } > R .rest : { *(.rodata* .bss*) } > R }"
+    Path("app.ld").write_text(f"MEMORY {{ R (rwx) : ORIGIN = 0x20000000, LENGTH = 16 }} {text}")
+    linked = [*SOFT, *flags, "-Wl,-e,main", main, code, "own.c", "-Wl,-u,own", "-o", "app.elf"]
+    done = aidge_build("explain-link", "--", *linked, "-T", "app.ld")
+    assert done.exit_code == 1
+    assert "app.elf: error LINK_LIBRARY: toy.c uses toy_" in done.stdout
+    assert "what helps:  link the toy_weights.c that was generated together with toy.c\n" in done.stdout
+    assert "app.elf: error LINK_UNDEFINED: nothing that is linked defines helper" in done.stdout
+    assert "app.elf: error LINK_OVERFLOW: memory R is too small by " in done.stdout
+    found = aidge_build("explain-link", "--json", "--", *linked, weights).json
+    assert [one["symbol"] for one in found["undefined"]] == ["helper"]
+
+
+@needs_cross_compiler
 def test_the_header_says_all_that_the_code_asks_for(tmp_path):
     for program in (float_sum(), chain()):
         (tmp_path / program.name).mkdir()

@@ -107,6 +107,9 @@ def end_lines(result: RunResult, stops: Stops) -> list[str]:
                 never_returns=NEVER_RETURNS,
             )
         )
+    if result.waits_in:
+        ends = f"--inferences {result.runs} ends the run before" if result.runs else "no inference ended before"
+        lines.append(f"{result.waits_in} waits for an interrupt or a timer, which the emulator does not have: {ends}")
     if result.ended is not End.INTERRUPT:
         lines += [f"{text} was asked for and did not come" for text in _missing(result, stops)]
     return lines

@@ -114,7 +114,8 @@ class RunResult:
     A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
     returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
     than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU. `peripherals`: how many of their registers it
-    used that nobody emulates, and for how many it waited.
+    used that nobody emulates, and for how many it waited. `waits_in` is the function of a loop that only an interrupt or a timer
+    ends, in which it was stopped.
     """
 
     exit_code: int | None
@@ -139,6 +140,7 @@ class RunResult:
     channels: tuple[tuple[str, str], ...] = ()
     fewest: int | None = None
     most: int | None = None
+    waits_in: str = ""
 
     @property
     def instructions_per_run(self) -> float | None:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aidge_build.errors import AidgeError, MissingTool
 
@@ -23,6 +23,7 @@ from aidge_build.emulate.peripherals import FIRST, LAST, Peripherals
 from aidge_build.emulate.program import End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.emulate.supervision import supervise
+from aidge_build.emulate.waits import map_memory, waits_in
 
 _SYSTEM = Region("SYSTEM", ITM_BASE + ITM_BYTES, 0x100000 - ITM_BYTES, "ram", ())
 _NEVER = 0xFFFFFFFE
@@ -33,6 +34,7 @@ _ARGUMENTS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM
 _PAINT = 0xA5
 _DATA = (unicorn.UC_MEM_READ_UNMAPPED, unicorn.UC_MEM_WRITE_UNMAPPED)
 _RETURN_INSTRUCTION = b"\x70\x47"
+_STOPPED = (End.SECONDS, End.INSTRUCTIONS, End.INTERRUPT, End.LIMIT)
 _ACCESS = {
     unicorn.UC_MEM_WRITE_UNMAPPED: "writes to {}, where the board has no memory",
     unicorn.UC_MEM_READ_UNMAPPED: "reads from {}, where the board has no memory",
@@ -58,12 +60,8 @@ class Machine:
     def __init__(self, program: Program):
         self.program = program
         board = program.board
-        model = getattr(arm_const, f"UC_CPU_ARM_{board.core.unicorn}", None)  # what an extension leaves out is not asked for
-        if model is None:
-            raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint='emulator = "qemu"', code="RUN")
         self.memories: dict[Region, mmap.mmap] = {}
-        self.machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
-        self.machine.ctl_set_cpu_model(model)
+        self.machine = self.core()
         for region in board.regions:
             self.map(region)
         self.map(_SYSTEM)
@@ -78,6 +76,16 @@ class Machine:
         self.fault = ""
         self.machine.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
+
+    def core(self) -> unicorn.Uc:
+        """A core of the board without memories."""
+        board = self.program.board
+        model = getattr(arm_const, f"UC_CPU_ARM_{board.core.unicorn}", None)  # what an extension leaves out is not asked for
+        if model is None:
+            raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint='emulator = "qemu"', code="RUN")
+        core = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        core.ctl_set_cpu_model(model)
+        return core
 
     def run(self) -> RunResult:
         """Runs from the vector table to the exit."""
@@ -111,7 +119,8 @@ class Machine:
             end = self._explain_stop(counter)
         if end is End.INTERRUPT and not program.may_be_stopped:
             raise KeyboardInterrupt
-        return self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
+        result = self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
+        return replace(result, waits_in=waits_in(self)) if end in _STOPPED else result
 
     def counter(self, layer_addresses: Sequence[int] = ()):
         """A counter of all that runs from now on (see `make_counter`)."""
@@ -235,9 +244,7 @@ class Machine:
         """One more memory."""
         size = (region.length_bytes + _PAGE - 1) // _PAGE * _PAGE
         memory = mmap.mmap(-1, size)
-        rights = unicorn.UC_PROT_READ | (unicorn.UC_PROT_EXEC if region.kind == "flash" else unicorn.UC_PROT_ALL)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        self.machine.mem_map_ptr(region.origin, size, rights, address)
+        map_memory(self.machine, region, memory)
         self.memories[region] = memory
         if region.kind == "ram" and region is not _SYSTEM:
             memory[:] = bytes([_PAINT]) * size

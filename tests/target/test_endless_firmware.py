@@ -50,6 +50,10 @@ def run(elf, *words, emulator: str = "unicorn"):
     return aidge_build("run", elf, "--board", BOARD, "--emulator", emulator, *words, "--json")
 
 
+def run_text(elf, *words) -> str:
+    return aidge_build("run", elf, "--board", BOARD, "--emulator", "unicorn", *words).stdout
+
+
 @pytest.mark.parametrize("emulator", EMULATORS)
 def test_a_run_ends_after_the_inferences_that_were_asked_for(elf, emulator):
     two, three = (run(elf, "--inferences", count, emulator=emulator) for count in ("2", "3"))
@@ -145,6 +149,26 @@ def test_main_may_end_in_a_loop_and_a_fault_handler_may_not(tmp_path, emulator):
     stuck = '__attribute__((noinline)) void stuck(void) { for (;;) __asm__ volatile(""); }\n'
     result = run(firmware(tmp_path, stuck + "int main(void) { kws_run(); stuck(); return 0; }", "stuck"), emulator=emulator)
     assert result.exit_code == 1 and "stops in an endless loop at stuck" in result.stderr
+
+
+def test_a_run_that_was_stopped_in_a_wait_for_an_interrupt_names_the_function_and_what_ends_the_run_before(tmp_path):
+    delay = """volatile unsigned tick;
+    __attribute__((noinline)) unsigned get_tick(void) { return tick; }
+    __attribute__((noinline)) void delay(unsigned wait) {
+        unsigned begin = get_tick();
+        while (get_tick() - begin < wait) {}
+    }
+    """
+    waits = firmware(tmp_path, delay + "int main(void) { for (;;) { kws_run(); delay(5); } }", "waits")
+    said = run_text(waits, "--inferences", "3", "--instructions", "20000")
+    assert (
+        "\ndelay waits for an interrupt or a timer, which the emulator does not have: --inferences 1 ends the run before\n"
+        in said
+    )
+    counts = firmware(tmp_path, delay + "int main(void) { kws_run(); for (;;) tick++; }", "counts")
+    assert "waits for" not in run_text(counts, "--instructions", "20000")
+    works = firmware(tmp_path, "int main(void) { for (;;) kws_run(); }", "works")
+    assert "waits for" not in run_text(works, "--instructions", "20000")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Finds the function in which a program waits for ever, since only an interrupt or a timer would end its loop."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import TYPE_CHECKING
+
+import unicorn
+from unicorn import arm_const
+
+from aidge_build.boards import Region
+
+if TYPE_CHECKING:
+    from aidge_build.emulate.unicorn_machine import Machine
+
+_NAMES = (*(f"R{index}" for index in range(13)), "SP", "LR", "PC", "XPSR", *(f"D{index}" for index in range(16)))
+_REGISTERS = [getattr(arm_const, f"UC_ARM_REG_{name}") for name in _NAMES]
+_SP, _PC = _NAMES.index("SP"), _NAMES.index("PC")
+_NEVER = 0xFFFFFFFE
+_LONGEST = 1000  # instructions of one round
+
+
+def waits_in(machine: Machine) -> str:
+    """Returns the function of a loop that its own instructions cannot end, or "" where the program is in none.
+
+    A round of such a loop leaves the core and the memories as they were, uses no peripheral and begins no inference. Another core
+    without hooks takes the steps, on the same memories.
+    """
+    copy = machine.core()
+    for region, memory in machine.memories.items():
+        map_memory(copy, region, memory)
+    for register in _REGISTERS:
+        copy.reg_write(register, machine.machine.reg_read(register))
+    run = machine.program.run_address & ~1
+    first, memories, outermost = _read(copy), _content(machine), (0, 0)
+    for _ in range(_LONGEST):
+        registers = _read(copy)
+        outermost = max(outermost, (registers[_SP], registers[_PC]))
+        try:
+            copy.emu_start(registers[_PC] | 1, _NEVER, count=1)
+        except unicorn.UcError:
+            return ""
+        after = _read(copy)
+        if after[_PC] == run or after[_PC] == registers[_PC]:
+            return ""
+        if after == first:
+            described = machine.program.image.describe(outermost[1]).partition("+")[0]
+            return described if memories == _content(machine) else ""
+    return ""
+
+
+def map_memory(core: unicorn.Uc, region: Region, memory: mmap.mmap) -> None:
+    """Makes host memory a memory of the core."""
+    rights = unicorn.UC_PROT_READ | (unicorn.UC_PROT_EXEC if region.kind == "flash" else unicorn.UC_PROT_ALL)
+    core.mem_map_ptr(region.origin, len(memory), rights, ctypes.addressof(ctypes.c_char.from_buffer(memory)))
+
+
+def _read(core: unicorn.Uc) -> list[int]:
+    return [core.reg_read(register) for register in _REGISTERS]
+
+
+def _content(machine: Machine) -> list[bytes]:
+    return [bytes(memory) for region, memory in machine.memories.items() if region.kind == "ram"]

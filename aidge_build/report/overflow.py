@@ -69,7 +69,7 @@ def explain_overflow(
     sizes = [("holes" if group.name == "padding" else group.name, group.size_bytes) for group in groups if group.items]
     purposes = tuple(sorted(sizes, key=lambda part: (-part[1], part[0])))
     arenas = [] if region.kind == "flash" else _arenas(inside, claims)
-    smaller = _of_flash(dict(purposes), image, command) if region.kind == "flash" else _of_ram(dict(purposes), arenas)
+    smaller = _of_flash(dict(purposes), image, claims, command) if region.kind == "flash" else _of_ram(dict(purposes), arenas)
     hints = [*_elsewhere(others, memories, region, overflow, arenas), *smaller]
     return TooSmall(region.name, overflow.missing_bytes, region.length_bytes, largest, purposes, tuple(hints))
 
@@ -144,13 +144,14 @@ def _named(option: str, claim: Claim) -> str:
     return next((word.removeprefix(start) for word in claim.made_with or () if word.startswith(start)), "")
 
 
-def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
+def _of_flash(purposes: dict[str, int], image: Image, claims: Sequence[Claim], command: Sequence[str]) -> Iterator[str]:
     weights = purposes.get("weights", 0)
     code = sum(size for name, size in purposes.items() if name not in ("weights", "arena", "stack"))
     if weights > code:
-        yield f"weights of fewer bits (int8 instead of float32) or a smaller model: they are {weights:,} B"
-    if weights:
-        yield "`aidge-build compile --optimize size`, if the model was built without it"
+        fewer_bits = "" if _is_int8(image) else "weights of fewer bits (int8 instead of float32) or "
+        yield f"{fewer_bits}a smaller model: its weights are {weights:,} B"
+    if weights and not all("--optimize=size" in (claim.made_with or ()) for claim in claims):
+        yield "--optimize size (CMake OPTIMIZE size, SCons optimize='size') when the model is generated"
     if not {"-Os", "-Oz"} & set(command):
         yield "-Os"
     if not any("--gc-sections" in word for word in command):
@@ -161,6 +162,12 @@ def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) ->
     if any(symbol.kind == "function" and SOFT_DOUBLE.fullmatch(symbol.linked_name) for symbol in image.symbols):
         yield "float instead of double: its arithmetic in software is linked"
     yield "a board with more flash"
+
+
+def _is_int8(image: Image) -> bool:
+    """Whether kernels of int8 are linked and none of floats."""
+    kernels = [symbol.linked_name for symbol in image.symbols if symbol.kind == "function" and symbol.name.startswith("aidge_")]
+    return any("int8" in name for name in kernels) and not any("float" in name for name in kernels)
 
 
 def _of_ram(purposes: dict[str, int], arenas: Sequence[tuple[Claim, ClaimedArena]]) -> Iterator[str]:

@@ -221,6 +221,21 @@ def test_the_arena_and_the_weights_of_a_model_are_called_so(tmp_path):
         assert word in caught.value.hint
 
 
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+def test_a_flash_that_is_full_of_int8_weights_is_not_told_to_quantize_or_what_was_typed(tmp_path, optimize):
+    words = ("--name", "digits", "--out", tmp_path, "--cpu", "cortex-m0", "--optimize", optimize)
+    assert aidge_build("compile", ROOT / "examples" / "digits" / "digits.onnx", *words).exit_code == 0
+    code = '#include "digits.h"\nint main(void) { return digits_run(0, 0); }\n'
+    command = link_words(tmp_path, code, SCRIPT.replace("LENGTH = 2K", "LENGTH = 16K").replace("0x20000800", "0x20010000"))
+    sources = [str(tmp_path / name) for name in ("digits.c", "digits_weights.c")]
+    command = [*(word for word in command if word != "-nostdlib"), *sources, "-nostartfiles"]
+    command[command.index("-mcpu=cortex-m4")] = "-mcpu=cortex-m0"
+    (rom,) = aidge_build("explain-link", "--json", "--", *command).json["memories"]
+    hints = "; ".join(rom["hints"])
+    assert "a smaller model: its weights are " in hints and "float32" not in hints
+    assert ("--optimize size (CMake OPTIMIZE size, SCons optimize='size')" in hints) == (optimize == "speed")
+
+
 def link_words(folder: Path, code: str, script: str) -> list[str]:
     (folder / "main.c").write_text(code)
     (folder / "app.ld").write_text(script)

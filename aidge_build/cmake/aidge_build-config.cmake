@@ -243,7 +243,7 @@ function(_aidge_note_optimization executable model)
     if((configuration OR NOT configurations) AND level MATCHES "^0?$" AND NOT levels MATCHES "-O$")
       add_custom_command(TARGET ${executable} POST_BUILD VERBATIM COMMAND "${CMAKE_COMMAND}" -E
         "$<IF:$<CONFIG:${configuration}>,echo,true>" "${executable}: models are compiled with -O0 or without any -O, which costs instructions\
- and several times the stack: -O2 or -Os is what models are measured with")
+ and several times the stack: target_compile_options(${model} PRIVATE -O2), or -Os")
     endif()
   endforeach()
 endfunction()

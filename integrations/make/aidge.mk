@@ -100,7 +100,7 @@ endef
 aidge_linked = $(or $(filter $(AIDGE_OBJECTS) $(foreach name,$(notdir $(AIDGE_OBJECTS)),$(name) %/$(name)),$(1)),$(wildcard $(AIDGE_OBJECTS)))
 aidge_prove = $(AIDGE) check $(call aidge_words,$(sort $(AIDGE_BOARD)) $(AIDGE_CHECK_OPTIONS)) $(addprefix --plan=,$(AIDGE_PLANS)) $(addprefix --objects=,$(call aidge_linked,$(2))) --out=$(1).check.json -- $(1)$(aidge_note) || { rm -f $(1) $(3); exit 1; }
 aidge_note = $(if $(filter -O0,$(lastword $(filter -O%,$(AIDGE_COMPILE) $(CFLAGS)))),$(if $(filter --board=host,$(AIDGE_BOARD)),, && echo "$(1): models are compiled with -O0$(AIDGE_UNOPTIMIZED)"))
-AIDGE_UNOPTIMIZED := , which costs instructions and several times the stack: -O2 or -Os is what models are measured with
+AIDGE_UNOPTIMIZED := , which costs instructions and several times the stack: append -O2 or -Os to CFLAGS
 aidge_images = $(sort $(foreach ending,.bin .hex .srec .s19 .uf2 .dfu,$(1)$(ending) $(basename $(1))$(ending)))
 
 # The last line of the rule that links. Make expands a rule's lines before it runs the first one: a mark is there from before the link

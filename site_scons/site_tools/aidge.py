@@ -133,7 +133,7 @@ LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the c
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
-UNOPTIMIZED = "which costs instructions and several times the stack: -O2 or -Os is what models are measured with"
+UNOPTIMIZED = "which costs instructions and several times the stack: env.Append(CCFLAGS=['-O2']), or -Os"
 MODEL_SUFFIXES = (".onnx", ".tflite")  # of files that are sources by their names; AidgeModel takes any
 EMITTERS = ("PROGEMITTER", "LIBEMITTER", "SHLIBEMITTER", "LDMODULEEMITTER")
 

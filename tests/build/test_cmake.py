@@ -507,6 +507,5 @@ def test_one_line_says_that_a_model_for_a_microcontroller_is_not_optimized(fresh
     )
     assert fresh.configure(*CROSS, f"-DCMAKE_BUILD_TYPE={build_type}").exit_code == 0
     run = fresh.run("cmake", "--build", "build")
-    assert run.exit_code == 0 and ("app: models are compiled with -O0 or without any -O, which costs" in run.output) is says, (
-        run.output
-    )
+    assert run.exit_code == 0 and ("app: models are compiled with -O0 or without any -O, which costs" in run.output) is says
+    assert ("several times the stack: target_compile_options(kws PRIVATE -O2), or -Os\n" in run.output) is says

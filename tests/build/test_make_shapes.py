@@ -264,3 +264,4 @@ def test_one_line_says_that_models_for_a_microcontroller_are_not_optimized(firmw
     firmware.write("Makefile", f"CFLAGS = {flags}\n" + INCLUDE.replace("board=host", target) + rules)
     done = firmware.run("make")
     assert done.exit_code == 0 and ("\napp.elf: models are compiled with -O0, which costs instructions" in done.output) is says
+    assert ("several times the stack: append -O2 or -Os to CFLAGS\n" in done.output) is says

@@ -194,7 +194,11 @@ def test_an_alias_that_fails_to_run_a_program_ends_in_one_line(project):
     "model, flags, line",
     [
         ("board='stm32f4'", "-O2 -O0", "app.elf: models are compiled with -O0, which costs instructions"),
-        ("cpu='generic'", "-g", "app.elf: models are compiled without any -O, which costs instructions"),
+        (
+            "cpu='generic'",
+            "-g",
+            "app.elf: models are compiled without any -O, which costs instructions",
+        ),
         ("board='stm32f4'", "-O0 -Og", ""),
         ("board='host'", "-O0", ""),
     ],
@@ -206,3 +210,4 @@ def test_one_line_says_that_models_for_a_microcontroller_are_not_optimized(proje
     )
     run = project.scons()
     assert run.exit_code == 0 and line in run.output and ("models are compiled" in run.output) is bool(line), run.output
+    assert ("several times the stack: env.Append(CCFLAGS=['-O2']), or -Os\n" in run.output) is bool(line)

@@ -20,7 +20,7 @@ from aidge_build.importers.formats import import_file
 from aidge_build.inputs import read_model_file
 from aidge_build.naming import counted
 from aidge_build.program import Program
-from aidge_build.quantization.nearness import OK_DB
+from aidge_build.quantization.nearness import OK_DB, cut
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import table
 from aidge_build.verify.vectors import Vectors
@@ -139,4 +139,4 @@ def _cause(departs: Noise) -> str:
 
 
 def _decibels(number: float | None) -> str:
-    return "exact" if number is None else f"{number:.1f}"
+    return "exact" if number is None else cut(number)

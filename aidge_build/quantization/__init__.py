@@ -33,6 +33,7 @@ __all__ = ["Progress", "Quantized", "Scheme", "quantize", "quantized"]
 # Fields of a scheme that help one model and harm another, by the words of their options.
 TRADING = {"calibration": "ranges", "equalize": "equalize", "correct_bias": "correct-bias", "round_weights": "round-weights"}
 NOTABLE_DB = 0.5  # less is chance
+FEW_SAMPLES = 30  # fewer set ranges by chance
 LEAST_OPSET, LEAST_OPSET_INT16 = 13, 21  # that have QuantizeLinear with an axis, and for int16
 
 
@@ -61,12 +62,17 @@ class Quantized:
     sample_count: int
 
     def verdicts(self, samples: str) -> tuple[str, ...]:
-        """A line about each output: how near it is to the float model's on the samples of this name, and whether it is enough."""
-        return tuple(
-            f"output '{name}' has {found} of the float model's on the {counted(self.sample_count, 'sample')} of {samples}, which "
-            f"also set the ranges: {found.verdict}"
+        """A line about each output: how near it is to the float model's on the samples of this name, and whether it is enough;
+        and a line if the samples are few."""
+        given = counted(self.sample_count, "sample")
+        lines = [
+            f"output '{name}' has {found} of the float model's on the {given} of {samples}, which also set the ranges: "
+            f"{found.verdict} on these; other samples show the loss on your data: `aidge-build accuracy`"
             for name, found in self.outputs.items()
-        )
+        ]
+        if self.sample_count < FEW_SAMPLES:
+            lines.append(f"{samples} has {given}: a hundred are a good number, and fewer than {FEW_SAMPLES} set ranges by chance")
+        return tuple(lines)
 
 
 def quantized(

@@ -35,6 +35,11 @@ def decibels(power: float, noise: float) -> float:
     return 10 * math.log10(power / noise) if power else -math.inf
 
 
+def cut(figure: float) -> str:
+    """The figure with one decimal, cut off and not rounded: it never looks as if it reached a bound that it is below."""
+    return f"{numpy.floor(10 * figure) / 10:.1f}"
+
+
 @dataclass(frozen=True)
 class Run:
     """A graph and its inputs [sample, dims...]. `stated` holds the quantization of the inputs and outputs that are integers."""
@@ -94,8 +99,8 @@ class Nearness:
 
     def __str__(self) -> str:
         if self.is_float:
-            return "exact" if self.sqnr == math.inf else f"{self.sqnr:.1f} dB"
-        return f"{100 * self.equal / max(self.elements, 1):.1f} % equal"
+            return "exact" if self.sqnr == math.inf else f"{cut(self.sqnr)} dB"
+        return f"{cut(100 * self.equal / max(self.elements, 1))} % equal"
 
 
 def nearness(floats: Run, quantized: Run, pairs: Mapping[str, str], progress: Progress | None = None) -> dict[str, Nearness]:

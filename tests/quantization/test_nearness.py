@@ -84,6 +84,24 @@ def test_a_ratio_has_a_verdict_by_bounds_that_are_printed(noise, verdict):
     assert found.verdict == verdict
 
 
+def test_a_printed_figure_is_cut_off_and_never_reaches_a_bound_that_the_value_is_below():
+    found = Nearness()
+    found.add(numpy.ones(4), numpy.full(4, 1 - 10 ** (-24.97 / 20)))
+    assert (str(found), found.verdict) == ("24.9 dB", "ok (15 to 25 dB)")
+    labels = Nearness()
+    labels.add(numpy.zeros(10_000, numpy.int64), numpy.arange(10_000) // 9_896)
+    assert (str(labels), labels.verdict) == ("98.9 % equal", "ok (95 to 99 %)")
+
+
+@pytest.mark.parametrize("count", [6, 29, 30])
+def test_a_good_figure_is_said_to_be_of_these_samples_and_few_samples_are_called_few(count):
+    output, *few = quantized(classifier("Identity"), {"x": SCORES["x"][:count]}).verdicts("cal.npz")
+    assert "good (25 dB or more) on these; other samples show the loss on your data: `aidge-build accuracy`" in output
+    assert [line.split(",")[0] for line in few] == (
+        [f"cal.npz has {count} samples: a hundred are a good number"] if count < 30 else []
+    )
+
+
 def test_a_build_that_quantizes_says_on_which_samples_and_how_good_each_output_is(tmp_path):
     (tmp_path / "net.onnx").write_bytes(classifier("Identity"))
     numpy.savez(tmp_path / "cal.npz", **SCORES)

@@ -122,7 +122,7 @@ CROSS_COMPILER = Tool(
 NEWLIB = Tool("newlib", "every board but host", ("libnewlib-arm-none-eabi",), _newlib)
 QEMU = Tool(  # 6.0 is the first with all machines of the boards
     "qemu-system-arm",
-    "run on boards that QEMU emulates, tests",
+    "running on boards that QEMU emulates, tests",
     ("qemu-system-arm",),
     _version_of("qemu-system-arm"),
     least="6.0",
@@ -137,10 +137,11 @@ VENV = Tool("ensurepip", "making .venv", (_venv_package(),), _venv)
 
 RISCV_COMPILER = Tool(_RISCV, "RISC-V boards, tests", ("gcc-riscv64-unknown-elf",), _version_of(_RISCV))
 PICOLIBC = Tool("picolibc", "RISC-V boards, tests", ("picolibc-riscv64-unknown-elf",), _picolibc)
-QEMU_RISCV = Tool(_QEMU_RISCV, "run on RISC-V boards, tests", ("qemu-system-misc",), _version_of(_QEMU_RISCV))
+QEMU_RISCV = Tool(_QEMU_RISCV, "running on RISC-V boards, tests", ("qemu-system-misc",), _version_of(_QEMU_RISCV))
 
-# What this repository's own firmware needs, and what its tests need beyond that.
-TOOLS = (HOST_COMPILER, CROSS_COMPILER, NEWLIB, QEMU)
+# What generated code is compiled with, what this repository's own firmware needs, and what its tests need beyond that.
+COMPILERS = (HOST_COMPILER, CROSS_COMPILER, NEWLIB)
+TOOLS = (*COMPILERS, QEMU)
 FOR_TESTS = (HOST_CPLUSPLUS, CROSS_CPLUSPLUS, MAKE, CMAKE, NINJA)
 # 180 MB to load and 1.2 GB on the disk: `--install test` brings them; where they are missing, the few tests of RISC-V skip.
 FOR_RISCV = (RISCV_COMPILER, PICOLIBC, QEMU_RISCV)

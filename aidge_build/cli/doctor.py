@@ -50,10 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    wanted = (*machine.TOOLS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
+    wanted = (*machine.COMPILERS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
     tools = [
         *(_tool_entry(tool) for tool in wanted),
-        *(_optional_entry(tool) for tool in (*machine.FOR_TESTS, *machine.FOR_RISCV)),
+        *(_optional_entry(tool) for tool in (machine.QEMU, *machine.FOR_TESTS, *machine.FOR_RISCV)),
     ]
     missing = [tool for tool, entry in zip(wanted, tools) if entry.problem and entry.version is None]
     packages = [_package_entry(*requirement) for requirement in _requirements()]

@@ -35,12 +35,23 @@ def test_every_tool_and_package_is_listed_with_its_version():
 
 
 def test_a_missing_tool_is_named_with_the_line_that_installs_it(monkeypatch):
-    gone = dataclasses.replace(machine.QEMU, version=lambda: None)
-    monkeypatch.setattr(machine, "TOOLS", (machine.HOST_COMPILER, gone))
+    gone = dataclasses.replace(machine.CROSS_COMPILER, version=lambda: None)
+    monkeypatch.setattr(machine, "COMPILERS", (machine.HOST_COMPILER, gone))
     done = aidge_build("doctor")
     assert done.exit_code == 3
-    assert "Missing: qemu-system-arm." in done.stdout
-    assert "Type: sudo apt-get install --no-install-recommends qemu-system-arm" in done.stdout
+    assert "Missing: arm-none-eabi-gcc." in done.stdout
+    assert "Type: sudo apt-get install --no-install-recommends gcc-arm-none-eabi" in done.stdout
+
+
+def test_nothing_is_missing_for_want_of_qemu_because_unicorn_runs_the_boards_of_the_first_steps(monkeypatch):
+    monkeypatch.setattr(machine, "QEMU", dataclasses.replace(machine.QEMU, version=lambda: None))
+    done = aidge_build("doctor")
+    assert done.exit_code == 0 and "Nothing that every command needs is missing." in done.stdout
+    assert "Optional, not installed or too old: qemu-system-arm" in done.stdout
+    assert (
+        "not installed, for running on boards that QEMU emulates, tests (package qemu-system-arm)"
+        in aidge_build("doctor", "-v").stdout
+    )
 
 
 def test_a_tool_that_only_tests_and_some_builds_need_may_be_absent(monkeypatch):
@@ -88,7 +99,7 @@ def test_a_tool_that_is_too_old_is_listed_with_the_least_version(monkeypatch, ve
     done = aidge_build("doctor", "-v")
     assert done.exit_code == 0 and ("is too old, wants >=3.20, for builds with CMake" in done.stdout) == is_old
     assert ("Optional, not installed or too old: cmake" in aidge_build("doctor").stdout) == is_old
-    monkeypatch.setattr(machine, "TOOLS", (dataclasses.replace(machine.CMAKE, version=lambda: version),))
+    monkeypatch.setattr(machine, "COMPILERS", (dataclasses.replace(machine.CMAKE, version=lambda: version),))
     monkeypatch.setattr(machine, "FOR_TESTS", ())
     done = aidge_build("doctor")
     assert done.exit_code == (3 if is_old else 0) and "apt-get" not in done.stdout

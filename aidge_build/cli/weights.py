@@ -23,6 +23,7 @@ from aidge_build.options import MODEL, with_given
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
+from aidge_build.tflite_format import is_tflite
 from aidge_build.version import VERSION
 
 SUMMARY = "make new weights for firmware in the field, and prove that they fit"
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     firmware.weights_version = update.version + 1
     merged = with_given(arguments, firmware, MODEL.options)
     request = _requested(merged, claim.model)
-    sources = compile(request)
+    sources = _compiled(request)
     _require_suits(request, sources, claim, update, other_options(merged, firmware, "weights-version"))
     head = read_blob(sources.blob, arguments.out)
     write_files({Path(arguments.out): sources.blob})
@@ -93,6 +94,27 @@ def _requested(merged: argparse.Namespace, name: str) -> CompileRequest:
         raise
 
 
+def _compiled(request: CompileRequest) -> Sources:
+    """The generated files. No option helps against a layer that the firmware's contract does not have: each would make other
+    code."""
+    try:
+        return compile(request)
+    except AidgeError as error:
+        if error.code in ("ROUNDING", "KERNEL"):
+            error.hint = (
+                _other_format(request) or "give the network of the firmware with other weights; another one needs new firmware"
+            )
+        raise
+
+
+def _other_format(request: CompileRequest) -> str:
+    """Returns what to do where the firmware computes as models of the other format do by default, else ""."""
+    if is_tflite(request.model) == (request.options.rounding == "double"):
+        return ""
+    contract, file = ("onnx", "an ONNX file") if is_tflite(request.model) else ("tflite", "a .tflite file")
+    return f"the firmware computes with --rounding {contract}, as it does from {file}: give {file} with the new weights"
+
+
 def _require_suits(
     request: CompileRequest, sources: Sources, claim: Claim, update: ClaimedUpdate, others: tuple[str, str]
 ) -> None:
@@ -113,7 +135,7 @@ def _require_suits(
         _difference(sources, update),
         where=request.file_name,
         code="WEIGHTS",
-        hint=f"the firmware was generated with `{' '.join(claim.made_with or ())}`; {_remedy(claim)}",
+        hint=f"the firmware was generated with `{' '.join(claim.made_with or ())}`; {_other_format(request) or _remedy(claim)}",
     )
 
 

@@ -17,11 +17,14 @@ from aidge_build.schedule.schedule import Schedule
 ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access
 
 
+NO_ROOM = "PLAN01"
+
+
 class NoRoom(AidgeError):
     """The board's memories do not hold the arena of `needed_bytes` (code PLAN01); the largest of them has `room_bytes`."""
 
     def __init__(self, what: str, *, needed_bytes: int, room_bytes: int, tried: Sequence[str], hint: str):
-        super().__init__(what, tried=tried, hint=hint, code="PLAN01")
+        super().__init__(what, tried=tried, hint=hint, code=NO_ROOM)
         self.needed_bytes = needed_bytes
         self.room_bytes = room_bytes
         self.least_bytes = needed_bytes  # of the smallest arena that was found, row by row

@@ -323,15 +323,20 @@ def _console(stream: TextIO, is_terminal: bool):
 def counting(verb: str, is_kept: bool = True) -> Iterator[Callable[[str, int, int], None]]:
     """A function of (what, how many, of how many) that shows on stderr how far long work is.
 
-    On a terminal a line that is written over; else, where that `is_kept`, a line for each tenth of a hundred or more.
+    On a terminal a line that is written over; else, where that `is_kept`, a line for each tenth of a hundred or more, and the
+    lines of `waited_for`.
     """
     if _quiet or not _is_shown(sys.stderr):
+        how_far = "beginning"
 
         def announce(what: str, done: int, total: int) -> None:
+            nonlocal how_far
+            how_far = f"{done}/{total}  {what}"
             if is_kept and not _quiet and total >= 100 and done * 10 // total > (done - 1) * 10 // total:
                 print_notes([_announced(verb, done, total, what)])
 
-        yield announce
+        with telling(lambda: how_far) if is_kept else contextlib.nullcontext():
+            yield announce
         return
     with _progress() as shown:
         task = shown.add_task("")

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from aidge_build.arena_regions import NO_ROOM
 from aidge_build.boards import Board, list_boards, load_board
 from aidge_build.cli.boards import board_row
 from aidge_build.cli.groups import BEGIN
@@ -31,11 +32,12 @@ EXAMPLES = (
     ("fit kws.onnx --budget ram=32K,flash=128K --html fit.html", "within a budget, as a page"),
     ("fit", "the boards"),
 )
-# What to try where a memory is too small: docs/howto-shrink.md says what each costs.
+# Options that need less of a memory: docs/howto-shrink.md says what each costs.
 _LESS = {
-    "ram": "Less RAM: --io arena, --memory-model cascade or --input rows",
-    "flash": "Less flash: --optimize size, or int8 instead of float32",
+    "ram": (("io", "arena"), ("input", "rows"), ("output", "rows")),
+    "flash": (("optimize", "size"),),
 }
+_NAMES = {"ram": "RAM", "flash": "flash"}
 _TARGET = ("board", "cpu", "fpu")
 
 
@@ -80,7 +82,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.html:
         write_files({arguments.html: fit_page(found).encode()})
     return Outcome(
-        _lines(found, arguments.build and arguments.measure),
+        _lines(found, arguments),
         {"models": _data(found)},
         0 if all(map(_has_one, found.values())) else EXIT_CHECK_FAILED,
     )
@@ -103,23 +105,45 @@ def _has_one(rows: Sequence[Row]) -> bool:
     return any(row.is_kept for row in rows)
 
 
-def _lines(found: dict[str, list[Row]], is_proved: bool) -> list[str]:
+def _lines(found: dict[str, list[Row]], arguments: argparse.Namespace) -> list[str]:
     lines: list[str] = []
     for model, rows in found.items():
-        lines += [*([""] if lines else []), *lines_of(model, rows), *_next(model, rows, is_proved)]
+        lines += [*([""] if lines else []), *lines_of(model, rows), *_next(model, rows, arguments)]
     return lines
 
 
-def _next(model: str, rows: Sequence[Row], is_proved: bool) -> list[str]:
+def _next(model: str, rows: Sequence[Row], arguments: argparse.Namespace) -> list[str]:
     """What to type next."""
-    short = {region.kind for row in rows for region in row.board.regions if region.name in dict(row.found.missing)}
-    lines = [line for kind, line in _LESS.items() if kind in short]
+    is_proved = arguments.build and arguments.measure
+    short = {
+        kind: [row for row in rows if any(one.kind == kind and one.name in dict(row.found.missing) for one in row.board.regions)]
+        for kind in _LESS
+    }
+    lines = [_less(kind, lacking, arguments) for kind, lacking in short.items() if lacking]
     first = rows[0]
     if not first.is_kept:
         return lines
     if not is_proved:
         return [*lines, f"Next: aidge-build fit {model} --board {first.board.name} --build --measure"]
     return [*lines, f"Next: aidge-build new DIR --board {first.board.name} --model {model}"]
+
+
+def _less(kind: str, rows: Sequence[Row], arguments: argparse.Namespace) -> str:
+    """What to try where a memory of this kind is too small: the options that are not on. Without a plan that the memories hold,
+    layers were computed row by row already."""
+    by_rows = (
+        arguments.memory_model == "cascade"
+        or arguments.memory_model != "plain"
+        and all(row.found.code == NO_ROOM for row in rows)
+    )
+    left = [f"--{name} {value}" for name, value in _LESS[kind] if getattr(arguments, name) != value]
+    if kind == "ram" and not by_rows:
+        left.append("a smaller --ram-budget" if arguments.ram_budget else "--memory-model cascade or --ram-budget BYTES")
+    if kind == "flash":
+        left.append("int8 in place of float32 weights")
+    if not left:
+        return f"Less {_NAMES[kind]}: no option is left; a smaller model, or a board with more {_NAMES[kind]}"
+    return f"Less {_NAMES[kind]}: {', '.join(left)}; no promise that it is enough (docs/howto-shrink.md)"
 
 
 def _listed(boards: Sequence[Board]) -> Outcome:

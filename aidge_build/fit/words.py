@@ -124,6 +124,7 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
     lines = []
     if not all(row.board.is_verified for row in rows):
         lines.append(unverified_line())
+    lines += _parts_of_short(rows)
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
         for figure, reason in row.found.unknown:
@@ -138,6 +139,22 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
     if any(row.found.milliseconds is not None for row in rows):
         lines.append("time: without and with wait states of the flash; aidge-build run app.elf --board B times your own program")
     return lines
+
+
+def _parts_of_short(rows: Sequence[Row]) -> list[str]:
+    """What the memories hold that are too small, where a board lacks room in several."""
+    lacking = {row.board.name: [one for one in row.board.regions if one.name in dict(row.found.missing)] for row in rows}
+    several = {name: regions for name, regions in lacking.items() if len(regions) > 1}
+    if not several or len(several) > _MOST_DETAILED:
+        return []
+    parts = [
+        f"{name}: {', '.join(f'{one.name} holds {_joined(one.roles)}' for one in regions)}" for name, regions in several.items()
+    ]
+    return [f"too small: each memory lacks these bytes for its own parts: {'; '.join(parts)}"]
+
+
+def _joined(roles: Sequence[str]) -> str:
+    return " and ".join(roles)
 
 
 def _what_counts(rows: Sequence[Row]) -> list[str]:

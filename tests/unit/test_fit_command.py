@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.cli.fit import _next
 from aidge_build.errors import AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
@@ -75,6 +76,51 @@ def test_a_model_that_fits_no_board_fails_the_command_and_names_what_is_missing(
     assert model["fits"] == 0 and board["verdict"] == "too small" and board["missing"] == [["SRAM", 22]]
     text = aidge_build("fit", "small.onnx", "--boards", "none", "--board-path", folder).stdout
     assert "small.onnx: fits 0 of 1 board" in text and "too small: SRAM +22 B" in text and "Less RAM: --io arena" in text
+
+
+def lacking(code: str = "PLAN01", **options) -> list[str]:
+    """The advice for a board without RAM for the model."""
+    given = {
+        "io": "caller",
+        "input": "whole",
+        "output": "whole",
+        "optimize": "balanced",
+        "memory_model": "default",
+        "ram_budget": None,
+    }
+    arguments = SimpleNamespace(build=False, measure=False, **{**given, **options})
+    return _next("m.onnx", [row(verdict=TOO_SMALL, code=code, missing=(("SRAM", 9),))], arguments)
+
+
+@pytest.mark.parametrize(
+    "code, options, advice",
+    [
+        ("PLAN01", {}, "--io arena, --input rows, --output rows; no promise"),
+        ("PLAN01", {"io": "arena", "input": "rows"}, "--output rows; no promise"),
+        (
+            "PLAN01",
+            {"memory_model": "plain", "input": "rows", "output": "rows"},
+            "--io arena, --memory-model cascade or --ram-budget B",
+        ),
+        (
+            "LINK_OVERFLOW",
+            {"io": "arena"},
+            "--input rows, --output rows, --memory-model cascade or --ram-budget BYTES; no promise",
+        ),
+        ("LINK_OVERFLOW", {"io": "arena", "ram_budget": "9K"}, "--input rows, --output rows, a smaller --ram-budget; no promise"),
+        ("PLAN01", {"io": "arena", "input": "rows", "output": "rows", "memory_model": "cascade"}, "no option is left"),
+    ],
+)
+def test_options_that_are_on_or_that_the_planner_tried_already_are_not_advised(code, options, advice):
+    (line,) = lacking(code, **options)
+    assert line.startswith(f"Less RAM: {advice}")
+
+
+def test_a_board_that_lacks_room_in_several_memories_says_what_each_of_them_holds():
+    short = row("stm32f4", verdict=TOO_SMALL, missing=(("SRAM1", 9), ("CCM", 7)))
+    (line,) = [line for line in notes_of([short]) if line.startswith("too small: ")]
+    assert "stm32f4: " in line and "SRAM1 holds data and stack and arena" in line and "CCM holds arena" in line
+    assert not any(line.startswith("too small") for line in notes_of([row(verdict=TOO_SMALL, missing=(("SRAM", 9),))]))
 
 
 @pytest.mark.parametrize(

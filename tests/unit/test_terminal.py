@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -101,6 +102,17 @@ def test_a_terminal_says_how_long_a_silent_command_has_been_at_work_and_takes_it
         time.sleep(0.02)
     printed = capsys.readouterr().err
     assert printed == "\r\x1b[2KPLAN   0 s\r\x1b[2Ka note\n"
+
+
+def test_long_work_says_in_a_kept_output_how_far_it_is_however_few_its_parts_are(capsys, monkeypatch):
+    monkeypatch.setattr(terminal, "_KEPT_SECONDS", 0.01)
+    with terminal.waited_for("FIT"), terminal.counting("FIT") as show:
+        show("boards", 0, 1)
+        for _ in range(500):
+            time.sleep(0.002)
+            if printed := capsys.readouterr().err:
+                break
+    assert re.match(r"FIT    0 s, 0/1  boards\n", printed)
 
 
 def test_a_quick_command_and_a_kept_output_are_not_waited_for(capsys, shown, monkeypatch):

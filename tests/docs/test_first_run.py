@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from aidge_build.version import VERSION
 from tests.build.checkout import run_in
 from tests.docs.blocks import blocks
 from tests.docs.runners import commands, missing_line
@@ -59,6 +60,16 @@ def test_the_first_screen_of_the_readme_shows_lines_of_the_recorded_run():
     block = blocks("README.md")[0]
     recorded = dict(commands(shown()))
     typed = [(re.split(r"\s+#", command)[0], printed) for command, printed in commands(block.text)]
-    assert block.line < 10 and [command for command, _ in typed] == ["pip install '.[emulate]'", *recorded]
-    for command, printed in typed[1:]:
+    assert block.line < 10 and [command for command, _ in typed[3:]] == [*recorded]
+    for command, printed in typed[3:]:
         assert missing_line(printed, "\n".join(recorded[command])) is None
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/howto-add.md"])
+def test_the_installation_names_the_packages_of_the_tutorial_an_environment_and_the_wheel_of_this_version(page):
+    (tutorial,) = (block.text for block in blocks("docs/tutorial.md") if "apt-get install" in block.text)
+    packages = next(line for line in tutorial.splitlines() if "apt-get install" in line)
+    (block,) = (block for block in blocks(page) if "apt-get" in block.text)
+    compiler, environment, tool = block.text.replace("$ ", "").splitlines()[:3]
+    assert compiler.split("  ")[0] == packages and environment == "python3 -m venv env && . env/bin/activate"
+    assert tool.startswith("pip install '.[emulate]' ") and f"'aidge_build-{VERSION}-py3-none-any.whl[emulate]'" in tool

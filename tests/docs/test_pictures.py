@@ -24,10 +24,10 @@ def test_the_stored_picture_is_made_of_the_recorded_figures(name, text):
     assert ElementTree.fromstring(text).find("{http://www.w3.org/2000/svg}title").text.startswith("MLPerf Tiny on a Cortex-M4.")
 
 
-def test_every_bar_says_whether_it_was_measured_published_or_estimated():
+def test_every_bar_says_whether_it_was_measured_here_or_on_a_board_or_estimated():
     ram, instructions, cycles = results.panels(BENCHMARKS, PEERS)
     kinds = [[series.kind for series in panel.series] for panel in (ram, instructions, cycles)]
-    assert kinds == [["measured", "measured"], ["measured", "measured"], ["estimate", "vendor's"]]
+    assert kinds == [["measured", "measured"], ["measured", "measured"], ["estimate", "on a board"]]
     wide = results.picture(BENCHMARKS, PEERS, narrow=False)
     assert all(f">{series.name}, {series.kind}</text>" in wide for series in cycles.series)
     assert wide.count('class="estimate"') == 1 + len(results.MODELS)  # one in the legend

@@ -54,7 +54,7 @@ text { fill: #e6edf3 } .small { fill: #9198a1 } .ground { fill: #0d1117; stroke:
 
 @dataclass(frozen=True)
 class Series:
-    """The bars of one system: where its figures come from is its kind (measured, vendor's, estimate)."""
+    """The bars of one system; the kind of its figures is "measured" (in the emulator), "on a board" or "estimate"."""
 
     name: str
     kind: str
@@ -98,21 +98,21 @@ def panels(benchmarks: dict, peers: dict) -> list[Panel]:
 
 
 def of_peer(peers: dict, quantity: str, divisor: float) -> Series:
-    """Returns the bars of the other system of a panel; a figure that was measured on a board is the vendor's submission."""
+    """Returns the bars of the other system of a panel; its figures were counted in the emulator or measured on a board."""
     name, tool, style = PEERS[quantity]
     found = {
         figure["model"]: figure
         for figure in peers["figure"]
         if (figure["tool"], figure["core"], figure["quantity"]) == (tool, "cortex-m4", quantity)
     }
-    kinds = {"measured" if figure["board"] == "emulated" else "vendor's" for figure in found.values()}
+    kinds = {"measured" if figure["board"] == "emulated" else "on a board" for figure in found.values()}
     return Series(name, kinds.pop(), style, {model: found[model]["value"] / divisor for model in MODELS})
 
 
 def table(benchmarks: dict, peers: dict) -> str:
-    """The picture's figures as the README's table: four columns, a row for each network."""
+    """The picture's figures as the README's table: four columns, a row for each network; the text above it names the kinds."""
     shown = panels(benchmarks, peers)
-    heads = [f"{panel.title}: ours, {panel.series[0].kind} / {panel.series[1].name}, {panel.series[1].kind}" for panel in shown]
+    heads = [f"{panel.title}: ours / {panel.series[1].name}" for panel in shown]
     rows = [
         [name.rstrip("*"), *(" / ".join(panel.pattern.format(one.values[model]) for one in panel.series) for panel in shown)]
         for model, name in MODELS.items()
@@ -129,7 +129,7 @@ def notes(benchmarks: dict) -> list[str]:
     done, all_of_them = (row[key] / MILLION for key in ("macs_executed", "macs"))
     return [
         "MLPerf Tiny, int8, Cortex-M4, one inference. RAM holds inputs and outputs.",
-        "Estimates leave out the flash wait states that the vendor's cycles contain.",
+        "Estimates leave out the flash wait states that cycles on a board contain.",
         f"* {done:.2f} of {all_of_them:.2f} M MACs: the other channels are constant in this file.",
     ]
 

@@ -63,7 +63,6 @@ CASES = {
     "kws-weights": Case(
         "kws",
         ("--board", "stm32f4", "--update", "weights"),
-        "extern const uint8_t SLOT_A[], SLOT_B[]; enum { SLOT_BYTES = 4096 };",
     ),
     "keyword": Case("keyword", (), "int16_t hop[320]; void wait_for(int16_t *hop);"),
     "quality": Case("quality", (), "#include <stdio.h>\nfloat features[64];"),

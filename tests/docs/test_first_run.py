@@ -65,6 +65,16 @@ def test_the_first_screen_of_the_readme_shows_lines_of_the_recorded_run():
         assert missing_line(printed, "\n".join(recorded[command])) is None
 
 
+def test_the_page_of_fit_quotes_the_times_and_sizes_of_the_recorded_run():
+    page = (ROOT / "docs" / "fit.md").read_text()
+    (time,), (image, checked), (estimate,) = (
+        re.findall(pattern, page)
+        for pattern in (r"`([\d.]+ to [\d.]+ ms at 168 MHz)`", r"(?:says|`CHECK`) ([\d,]+) B", r"`(~[\d.]+ ms)`")
+    )
+    quoted = [time, f"{image} of 1M", f"FLASH        {checked} /", estimate]
+    assert [text for text in quoted if text not in shown()] == []
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/howto-add.md"])
 def test_the_installation_names_the_packages_of_the_tutorial_an_environment_and_the_wheel_of_this_version(page):
     (tutorial,) = (block.text for block in blocks("docs/tutorial.md") if "apt-get install" in block.text)

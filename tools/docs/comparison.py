@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aidge_build.calibrations import known_calibrations, validation_of
+from aidge_build.calibrations import known_calibrations, stated_error
 from aidge_build.cores import find_core
+from aidge_build.elf.deviation import deviation_of
 from tools.docs.markdown import cell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ INTRODUCTION = """\
 
 `tools/docs/comparison.py` writes this page. `tools/docs/comparison.toml` and `tools/docs/peers.toml` hold the facts about
 other tools, each with its source and date. Figures of aidge_build are read from the files that its tests
-and measurements write. An error is a bug: report it with a source.
+and measurements write. If a fact is wrong, please report it with a source.
 
 ## Other tools are ahead
 
@@ -40,8 +41,8 @@ and measurements write. An error is a bug: report it with a source.
 """
 ABOUT_CYCLES = """\
 Millions of cycles, int8. Compare figures inside one column only: a measured figure contains wait states of the flash and
-caches of its board, an estimate does not. The estimates of aidge_build are for the default build. For a Cortex-M4 they are
-{cortex_m4}.
+caches of its board, an estimate does not. The estimates of aidge_build are for the default build.
+{cortex_m4}
 Instructions, RAM and flash beside TensorFlow Lite Micro with CMSIS-NN, counted in the same way: [benchmarks.md](benchmarks.md).
 """
 _PER_UNIT = {"cycles": 1e-6, "M cycles": 1.0}  # millions
@@ -99,12 +100,9 @@ def own_figures() -> list[Figure]:
 
 def own_words(figures: Sequence[Figure]) -> dict[str, str]:
     """The values of the words in {} of comparison.toml."""
-    text = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("kit", "conformance", "benchmarks")}
+    text = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("kit", "conformance")}
     passed, every = _numbers(r"([\d,]+) of ([\d,]+) node tests run", text["kit"])
     mcu, mcu_passed = _numbers(r"\*\*(\d+) cases: (\d+) pass", text["conformance"])
-    few, many = _numbers(
-        r"with all channels \|.*?\| vww_mobilenet025 \| cortex-m4 \| ([\d,]+) \| ([\d,]+) \|", text["benchmarks"]
-    )
 
     def cycles(model: str, tool: str) -> str:
         (found,) = (each for each in figures if (each.model, each.tool, each.core) == (model, tool, "cortex-m4"))
@@ -116,8 +114,6 @@ def own_words(figures: Sequence[Figure]) -> dict[str, str]:
         "nodes_percent": f"{100 * passed / every:.0f}",
         "mcu_passed": f"{mcu_passed:,}",
         "mcu": f"{mcu:,}",
-        "vww_instructions": f"{few / 1e6:.2f}",
-        "vww_all_instructions": f"{many / 1e6:.2f}",
         "vww": cycles("vww_mobilenet025", OURS),
         "vww_all": cycles("vww_mobilenet025 with all channels", OURS),
         "st_vww": cycles("vww_mobilenet025", "X-CUBE-AI 10.2"),
@@ -144,7 +140,7 @@ def comparison_page() -> Iterator[str]:
 
 
 def _cycles(figures: Sequence[Figure]) -> Iterator[str]:
-    yield from ABOUT_CYCLES.format(cortex_m4=validation_of(find_core("cortex-m4")).removeprefix("estimated ")).splitlines()
+    yield from ABOUT_CYCLES.format(cortex_m4=_error_of_estimates("cortex-m4")).splitlines()
     yield from ("", f"| model | core | {' | '.join(KINDS.values())} |", "|---|---|---|---|---|")
     places = list(dict.fromkeys((figure.model, figure.core) for figure in figures))
     models = [*MODELS, *(model for model, _ in places if model not in MODELS)]
@@ -154,6 +150,15 @@ def _cycles(figures: Sequence[Figure]) -> Iterator[str]:
         yield f"| {cell(_title(model))} | {_core(core)} | {' | '.join(map(cell, columns))} |"
     yield ""
     yield from (f"\\* {note}" for note in dict.fromkeys(figure.note for figure in figures if figure.note))
+
+
+def _error_of_estimates(core: str) -> str:
+    """How far the estimates for a core are from published counts, and what boards said, in two sentences."""
+    found = deviation_of(find_core(core))
+    lowest, highest, mean = (f"{100 * share:.1f} %" for share in (-found.lowest, found.highest, found.mean))
+    compared = f"For a {_core(core)} we compared them with the published counts of {found.counts} other programs"
+    boards = stated_error(core, known_calibrations())
+    return f"{compared}: {lowest} too low to {highest} too high, {mean} on average.\nNeural networks: {boards}."
 
 
 def _title(model: str) -> str:

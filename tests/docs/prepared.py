@@ -56,10 +56,6 @@ def reader_of_export(session: Session) -> None:
     session.names["x"] = numpy.float32([[-1, 0, 1, 2]])
 
 
-def reader_of_training(session: Session) -> None:
-    shutil.copy(ROOT / "examples" / "training" / "digits.npz", session.folder)
-
-
 def reader_of_accuracy(session: Session) -> None:
     """The example's model, the float network that it comes from, and images of its training."""
     if not EVERYTHING:
@@ -79,6 +75,5 @@ PREPARED: dict[str, Callable[[Session], None]] = {
     "docs/kit.md": reader_of_kit,
     "docs/frontend.md": reader_of_frontend,
     "docs/export-api.md": reader_of_export,
-    "docs/training.md": reader_of_training,
     "docs/questions.md": reader_of_questions,
 }

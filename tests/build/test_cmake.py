@@ -260,6 +260,26 @@ def refusal(firmware: Firmware, call: str, *words: str, command: str | None = No
 CROSS = ("-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY")
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        'set(CMAKE_C_LINK_FLAGS "-T \\"${CMAKE_SOURCE_DIR}/app.ld\\"")',
+        "add_link_options(-T${CMAKE_SOURCE_DIR}/app.ld)",
+        "link_libraries(-Wl,-T,${CMAKE_SOURCE_DIR}/app.ld)",
+        'add_library(board INTERFACE)\ntarget_link_options(board INTERFACE "SHELL:-T \\"${CMAKE_SOURCE_DIR}/app.ld\\"")\n'
+        "link_libraries(board)",
+    ],
+    ids=["toolchain", "folder", "word", "library"],
+)
+def test_an_edited_linker_script_that_a_flag_names_links_again(fresh, where):
+    fresh.write("app.ld", "")
+    fresh.write("CMakeLists.txt", CMAKELISTS.replace("find_package", f"{where}\nfind_package"))
+    assert fresh.configure().exit_code == 0
+    lines = (fresh.folder / "build/build.ninja").read_text().splitlines()
+    (rule,) = [line for line in lines if line.startswith("build ") and "C_EXECUTABLE_LINKER__app" in line]
+    assert f"{fresh.folder}/app.ld".replace(" ", "$ ") in rule
+
+
 def test_options_reach_the_generator(fresh):
     text = model_command(
         fresh,

@@ -26,6 +26,7 @@ _EMULATORS = ("unicorn", "qemu", "native")
 _SIZE = re.compile(r"(\d+)([KM]?)")
 _UNIT = {"": 1, "K": 1024, "M": 1024 * 1024}
 _FLAG_WORD = re.compile(r"\{(\w+)\}")
+_CHIP = re.compile(r"(?:^|(?<=\())\w*\d\w*(?=$|[ ,)])")  # the first word of a title, or a word alone in parentheses
 _REGION_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 # Every key of a board file with the type that TOML gives it; boards/README.md explains each.
@@ -89,13 +90,17 @@ def list_boards(folders: Sequence[Path] = ()) -> tuple[str, ...]:
 
 
 def load_board(name: str, folders: Sequence[Path] = ()) -> Board:
-    """The board `name`, looked up in `folders` first and then among the built-in ones; so is its core.
+    """The board `name`, looked up in `folders` first and then among the built-in ones; so is its core. A name that is no board's
+    but the chip of exactly one board means that board.
 
     Raises AidgeError (BOARD): an unknown name (with the valid ones), an unknown key, a wrong value, a cycle of `extends`.
     """
     files: dict[str, bytes] = {}
     path = find(name, searched(folders), bases=False)
     if path is None:
+        boards = _boards_of_chip(name, folders)
+        if len(boards) == 1:
+            return boards[0]
         raise _unknown_board(name, folders)
 
     def base(wanted: str, where: str) -> Path:
@@ -124,6 +129,13 @@ def boards_like(word: str, folders: Sequence[Path] = ()) -> list[Board]:
         if is_chip or wanted in _plain(name) or wanted in _plain(board.title):
             found.append((not is_chip, wanted not in _plain(board.title), name, board))
     return [board for *_, board in sorted(found, key=lambda each: each[:3])]
+
+
+def _boards_of_chip(name: str, folders: Sequence[Path]) -> list[Board]:
+    """The boards whose title begins with the chip of this name, or has it in parentheses, letter for letter: one with a longer
+    name may have other memories."""
+    wanted = _plain(name) if len(name) > _SHORTEST_CHIP else ""
+    return [board for board in boards_like(name, folders) if wanted in map(_plain, _CHIP.findall(board.title))]
 
 
 def _plain(text: str) -> str:
@@ -363,18 +375,9 @@ class _Reader:
         if cost < 1:
             raise self._error(f"regions.{name}.access_cost is {cost}, wants at least 1")
         clock = self._clock(name, table.get("clock"))
-        memory_type = self._choice(f"regions.{name}.memory", table.get("memory", "default"), _MEMORY_TYPES)
+        is_normal = self._choice(f"regions.{name}.memory", table.get("memory", "default"), _MEMORY_TYPES) == "normal"
         return Region(
-            name,
-            table["origin"],
-            length,
-            kind,
-            roles,
-            cost,
-            table.get("dma", True),
-            clock,
-            table.get("cached", True),
-            memory_type == "normal",
+            name, table["origin"], length, kind, roles, cost, table.get("dma", True), clock, table.get("cached", True), is_normal
         )
 
     def _clock(self, name: str, table: dict | None) -> tuple[int, int] | None:

@@ -125,7 +125,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         options=replace(options, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
-        notices=(*_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
+        notices=(*_of_chip(board, arguments.board), *_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
     )
     return _quantized(request, arguments)
 
@@ -136,6 +136,11 @@ def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Name
         return arguments
     rounding = "tflite" if is_tflite(model) else UNNAMED_CONTRACT
     return argparse.Namespace(**{**vars(arguments), "rounding": rounding})
+
+
+def _of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
+    """What is said of a board that was named by its chip."""
+    return (f"--board {name}: {board.name} is the board with this chip ({board.title})",) if board and board.name != name else ()
 
 
 def _of_core(core: Core | None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
 from aidge_build.toolchain import render_link_script
 from tests.command import aidge_build
+from tests.small_model import small_model
 
 NAMES = tuple(sorted(path.stem for path in board_folder().glob("*.toml")))
 
@@ -102,7 +103,7 @@ def test_a_board_is_found_by_a_word_of_its_name_or_title(word, names):
 
 def test_a_chip_that_no_board_is_called_leads_to_the_board_that_has_it():
     with pytest.raises(AidgeError, match=r"did you mean 'stm32f4' \(STM32F407\)\? `aidge-build list boards`"):
-        load_board("stm32f407")
+        load_board("stm32f407vg")
     assert [board["name"] for board in aidge_build("list", "boards", "f407", "stm32f7", "--json").json["boards"]] == [
         "stm32f4",
         "stm32f7",
@@ -112,16 +113,39 @@ def test_a_chip_that_no_board_is_called_leads_to_the_board_that_has_it():
 @pytest.mark.parametrize(
     "name, board",
     [
-        ("stm32f407", "stm32f4"),
         ("STM32F407VG", "stm32f4"),
-        ("stm32f746", "stm32f7"),
-        ("samd21g18a", "samd21"),
+        ("stm32f746zg", "stm32f7"),
         ("pico", "rp2040"),
+        ("feather", "samd51"),
+        ("rv32imc", "qemu_riscv32"),
+        ("cortex-m55", "mps3-an547"),
     ],
 )
 def test_a_chip_that_the_title_of_a_board_names_is_that_board(name, board):
     with pytest.raises(AidgeError, match=f"did you mean '{board}'"):
         load_board(name)
+
+
+@pytest.mark.parametrize(
+    "name, board",
+    [
+        ("stm32f407", "stm32f4"),
+        ("STM32F746", "stm32f7"),
+        ("stm32f405", "netduinoplus2"),
+        ("nrf51822", "microbit"),
+        ("samd21g18a", "samd21"),
+    ],
+)
+def test_the_chip_of_exactly_one_board_means_that_board(name, board, tmp_path):
+    assert load_board(name) == load_board(board)
+    with pytest.raises(AidgeError, match=r"did you mean '.*' .* or '.*'"):
+        load_board(name, [write(tmp_path, "mine", f'extends = "{board}"')])
+
+
+def test_a_build_says_which_board_a_chip_means(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(small_model())
+    said = aidge_build("compile", tmp_path / "m.onnx", "--board", "stm32f407", "--out", tmp_path / "out")
+    assert said.exit_code == 0 and "--board stm32f407: stm32f4 is the board with this chip (STM32F407)" in said.stdout, said
 
 
 def test_a_board_name_is_never_a_path():

@@ -5,15 +5,29 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
 import unicorn
 from unicorn import arm_const
 
 from aidge_build.boards import Region
+from aidge_build.emulate.program import Program
 
-if TYPE_CHECKING:
-    from aidge_build.emulate.unicorn_machine import Machine
+
+class Machine(Protocol):
+    """An emulated board with its program (`emulate.unicorn_machine`)."""
+
+    machine: unicorn.Uc
+    program: Program
+
+    @property
+    def memories(self) -> Mapping[Region, mmap.mmap]:
+        """The bytes of each memory."""
+
+    def core(self) -> unicorn.Uc:
+        """Another core, without memories and hooks."""
+
 
 _NAMES = (*(f"R{index}" for index in range(13)), "SP", "LR", "PC", "XPSR", *(f"D{index}" for index in range(16)))
 _REGISTERS = [getattr(arm_const, f"UC_ARM_REG_{name}") for name in _NAMES]

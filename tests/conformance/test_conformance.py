@@ -49,21 +49,21 @@ def verdicts_of(machine: str, names: list[str], folder: Path, suite: str = "mcu-
 
 
 def test_a_sample_of_the_cases_has_the_verdicts_of_the_table(tmp_path):
-    known, names = table(), list(listed_names())[::16]
+    known, names = table(), list(listed_names())[::24]
     assert verdicts_of("host", names, tmp_path) == {name: known[name] for name in names}
 
 
 def test_a_sample_of_the_cases_is_clean_under_sanitizers(tmp_path):
-    known, names = table(), list(listed_names())[4::32]
+    known, names = table(), list(listed_names())[4::48]
     assert verdicts_of(SANITIZED, names, tmp_path) == {name: known[name] for name in names}
 
 
 @needs_cross_compiler
 @needs_qemu
-def test_a_tenth_of_the_cases_has_the_verdicts_of_the_table_on_an_emulated_cortex_m4(tmp_path):
-    known, names = table(), list(listed_names())[1::10]
+def test_a_twentieth_of_the_cases_has_the_verdicts_of_the_table_on_an_emulated_cortex_m4(tmp_path):
+    known, names = table(), list(listed_names())[1::20]
     found = verdicts_of("mps2-an386", names, tmp_path)
-    assert found == {name: known[name] for name in names} and Counter(found.values())["pass"] >= 70
+    assert found == {name: known[name] for name in names} and Counter(found.values())["pass"] >= 35
 
 
 def test_a_sample_of_the_models_converted_from_pytorch_passes(tmp_path):

@@ -16,6 +16,8 @@ STRESS = "AIDGE_STRESS" in os.environ
 PERTURBED = 100 if STRESS else 30
 # Float networks that run on boards, too, and on how many; AIDGE_STRESS=1 takes all.
 FLOAT_ON_BOARDS = {"ad_toycar": 2, "kws_dscnn": 1}
+# The boards' own libraries: five models on two boards, without AIDGE_STRESS=1 every second pair.
+OWN_LIBRARIES = [(name, board) for name in MODELS for board in ("mps2-an386", "mps3-an547")]
 # The code of `ref` is the same for a Cortex-M7 and M55: one network there, all under AIDGE_STRESS=1.
 EVERYWHERE = pytest.mark.parametrize(
     "name, board",
@@ -53,8 +55,7 @@ def test_every_layer_equals_the_numpy_backend_on_perturbed_vectors(name):
     assert found["vectors"] == PERTURBED
 
 
-@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name, board", OWN_LIBRARIES if STRESS else OWN_LIBRARIES[::2])
 def test_the_boards_own_libraries_are_as_exact_in_every_layer(name, board):
     words = ("verify", int8_model(name), "--io-data", vectors(name), "--board", board, "--layers", "--json")
     stored = aidge_build(*words, "--reference", "y_ort_qdq")

@@ -20,6 +20,13 @@ class Level(enum.IntEnum):
     Fatal = 5
 
 
+def _saying(level: Level) -> classmethod:
+    def say(cls: type[Log], text: object, *values: object) -> None:
+        cls._say(level, text, values)
+
+    return classmethod(say)
+
+
 class Log:
     """`Log.notice("{} of {}", 3, 4)`: the text with the values in its braces. A message without values stays as it is."""
 
@@ -37,32 +44,9 @@ class Log:
         if level >= cls._shown_from:
             print_notes([f"{level.name.lower()}: {line}" for line in said.splitlines()])
 
-    @classmethod
-    def debug(cls, text: object, *values: object) -> None:
-        """A message for who looks for a fault."""
-        cls._say(Level.Debug, text, values)
-
-    @classmethod
-    def info(cls, text: object, *values: object) -> None:
-        """A message of no consequence."""
-        cls._say(Level.Info, text, values)
-
-    @classmethod
-    def notice(cls, text: object, *values: object) -> None:
-        """A message worth a line in the log."""
-        cls._say(Level.Notice, text, values)
-
-    @classmethod
-    def warn(cls, text: object, *values: object) -> None:
-        """A message that is shown."""
-        cls._say(Level.Warn, text, values)
-
-    @classmethod
-    def error(cls, text: object, *values: object) -> None:
-        """A message of a fault; what goes on is for the caller to decide."""
-        cls._say(Level.Error, text, values)
-
-    @classmethod
-    def fatal(cls, text: object, *values: object) -> None:
-        """A message of a fault that ends the work; the caller ends it."""
-        cls._say(Level.Fatal, text, values)
+    debug = _saying(Level.Debug)
+    info = _saying(Level.Info)
+    notice = _saying(Level.Notice)
+    warn = _saying(Level.Warn)
+    error = _saying(Level.Error)
+    fatal = _saying(Level.Fatal)  # ends nothing: the caller decides

@@ -279,7 +279,7 @@ def _overlaps(schedule: Schedule, pieces: Mapping[str, Sequence[Placement]]) -> 
 
 
 def _plan_of(placements: list[Placement], overlaps: tuple[Overlap, ...]) -> MemoryPlan:
-    """The placements as a plan, whose bound is the fullest moment: bytes that kernels allow to share do not count."""
+    """The placements as a plan, with the peak as its bound: bytes that kernels allow to share do not count."""
     steps = sorted({one.buffer.first for one in placements})
     late = {overlap.lower: overlap.upper for overlap in overlaps}
 

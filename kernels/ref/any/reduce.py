@@ -203,6 +203,7 @@ def _text(function: str, found: Reduction, dtype: DType, width: int, flat: bool)
     ]
     place = f"(column < columns - {width}) ? column : columns - {width}" if width > 1 else "column"
     ends = (of(column, found.end if kind == c else f"({c})({found.end})") for column in columns)
+    first = "" if flat else "o + "
     group = _block(
         f"for (column = 0; column < columns; column += {len(columns)})",
         [
@@ -211,7 +212,7 @@ def _text(function: str, found: Reduction, dtype: DType, width: int, flat: bool)
             *(largest if found.largest else ()),
             *(f"{kind} s{column} = {found.start};" for column in columns),
             *runs,
-            *(f"output[{'' if flat else 'o + '}place + {column}] = {end};" for column, end in enumerate(ends)),
+            *(f"output[{first}place{f' + {column}' if column else ''}] = {end};" for column, end in enumerate(ends)),
         ],
     )
     base = f"const {c} *base = input + aidge_ref_kept_at(shape, o);"

@@ -113,7 +113,13 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
         values = _of_type(as_places(arrays[chosen], tensor.names), tensor, chosen)
         if len(values) != count or not _has_axes(values.shape[1:], tensor):
             stored = ", ".join(map(str, tensor.layout.stored_dims))
-            raise AidgeError(f"array {chosen} has dims {values.shape}, wants ({count}, {stored})", code="VECTORS")
+            several = f"one array for each output: {', '.join(f'{key}_{one}' for one in view.handed_out)}"
+            raise AidgeError(
+                f"array {chosen} has dims {values.shape}, wants ({count}, {stored})",
+                where=f"output '{name}'",
+                hint=several if len(view.handed_out) > 1 else "",
+                code="VECTORS",
+            )
         found[name] = _as_model_counts(values, tensor)
     return found
 

@@ -79,6 +79,11 @@ def test_references_belong_to_the_outputs_and_have_as_many_vectors():
         reference_outputs({"ref": floats([1, 2, 3, 4, 5, 6])}, "ref", ONE, 2)
 
 
+def test_one_array_of_references_for_several_outputs_is_told_the_names_of_all():
+    with pytest.raises(AidgeError, match="output 'y'.*one array for each output: ref_y, ref_z"):
+        reference_outputs({"ref": floats([1, 2, 3])}, "ref", TWO, 1)
+
+
 def test_random_vectors_are_the_same_everywhere_and_fill_their_types():
     found = random_vectors(KINDS, 2, 7)
     assert found["a"].tolist() == [[11, -54, 101, 113], [41, -63, -122, 32]]

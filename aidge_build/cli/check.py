@@ -135,7 +135,7 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
     data |= {"steps": bound_data(bounds)}
     shown = _shown(findings, _quiet(arguments))
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
-    lines = _lines(image, claims, kept, uses, code, stack, bound_lines(bounds, {}), shown)
+    lines = _lines(image, claims, kept, uses, code, [*_stack_text(stack, arguments.max_stack), *bound_lines(bounds, {})], shown)
     if not known.regions and not (core and core.is_native):
         how = f"link with -Wl,-Map={elf.stem}.map, into the folder of the program, or name --board or --region"
         if known.silent_map:
@@ -152,7 +152,8 @@ def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None
     if most is not None:
         yield from check_reach(image, claims, most)
     if stack.begin is not None:
-        kept = LEAST_BYTES if most is None else min(most, stack.reserved_bytes or most)
+        limit = None if stack.reserved_by else stack.reserved_bytes
+        kept = LEAST_BYTES if most is None else min(most, limit or most)
         named = {name for claim in claims for name in (*claim.buffers, *claim.weights)}
         yield from check_stack_place(image, stack.begin, kept, regions, named)
 
@@ -277,8 +278,7 @@ def _lines(
     kept: list[str],
     uses: tuple[RegionUse, ...],
     code: CodeProof,
-    stack: StackUse | None,
-    steps: list[str],
+    bounds: list[str],
     findings: tuple[Finding, ...],
 ) -> list[str]:
     lines, elf = [], image.path
@@ -298,13 +298,15 @@ def _lines(
                 f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %{filled}"
             )
     lines += [f"       {line}" for line in _code_text(code)]
-    lines += [f"       {line}" for line in (*(_stack_text(stack) if stack else ()), *steps)]
+    lines += [f"       {line}" for line in bounds]
     typed = [replace(finding, special_hint=as_typed(finding.hint)) for finding in findings]
     return lines + (lines_of(typed, elf) if claims else [finding.line(elf) for finding in typed])
 
 
-def _stack_text(stack: StackUse) -> list[str]:
+def _stack_text(stack: StackUse | None, budget_bytes: int | None) -> list[str]:
     """`stack <= 312 B of 4,096 B   main 24 > kws_run 40 > kws_conv_3 248`; without that bound those of the models."""
+    if stack is None:
+        return []
     if stack.program.bytes is None:
         return [
             f"stack {name} <= {bound.bytes:,} B   {way(bound)}"
@@ -313,7 +315,10 @@ def _stack_text(stack: StackUse) -> list[str]:
         ]
     reserved = f" of {stack.reserved_bytes:,} B" if stack.reserved_bytes else ""
     interrupt = f" (+ {stack.interrupt.bytes:,} B for an interrupt{_tables(stack)})" if stack.interrupt.bytes else ""
-    return [f"stack <= {stack.program.bytes:,} B{reserved}{interrupt}   {way(stack.program)}"]
+    by = f", reserved by {stack.reserved_by}" if stack.reserved_by else ""
+    if not reserved and budget_bytes is None:
+        by = as_typed(", compared with nothing: --max-stack N")
+    return [f"stack <= {stack.program.bytes:,} B{reserved}{interrupt}{by}   {way(stack.program)}"]
 
 
 def _tables(stack: StackUse) -> str:

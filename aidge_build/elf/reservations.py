@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from aidge_build.elf.image import Image
 
-# (what, symbols of the first byte, symbols of the byte behind the last): of CMSIS, GNU, ST, NXP, picolibc and our own scripts.
+# (is it the heap, symbols of the first byte, symbols of the byte behind the last): of CMSIS, GNU, ST, NXP, picolibc and our own
+# scripts.
 _SPANS = (
     (
-        "the stack",
+        False,
         ("__stack_limit", "__StackBottom", "__StackLimit", "_sstack", "__stack_start__", "_stack_start"),
         ("__stack_top", "__StackTop", "_estack", "__stack_end__", "_stack_end"),
     ),
     (
-        "the heap",
+        True,
         ("__heap_start", "__heap_start__", "__HeapBase", "__HeapStart", "_sheap", "_heap_start", "_pvHeapStart"),
         ("__heap_end", "__heap_end__", "__HeapLimit", "_eheap", "_heap_end", "_pvHeapLimit"),
     ),
@@ -24,33 +25,64 @@ _SPANS = (
 HEAP_FIRSTS = ("end", "_end", "__end__")  # where newlib's malloc begins
 # ST's scripts: so many bytes below the top of the stack, and from the end of the variables on.
 _STACK_TOP, _STACK_BYTES, _HEAP_BYTES = "_estack", "_Min_Stack_Size", "_Min_Heap_Size"
+# The number of bytes for the stack, in the scripts and start-up code of ST, NXP, GigaDevice, Microchip, picolibc and CMSIS.
+_STACK_SIZES = (
+    _STACK_BYTES,
+    "__stack_size__",
+    "__stack_size",
+    "_stack_size",
+    "__STACK_SIZE",
+    "_STACK_SIZE",
+    "STACK_SIZE",
+    "__StackSize",
+    "Stack_Size",
+)
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """The bytes from `begin` to before `end`; `what` names them for a message."""
+    """The bytes from `begin` to before `end`; `by` names the symbols that keep them."""
 
-    what: str
+    by: str
     begin: int
     end: int
     is_heap: bool
 
+    @property
+    def what(self) -> str:
+        """The bytes, for a message."""
+        return f"the {'heap' if self.is_heap else 'stack'} ({self.by})"
+
 
 def reservations(image: Image) -> Iterator[Reservation]:
     """What the symbols of a program keep free, the narrowest reading of them."""
-    for what, firsts, ends in _SPANS:
+    for is_heap, firsts, ends in _SPANS:
         begins = _addresses(image, firsts)
         for name, end in _addresses(image, ends).items():
             below = {begin: first for first, begin in begins.items() if begin < end}
             if below:
-                yield Reservation(f"{what} ({below[max(below)]} to {name})", max(below), end, "heap" in what)
+                yield Reservation(f"{below[max(below)]} to {name}", max(below), end, is_heap)
     sizes = _addresses(image, (_STACK_BYTES, _HEAP_BYTES))
     for name, top in _addresses(image, (_STACK_TOP,)).items():
         if sizes.get(_STACK_BYTES):
-            yield Reservation(f"the stack ({_STACK_BYTES} below {name})", top - sizes[_STACK_BYTES], top, False)
+            yield Reservation(f"{_STACK_BYTES} below {name}", top - sizes[_STACK_BYTES], top, False)
     for name, first in list(_addresses(image, HEAP_FIRSTS).items())[:1]:
         if sizes.get(_HEAP_BYTES):
-            yield Reservation(f"the heap ({_HEAP_BYTES} from {name})", first, first + sizes[_HEAP_BYTES], True)
+            yield Reservation(f"{_HEAP_BYTES} from {name}", first, first + sizes[_HEAP_BYTES], True)
+
+
+def stack_reservation(image: Image, begin: int) -> Reservation | None:
+    """The bytes that symbols or an array keep for the stack that begins at `begin`; None where nothing says how many."""
+    found = [item for item in reservations(image) if not item.is_heap and item.end == begin]
+    sizes = (symbol for name in _STACK_SIZES if (symbol := image.symbol(name)) and symbol.kind == "absolute")
+    found += [Reservation(symbol.name, begin - symbol.address, begin, False) for symbol in sizes if 0 < symbol.address <= begin]
+    found += [
+        Reservation(symbol.linked_name, symbol.address, begin, False)
+        for symbol in image.symbols
+        if symbol.kind == "object" and "stack" in symbol.name.lower()
+        if symbol.address < begin <= symbol.address + symbol.size_bytes
+    ]
+    return next(iter(found), None)
 
 
 def _addresses(image: Image, names: tuple[str, ...]) -> dict[str, int]:

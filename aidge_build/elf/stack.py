@@ -11,6 +11,7 @@ from aidge_build.elf.disassembly import Instruction
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.image import Image
 from aidge_build.elf.program_code import Code
+from aidge_build.elf.reservations import stack_reservation
 from aidge_build.elf.stack_place import stack_begin
 from aidge_build.elf.vector_moves import Move, vector_moves
 from aidge_build.elf.vectors import VectorTable, table_at, tables_in_ram
@@ -42,8 +43,9 @@ class StackUse:
     """The program from reset, one inference per run function, and what one interrupt adds in the worst case.
 
     `tables` are the addresses of the vector tables whose handlers count, `unseen` says which handlers may be missing among them.
-    `begin` is the address where the stack begins, None where no vector table says it. `is_read` is False for a machine whose
-    code is not read: nothing about the program is wrong then.
+    `begin` is the address where the stack begins, None where no vector table says it. `reserved_by` names what keeps the
+    `reserved_bytes` in a script that is not ours: there the stack may have more. `is_read` is False for a machine whose code is
+    not read: nothing about the program is wrong then.
     """
 
     program: StackBound
@@ -53,6 +55,7 @@ class StackUse:
     tables: tuple[int, ...] = ()
     unseen: tuple[str, ...] = ()
     begin: int | None = None
+    reserved_by: str = ""
     is_read: bool = True
 
     @property
@@ -67,8 +70,8 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
     if not code.starts:
         unknown = StackBound(None, (), "the program has no symbols")
         return StackUse(unknown, {}, unknown, None, begin=stack_begin(image))
-    limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
-    reserved = top.address - limit.address if limit and top else None
+    begin = stack_begin(image, code)
+    reserved, by = _reserved(image, begin)
     moves = vector_moves(code)
     moved = {move.table: table_at(image, move.table) for move in moves if move.table is not None}
     tables = {table.address: table for table in (*code.tables, *moved.values()) if table}
@@ -79,8 +82,18 @@ def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: t
         reserved,
         tuple(tables),
         tuple(_unseen(code, list(tables.values()), moves)),
-        stack_begin(image, code),
+        begin,
+        by,
     )
+
+
+def _reserved(image: Image, begin: int | None) -> tuple[int | None, str]:
+    """How many bytes the linker script keeps, and what keeps them in a script that is not ours."""
+    limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
+    if limit and top:
+        return top.address - limit.address, ""
+    kept = None if begin is None else stack_reservation(image, begin)
+    return (kept.end - kept.begin, kept.by) if kept else (None, "")
 
 
 def runs_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> dict[str, StackBound]:

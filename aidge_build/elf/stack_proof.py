@@ -60,7 +60,7 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
             f"(+{program.bytes - budget_bytes:,} B). Path: {way(program)}",
         )
     if program.bytes is not None and use.reserved_bytes is not None:
-        yield from _check_reserve(program, interrupt, use.reserved_bytes)
+        yield from _check_reserve(program, interrupt, use.reserved_bytes, use.reserved_by)
     for name, bound in sorted(use.runs.items()):
         if bound.bytes is None:
             yield Finding("STK02", WARNING, f"no stack bound of {name}: {explain(bound)}", _run_hint(bound))
@@ -77,15 +77,17 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
         )
 
 
-def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: int) -> Iterator[Finding]:
+def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: int, by: str) -> Iterator[Finding]:
+    """An error where our own script keeps the bytes; a warning for a foreign script, which may leave more free below."""
     added = interrupt.bytes or 0
     excess = program.bytes + added - reserved_bytes
     if excess > 0:
         yield Finding(
             "STK01",
-            ERROR,
+            WARNING if by else ERROR,
             f"worst stack {program.bytes:,} B + {added:,} B for one interrupt > "
-            f"{reserved_bytes:,} B reserved (+{excess:,} B). Path: {way(program)}",
+            f"{reserved_bytes:,} B reserved{f' by {by}' if by else ''} (+{excess:,} B). Path: {way(program)}",
+            f"reserve {reserved_bytes + excess:,} B there, or less on the path that is named" if by else "",
         )
 
 

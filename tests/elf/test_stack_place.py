@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.command import Result
+from tests.command import Result, aidge_build
 from tests.elf.fault import check
 from tests.elf.own_script import REGIONS, SCRIPT, link, program
 from tests.programs import needs_cross_compiler
@@ -116,3 +117,34 @@ def test_words_that_are_instructions_are_no_place_of_a_stack(tmp_path: Path):
     words = ["arm-none-eabi-gcc", "-mcpu=cortex-a9", "-marm", "-nostdlib", "-Wl,-Tdata=0x20000000", "-o", str(elf)]
     subprocess.run([*words, str(tmp_path / "a.c")], check=True, capture_output=True)
     assert of_stack(check(elf, "--region=ALL=0,0x10000000,flash", "--region=RAM=0x20000000,0x10000")) == []
+
+
+RESERVES = {
+    "ST": ("_estack = stack_top; _Min_Stack_Size = 0x300;", "", " of 768 B", "reserved by _Min_Stack_Size below _estack"),
+    "CMSIS": (
+        "__StackTop = stack_top; __StackLimit = stack_top - 512;",
+        "",
+        " of 512 B",
+        "reserved by __StackLimit to __StackTop",
+    ),
+    "a number alone": ("__stack_size__ = 0x500;", "", " of 1,280 B", "reserved by __stack_size__"),
+    "start-up code": ("", '__asm__(".equ Stack_Size, 0x600\\n.global Stack_Size");', " of 1,536 B", "reserved by Stack_Size"),
+    "an array": ("", "", " of 512 B", "reserved by my_stack"),
+    "too few bytes": ("_estack = stack_top; _Min_Stack_Size = 40;", "", " of 40 B", "reserved by _Min_Stack_Size below _estack"),
+    "another stack": ("__StackTop = 0x24080000; __StackLimit = 0x24070000;", "", "", "compared with nothing: --max-stack N"),
+    "a variable of this name": ("", "int STACK_SIZE = 512;", "", "compared with nothing: --max-stack N"),
+}
+
+
+@pytest.mark.parametrize("name", RESERVES)
+def test_the_bound_is_compared_with_what_the_firmware_itself_reserves_for_the_stack(tmp_path, name):
+    symbols, code, reserved, by = RESERVES[name]
+    text = own_array("stack", 512, "my_stack + 512") if name == "an array" else program(VARIABLES + code)
+    result = aidge_build("check", link(tmp_path, text, SCRIPT.replace("    .data :", f"    {symbols}\n    .data :")), *REGIONS)
+    assert re.search(rf"stack <= \d+ B{reserved} \(\+ \d+ B for an interrupt\), {by}   Reset_Handler", result.stdout)
+    assert ("warning STK01" in result.stdout, result.exit_code) == (name == "too few bytes", 0)
+
+
+def test_a_budget_is_what_the_bound_is_compared_with(tmp_path):
+    result = aidge_build("check", link(tmp_path, program()), *REGIONS, "--max-stack", "4000")
+    assert "B for an interrupt)   Reset_Handler" in result.stdout

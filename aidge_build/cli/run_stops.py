@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from aidge_build.elf import Claim
 from aidge_build.emulate import End, RunResult, Stops
-from aidge_build.emulate.program import NEVER_RETURNS
+from aidge_build.emulate.program import NEVER_RETURNS, WAITS
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed
 from aidge_build.naming import counted
 
@@ -81,7 +81,7 @@ def refuse_end(result: RunResult, elf: Path) -> RunResult:
     A loop in `main` is how much firmware waits for ever; any other that no instruction leaves is what fault handlers end in.
     """
     in_main = re.match(r"main\b", result.ended_at)
-    if result.ended is End.LOOP and not (in_main and result.runs):
+    if result.ended is End.LOOP and not result.waits_in and not (in_main and result.runs):
         raise CheckFailed(
             f"the program stops in an endless loop at {result.ended_at}",
             where=str(elf),
@@ -109,7 +109,7 @@ def end_lines(result: RunResult, stops: Stops) -> list[str]:
         )
     if result.waits_in:
         ends = f"--inferences {result.runs} ends the run before" if result.runs else "no inference ended before"
-        lines.append(f"{result.waits_in} waits for an interrupt or a timer, which the emulator does not have: {ends}")
+        lines.append(f"{result.waits_in} {WAITS}: {ends}")
     if result.ended is not End.INTERRUPT:
         lines += [f"{text} was asked for and did not come" for text in _missing(result, stops)]
     return lines
@@ -126,7 +126,8 @@ def end_code(result: RunResult, stops: Stops) -> int:
     """The exit code of the command as far as it depends on how the run ended."""
     if result.ended is End.INTERRUPT:
         return EXIT_INTERRUPTED
-    if result.ended is End.LIMIT or _missing(result, stops):
+    is_too_early = bool(result.waits_in) and result.ended is End.LOOP and result.runs == 0
+    if result.ended is End.LIMIT or is_too_early or _missing(result, stops):
         return EXIT_CHECK_FAILED
     return 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import unicorn
 from unicorn import arm_const
@@ -19,14 +19,15 @@ from aidge_build.emulate.native_code import shared_library
 from aidge_build.emulate.program import InstructionCycles, Program
 
 _IT_STATE = 0x0600FC00  # of XPSR
+_FIRST_LOOK, _NEVER = 1 << 24, (1 << 64) - 1  # instructions
 
 
 def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
     """A counter that watches `machine`; `code` is (origin, content) of each memory that may hold code.
 
     It has the attributes total, inside_run, before_main, runs, layers (a list), endless_loop (the address of a branch to itself),
-    over_limit, reached; of the runs that returned finished_runs, finished, fewest, most, finished_layers; `asked`, when it is
-    set, stops the machine at its next block.
+    over_limit, reached, stops (any of these, or `asked`); of the runs that returned finished_runs, finished, fewest, most,
+    finished_layers; `asked`, when it is set, stops the machine at its next block.
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:
@@ -48,6 +49,7 @@ class _PythonCounter:
         )
         self._known: dict[tuple[int, int], tuple[int, bool]] = {}
         self._behind_conditional = False
+        self._look_at, self._waits = _NEVER, lambda address: False
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> bytearray:
@@ -72,6 +74,10 @@ class _PythonCounter:
     def watch_stack(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
         """Only the counter in C does."""
 
+    def watch_waits(self, waits: Callable[[int], bool]) -> None:
+        """Asks `waits` now and then between runs, with the address of the next block; stops the machine where it says so."""
+        self._look_at, self._waits = _FIRST_LOOK, waits
+
     def __getattr__(self, name: str):
         return getattr(self.counting, name)
 
@@ -85,6 +91,9 @@ class _PythonCounter:
                 self.counting.endless_loop = address | 1
         instructions, self._behind_conditional = self._known[address, size]
         self.counting.block(address, instructions)
+        if self.counting.total >= self._look_at and not self.counting.running:
+            self._look_at = 2 * self.counting.total
+            self.counting.asked |= self._waits(address)
         if self.counting.stops:
             machine.emu_stop()
 
@@ -180,6 +189,9 @@ class _Sums(ctypes.Structure):
     ]
 
 
+_LOOK = ctypes.CFUNCTYPE(None, ctypes.c_uint32)
+
+
 class _Hook(ctypes.Structure):
     _fields_ = [
         ("counting", _Counting),
@@ -198,6 +210,8 @@ class _Hook(ctypes.Structure):
         ("read_register", ctypes.c_void_p),
         ("write_register", ctypes.c_void_p),
         ("stop", ctypes.c_void_p),
+        ("look_at", ctypes.c_uint64),
+        ("look", _LOOK),
     ]
 
 
@@ -276,6 +290,7 @@ class _NativeCounter:
             _function_address(engine.uc_reg_read),
             _function_address(engine.uc_reg_write),
             _function_address(engine.uc_emu_stop),
+            _NEVER,
         )
         self._library = library
         self._watches: list[_Watch] = []
@@ -295,6 +310,16 @@ class _NativeCounter:
         """From now on `stack_used` says how far below its entry the shortest run stored something in these regions."""
         for first, last in regions:
             _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_stack_hook, self._hook, first, last)
+
+    def watch_waits(self, waits: Callable[[int], bool]) -> None:
+        """Asks `waits` now and then between runs, with the address of the next block; stops the machine where it says so."""
+
+        def look(address: int) -> None:
+            self._hook.look_at = 2 * self.total
+            if waits(address):
+                self.ask_to_stop()
+
+        self._hook.look_at, self._hook.look = _FIRST_LOOK, _LOOK(look)
 
     def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
         """From now on counts the lines of these regions (first address, last address) from which data are read."""
@@ -342,6 +367,11 @@ class _NativeCounter:
         if finished:
             return sums.finished_total, [sums.finished_layer[index] for index in layers]
         return sums.total, [sums.layer[index] for index in layers]
+
+    @property
+    def stops(self) -> bool:
+        """Whether the program is to be stopped."""
+        return bool(self.endless_loop or self.over_limit or self.reached or self.asked)
 
     def ask_to_stop(self) -> None:
         """From another thread."""

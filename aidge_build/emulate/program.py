@@ -17,6 +17,7 @@ from aidge_build.naming import counted
 INSTRUCTION_LIMIT = 20_000_000_000
 NO_ADDRESS = 0xFFFFFFFF
 NEVER_RETURNS = "firmware that never returns: run with --inferences N, --until SYMBOL, --instructions N or --seconds S"
+WAITS = "waits for an interrupt or a timer, which the emulator does not have"
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class RunResult:
     returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
     than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU. `peripherals`: how many of their registers it
     used that nobody emulates, and for how many it waited. `waits_in` is the function of a loop that only an interrupt or a timer
-    ends, in which it was stopped.
+    ends, in which it was stopped; an endless loop, where nothing else stopped it before.
     """
 
     exit_code: int | None

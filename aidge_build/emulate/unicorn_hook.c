@@ -40,6 +40,8 @@ struct hook {
     int (*read_register)(void *machine, int number, void *value);
     int (*write_register)(void *machine, int number, const void *value);
     int (*stop)(void *machine);
+    uint64_t look_at; /* instructions from which on `look` is called outside of a run; it sets the next number */
+    void (*look)(uint32_t address);
 };
 
 /* A Thumb instruction whose first halfword starts with 0b11101, 0b11110 or 0b11111 has a second halfword. */
@@ -207,6 +209,8 @@ void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data
             finish(hook->lines, hook->counting.layer_count);
     }
     add(&hook->counting, &hook->cycles, block->cycles);
+    if (hook->counting.total >= hook->look_at && !hook->counting.running)
+        hook->look((uint32_t)address);
     if (counting_stops(&hook->counting))
         hook->stop(machine);
 }

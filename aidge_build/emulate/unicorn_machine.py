@@ -20,10 +20,10 @@ from aidge_build.boards import Region
 from aidge_build.emulate.block_counter import make_counter
 from aidge_build.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
 from aidge_build.emulate.peripherals import FIRST, LAST, Peripherals
-from aidge_build.emulate.program import End, Program, RunResult, Steps
+from aidge_build.emulate.program import WAITS, End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.emulate.supervision import supervise
-from aidge_build.emulate.waits import map_memory, waits_in
+from aidge_build.emulate.waits import is_behind_wait, map_memory, waits_in
 
 _SYSTEM = Region("SYSTEM", ITM_BASE + ITM_BYTES, 0x100000 - ITM_BYTES, "ram", ())
 _NEVER = 0xFFFFFFFE
@@ -74,6 +74,8 @@ class Machine:
         self.rtt = Rtt(self.channels, self.read, self.write)
         self.peripherals = Peripherals()
         self.fault = ""
+        self.waits_in = ""
+        self._counter, self._is_asked = None, False
         self.machine.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
 
@@ -102,6 +104,8 @@ class Machine:
             counter.watch_stack(
                 self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "ram"]
             )
+        if counter:
+            counter.watch_waits(self._waits_at)
         entry = self._reset()
         self._watch_rtt()
         try:
@@ -120,12 +124,17 @@ class Machine:
         if end is End.INTERRUPT and not program.may_be_stopped:
             raise KeyboardInterrupt
         result = self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
-        return replace(result, waits_in=waits_in(self)) if end in _STOPPED else result
+        return replace(result, waits_in=self.waits_in or (waits_in(self) if end in _STOPPED else ""))
+
+    def _waits_at(self, address: int) -> bool:
+        self.waits_in = waits_in(self, address)
+        return bool(self.waits_in)
 
     def counter(self, layer_addresses: Sequence[int] = ()):
         """A counter of all that runs from now on (see `make_counter`)."""
         code = [(region.origin, memory) for region, memory in self.memories.items() if region is not _SYSTEM]
-        return make_counter(self.machine, code, self.program, layer_addresses)
+        self._counter = make_counter(self.machine, code, self.program, layer_addresses)
+        return self._counter
 
     def _result(self, counter, slots: tuple[tuple[int, str], ...], end: End, written: int | None) -> RunResult:
         """What was counted; of the run in which a program was stopped, nothing is."""
@@ -189,6 +198,7 @@ class Machine:
         return f"{self.program.image.describe(address)} (0x{address:08x})"
 
     def _ask_to_stop(self, counter) -> None:
+        self._is_asked = True
         if counter:
             counter.ask_to_stop()
         self.machine.emu_stop()
@@ -224,12 +234,29 @@ class Machine:
         return entry
 
     def _execute(self, address: int, until: int) -> None:
-        try:
-            self.machine.emu_start(address | 1, until)
-        except unicorn.UcError as error:
+        """Runs up to `until`, or until something stops the machine; a wait for an interrupt ends at once, as on some cores."""
+        while True:
+            error = None
+            try:
+                self.machine.emu_start(address | 1, until)
+            except unicorn.UcError as problem:
+                error = problem
+            except AidgeError as problem:
+                raise problem.within(self.program.image.path) from None
+            address = self.machine.reg_read(arm_const.UC_ARM_REG_PC) & ~1
+            if not self._sleeps(address) or address == until & ~1:
+                break
+        if error:
             raise self._failure(self.fault or f"stops with '{error}'") from None
-        except AidgeError as error:
-            raise error.within(self.program.image.path) from None
+
+    def _sleeps(self, address: int) -> bool:
+        """Whether nothing but a wait before `address` stopped the machine: behind WFI Unicorn stops, WFE it calls invalid."""
+        if self.fault or self.semihosting.exit_code is not None or self._is_to_stop():
+            return False
+        return is_behind_wait(self, address)
+
+    def _is_to_stop(self) -> bool:
+        return self._is_asked or bool(self._counter and self._counter.stops)
 
     def _require(self, address: int) -> None:
         if self.fault or self.machine.reg_read(arm_const.UC_ARM_REG_PC) & ~1 != address & ~1:
@@ -370,6 +397,10 @@ class Machine:
             raise self._failure(self.fault)
         if counter and counter.reached:
             return End.UNTIL if counter.finished_runs != self.program.stops.inferences else End.INFERENCES
+        if self.waits_in:
+            if self.program.may_be_stopped:
+                return End.LOOP
+            raise self.program.failure(f"{self.waits_in} {WAITS}", "leave the wait out of a build for the emulator")
         if counter and counter.endless_loop:
             if self.program.may_be_stopped:
                 return End.LOOP

@@ -33,35 +33,43 @@ _NAMES = (*(f"R{index}" for index in range(13)), "SP", "LR", "PC", "XPSR", *(f"D
 _REGISTERS = [getattr(arm_const, f"UC_ARM_REG_{name}") for name in _NAMES]
 _SP, _PC = _NAMES.index("SP"), _NAMES.index("PC")
 _NEVER = 0xFFFFFFFE
+_WAITS = (b"\x30\xbf", b"\x20\xbf", b"\xaf\xf3\x03\x80", b"\xaf\xf3\x02\x80")  # WFI and WFE, of 16 and of 32 bits
 _LONGEST = 1000  # instructions of one round
 
 
-def waits_in(machine: Machine) -> str:
+def waits_in(machine: Machine, address: int | None = None) -> str:
     """Returns the function of a loop that its own instructions cannot end, or "" where the program is in none.
 
     A round of such a loop leaves the core and the memories as they were, uses no peripheral and begins no inference. Another core
-    without hooks takes the steps, on the same memories.
+    without hooks takes the steps, on copies of the memories, from `address` on (without one, from the program counter on).
     """
-    copy = machine.core()
+    copy, written = machine.core(), {}
     for region, memory in machine.memories.items():
-        map_memory(copy, region, memory)
+        if region.kind == "ram":
+            written[region] = mmap.mmap(-1, len(memory))
+            written[region][:] = memory[:]
+        map_memory(copy, region, written.get(region, memory))
     for register in _REGISTERS:
         copy.reg_write(register, machine.machine.reg_read(register))
+    if address is not None:
+        copy.reg_write(arm_const.UC_ARM_REG_PC, address | 1)
     run = machine.program.run_address & ~1
-    first, memories, outermost = _read(copy), _content(machine), (0, 0)
+    first, outermost = _read(copy), (0, 0)
+    registers = first
     for _ in range(_LONGEST):
-        registers = _read(copy)
         outermost = max(outermost, (registers[_SP], registers[_PC]))
         try:
             copy.emu_start(registers[_PC] | 1, _NEVER, count=1)
         except unicorn.UcError:
-            return ""
+            if not is_behind_wait(machine, copy.reg_read(arm_const.UC_ARM_REG_PC)):
+                return ""
         after = _read(copy)
         if after[_PC] == run or after[_PC] == registers[_PC]:
             return ""
         if after == first:
-            described = machine.program.image.describe(outermost[1]).partition("+")[0]
-            return described if memories == _content(machine) else ""
+            is_as_before = all(memory[:] == machine.memories[region][:] for region, memory in written.items())
+            return machine.program.image.describe(outermost[1]).partition("+")[0] if is_as_before else ""
+        registers = after
     return ""
 
 
@@ -71,9 +79,16 @@ def map_memory(core: unicorn.Uc, region: Region, memory: mmap.mmap) -> None:
     core.mem_map_ptr(region.origin, len(memory), rights, ctypes.addressof(ctypes.c_char.from_buffer(memory)))
 
 
+def is_behind_wait(machine: Machine, address: int) -> bool:
+    """Whether the instruction before `address` waits for an interrupt or an event. Unicorn stops after the first, and takes the
+    second for an invalid instruction; a core may end both at once."""
+    return any(
+        memory[max(address - len(word) - region.origin, 0) : address - region.origin] == word
+        for region, memory in machine.memories.items()
+        if region.origin < address <= region.end
+        for word in _WAITS
+    )
+
+
 def _read(core: unicorn.Uc) -> list[int]:
     return [core.reg_read(register) for register in _REGISTERS]
-
-
-def _content(machine: Machine) -> list[bytes]:
-    return [bytes(memory) for region, memory in machine.memories.items() if region.kind == "ram"]

@@ -171,6 +171,49 @@ def test_a_run_that_was_stopped_in_a_wait_for_an_interrupt_names_the_function_an
     assert "waits for" not in run_text(works, "--instructions", "20000")
 
 
+DELAY = """volatile unsigned tick;
+__attribute__((noinline)) void delay(unsigned wait) { for (unsigned begin = tick; tick - begin < wait;) {} }
+"""
+
+
+@pytest.mark.parametrize("has_compiler", [True, False])
+def test_a_run_ends_by_itself_in_a_wait_that_only_an_interrupt_would_end(tmp_path, monkeypatch, has_compiler):
+    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 30_000)
+    if not has_compiler:
+        monkeypatch.setattr(block_counter, "shared_library", lambda *_: None)
+    kept = "volatile unsigned sum; int main(void) { for (;;) { kws_run(); for (int i = 0; i < 9; i++) sum += i; delay(5); } }"
+    waits = firmware(tmp_path, DELAY + kept, "waits")
+    found = run(waits)
+    assert (found.exit_code, found.json["runs"], found.json["ended_by"]) == (0, 1, "endless loop")
+    assert 30_000 <= found.json["instructions"] < 30_010 and found.json["ended_at"].startswith("delay")
+    wanted = run(waits, "--inferences", "2")
+    assert wanted.exit_code == 1 and wanted.json["runs"] == 1
+    early = aidge_build(
+        "run", firmware(tmp_path, DELAY + "int main(void) { delay(5); return kws_run(); }", "early"), "--board", BOARD
+    )
+    assert early.exit_code == 1 and "delay waits for an interrupt or a timer" in early.stdout
+    assert "no inference ended before" in early.stdout
+
+
+def test_what_a_look_for_waits_tries_leaves_the_program_as_it_is(tmp_path, monkeypatch):
+    rounds = "for (int i = 0; i < 3; i++) { kws_run(); n++; } while (n < 900) n++;"
+    elf = firmware(tmp_path, f"volatile unsigned n; int main(void) {{ {rounds} return n - 900; }}", "counts")
+    usual = run(elf)
+    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 900)
+    assert usual.exit_code == 0 and run(elf).json == usual.json
+
+
+@pytest.mark.parametrize("word", ["wfi", "wfe", "wfi.w", "wfe.w"])
+def test_a_wait_for_an_interrupt_ends_at_once_and_a_loop_around_it_is_named(tmp_path, monkeypatch, word):
+    """As a core may do, so the inferences after it are counted."""
+    sleep = f'__attribute__((noinline)) void sleep(void) {{ __asm__ volatile("{word}"); }}\n'
+    found = run(firmware(tmp_path, sleep + "int main(void) { for (;;) { kws_run(); sleep(); } }", "sleeps"), "--inferences", "3")
+    assert (found.exit_code, found.json["runs"]) == (0, 3)
+    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 30_000)
+    flag = f'volatile int flag; int main(void) {{ kws_run(); while (!flag) __asm__ volatile("{word}"); return 0; }}'
+    assert "\nmain waits for an interrupt or a timer" in run_text(firmware(tmp_path, flag, "flag"))
+
+
 @pytest.mark.parametrize(
     "words, reason",
     [

@@ -165,9 +165,9 @@ def _of_flash(purposes: dict[str, int], image: Image, claims: Sequence[Claim], c
 
 
 def _is_int8(image: Image) -> bool:
-    """Whether kernels of int8 are linked and none of floats."""
+    """Whether kernels of int8 are linked and none of float32. Helpers of int8 kernels may compute in float."""
     kernels = [symbol.linked_name for symbol in image.symbols if symbol.kind == "function" and symbol.name.startswith("aidge_")]
-    return any("int8" in name for name in kernels) and not any("float" in name for name in kernels)
+    return any("int8" in name for name in kernels) and not any("float32" in name for name in kernels)
 
 
 def _of_ram(purposes: dict[str, int], arenas: Sequence[tuple[Claim, ClaimedArena]]) -> Iterator[str]:

@@ -221,14 +221,15 @@ def test_the_arena_and_the_weights_of_a_model_are_called_so(tmp_path):
         assert word in caught.value.hint
 
 
-@pytest.mark.parametrize("optimize", ["speed", "size"])
-def test_a_flash_that_is_full_of_int8_weights_is_not_told_to_quantize_or_what_was_typed(tmp_path, optimize):
+@pytest.mark.parametrize("optimize, flag", [("speed", "-O1"), ("size", "-O1"), ("speed", "-fno-inline")])
+def test_a_flash_that_is_full_of_int8_weights_is_not_told_to_quantize_or_what_was_typed(tmp_path, optimize, flag):
+    """Where nothing is inlined, the helpers of int8 kernels that compute in float are functions, too."""
     words = ("--name", "digits", "--out", tmp_path, "--cpu", "cortex-m0", "--optimize", optimize)
     assert aidge_build("compile", ROOT / "examples" / "digits" / "digits.onnx", *words).exit_code == 0
     code = '#include "digits.h"\nint main(void) { return digits_run(0, 0); }\n'
     command = link_words(tmp_path, code, SCRIPT.replace("LENGTH = 2K", "LENGTH = 16K").replace("0x20000800", "0x20010000"))
     sources = [str(tmp_path / name) for name in ("digits.c", "digits_weights.c")]
-    command = [*(word for word in command if word != "-nostdlib"), *sources, "-nostartfiles"]
+    command = [*(word for word in command if word != "-nostdlib"), *sources, "-nostartfiles", flag]
     command[command.index("-mcpu=cortex-m4")] = "-mcpu=cortex-m0"
     (rom,) = aidge_build("explain-link", "--json", "--", *command).json["memories"]
     hints = "; ".join(rom["hints"])

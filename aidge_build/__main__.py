@@ -19,10 +19,7 @@ def main() -> int:
         from aidge_build.cli import main as run
     except KeyboardInterrupt:
         return INTERRUPTED
-    try:
-        return run()
-    finally:
-        gc.freeze()  # or the end of the process would search all modules once more: a seventh of a second
+    return run()
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ _TYPED = ("plan", "explain", "verify", "run", "export", "package")
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb; returns the exit code: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing, 70 our fault."""
-    if argv is None:
+    is_command = argv is None
+    if is_command:
         gc.disable()  # what a command makes it needs until it ends: looking for cycles in it is a fifth of the time
     # Sums of long rows in one order, however many cores there are; and threads that wait for each other cost more than they give.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -46,6 +47,9 @@ def main(argv: list[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except Exception as error:
         return _refused(error if isinstance(error, AidgeError) else _unforeseen(error), wants_json)
+    finally:
+        if is_command:
+            gc.freeze()  # or the end of the process would search all that is left once more: up to a quarter of the time
 
 
 def _unforeseen(error: Exception) -> AidgeError:

@@ -236,9 +236,10 @@ class _Comparison:
                 self._unknown.add(symbol.name or own.name)
             return
         for address, thumb in targets or [(0, 0)]:
-            expected = kind.number(reference.place, address, thumb, reference.addend)
+            if reference.found == kind.number(reference.place, address, thumb, reference.addend):
+                return
             through = reached(reference.branch_to, self.linked.read) if reference.branch_to is not None else ()
-            if reference.found == expected or (address + reference.addend + 4) & _WORD in through:
+            if (address + reference.addend + 4) & _WORD in through:
                 return
         yield self._wrong(part, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from aidge_build.elf.decisions import decision
 from aidge_build.elf.destinations import CUSTOM, is_misread
 from aidge_build.elf.disassembly import CONDITIONS, Instruction
-from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, given_to_stack, settles
+from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply, given_to_stack, settles, shape_of
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.elf.program_code import BRANCHES, Code, is_if_then
 from aidge_build.elf.start_up import tabled
@@ -129,13 +129,13 @@ class _Walker:
     def _straight_to(self, address: int, state: State) -> int:
         """Follows instructions that nothing else leads to, each to the next one; the first that is not of that kind, or that
         something leads to."""
-        instructions, plain, led_to = self.code.instructions, self.code.plain, self.code.led_to
+        code = self.code
+        instructions, shapes, plain, led_to = code.instructions, code.shapes, code.plain, code.led_to
         while address in plain:
             instruction = instructions[address]
-            _, size_bytes, name, operands = instruction
-            if not settles(state, name, operands):
-                self._changed(instruction, name, state)
-            address += size_bytes
+            if not settles(state, shapes[address]):
+                self._changed(instruction, instruction.mnemonic, state)
+            address += instruction.size_bytes
             if address in led_to:
                 break
         return address
@@ -221,7 +221,7 @@ class _Walker:
         return self._ordinary(instruction, name, state)
 
     def _ordinary(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
-        jump = None if settles(state, name, instruction.operands) else self._changed(instruction, name, state)
+        jump = None if settles(state, shape_of(name, instruction.operands)) else self._changed(instruction, name, state)
         return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
 
     def _changed(self, instruction: Instruction, name: str, state: State) -> Value | None:

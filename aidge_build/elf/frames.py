@@ -133,14 +133,14 @@ class State:
         }
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """What the text of an instruction says: the registers that it writes; whether what it writes may be known; whether it
     writes registers alone, and neither the stack pointer nor pc; the `base` from which it loads, "" for none; and the registers
     of which one must be known for that ("sp" and pc always are). `takes` says that it puts a place in the stack into something
     else than the stack pointer, or stores to one by an index. `bracket` is the memory operand, "" for none, and `writes_back`
-    says whether a base register changes. `number` is what it writes whatever is known, and `literal` the distance from pc of the
-    word that it loads. `is_apart` says that it neither reads nor changes the frame: what it writes is a number or unknown, or
-    what the register `copied` ("" for none) holds."""
+    says whether a base register changes. `sets` are a register and the number that it writes there whatever is known, and
+    `literal` the distance from pc of the word that it loads. `is_apart` says that it neither reads nor changes the frame: what it
+    writes is a number or unknown, or what the register `copied` ("" for none) holds."""
 
     written: frozenset[str]
     has_value: bool
@@ -150,14 +150,15 @@ class _Shape(NamedTuple):
     takes: bool
     bracket: str
     writes_back: bool
-    number: Value | None
+    sets: tuple[str, Value] | None
     literal: int | None
     is_apart: bool
     copied: str
 
 
 @lru_cache(1 << 16)
-def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
+def shape_of(name: str, operands: tuple[str, ...]) -> Shape:
+    """What is known of an instruction by its name, without the condition of an IT block, and its operands."""
     written = written_registers(name, operands) & _REGISTERS
     has_value = len(written) == 1 and (name in _VALUED or name.removesuffix("s") in _VALUED)
     bracket = next((word for word in operands if word[0] == "["), "")
@@ -170,7 +171,7 @@ def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
     stores = name.startswith(_STORES)
     moves_one = has_value and name in _MOVES
     number = immediate(operands[-1]) if moves_one and len(operands) == 2 and not is_bound and name[:3] == "mov" else None
-    return _Shape(
+    return Shape(
         written,
         has_value,
         is_quiet=not is_bound and not stores and (not has_value or not bracket or base in _CORE),
@@ -179,7 +180,7 @@ def _shape(name: str, operands: tuple[str, ...]) -> _Shape:
         takes=takes,
         bracket=bracket,
         writes_back=writes_back,
-        number=None if number is None else ("number", number & WORD),
+        sets=None if number is None else (operands[0], ("number", number & WORD)),
         literal=_distance(words) if name == "ldr" and base == "pc" and not is_bound else None,
         is_apart=not is_bound and (not stores or name.startswith("str")) and (base != "sp" or not has_value and not stores),
         copied=operands[-1] if moves_one and operands[-1] in _CORE else "",
@@ -194,15 +195,16 @@ def _sources(read: tuple[str, ...], moves_one: bool) -> frozenset[str]:
     return frozenset(words & _CORE) if words.isdisjoint(("sp", "pc")) else frozenset()
 
 
-def settles(state: State, name: str, operands: tuple[str, ...]) -> bool:
+def settles(state: State, shape: Shape) -> bool:
     """Whether the instruction writes registers alone, and its text says what is known of them then, a number or nothing: it is
     done then."""
-    shape, registers = _shape(name, operands), state.registers
+    registers = state.registers
     if not state.has_numbers:
         if not shape.is_apart or shape.copied in registers:
             return False
-    elif shape.number is not None:
-        registers[operands[0]] = shape.number
+    elif shape.sets is not None:
+        register, number = shape.sets
+        registers[register] = number
         return True
     elif not shape.is_quiet or shape.base in registers:
         return False
@@ -220,7 +222,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     `read_constant` gives the word at an address that nobody can write, or None.
     """
     operands = instruction.operands
-    shape = _shape(name, operands)
+    shape = shape_of(name, operands)
     if shape.literal is not None:
         word = read_constant((instruction.address + 4 & ~3) + shape.literal)
         _set(state, operands[0], None if word is None else ("number", word))
@@ -384,7 +386,7 @@ def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
 def _assign(
     state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
 ) -> Value | None:
-    shape = _shape(name, instruction.operands)
+    shape = shape_of(name, instruction.operands)
     written = shape.written
     value = _result(state, instruction, name, address, read_constant) if shape.has_value else None
     for register in written & _CORE:

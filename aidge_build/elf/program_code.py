@@ -4,22 +4,27 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations
 
 from aidge_build.elf.destinations import is_misread, written_registers
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
+from aidge_build.elf.frames import Shape, shape_of
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.vectors import find_tables
 
 # What goes to one of two places.
 BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 FORKS = BRANCHES - {"le", "letp", "wls", "wlstp"}  # these count in lr
+DIRECT = FORKS | {"b", "bl"}  # these write no register, but for the lr of a call
 # What else is no instruction behind which the next one runs, or none that is understood.
 _LEADING = frozenset("b bl blx bx bxns tbb tbh udf <undefined> bf bfl bfx bflx blxns svc".split())
 _BRANCHING = ("b", "cb", "le", "wls")
 _MOST_TABLE = 1 << 17  # 65,536 halves
+
+Text = tuple[str, tuple[str, ...]]  # the mnemonic and operands of an instruction
 
 
 class Code:
@@ -31,7 +36,8 @@ class Code:
         self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
         self.starts = sorted(self.functions)
         self.addresses = sorted(instructions)
-        self.conditional = frozenset(_in_blocks(instructions))
+        self.texts = _by_text(instructions)
+        self.conditional = frozenset(self._in_blocks())
         self._constants = [section for section in image.sections if section.content and not section.writable]
         self.tables = find_tables(image)
         self._tables = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.size_bytes]
@@ -91,46 +97,65 @@ class Code:
         return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
 
     @cached_property
-    def _branches(self) -> Mapping[int, Instruction]:
-        return {at: one for at, one in self.instructions.items() if one.mnemonic.startswith(_BRANCHING)}
+    def _targets(self) -> Mapping[str, Mapping[int, int | None]]:
+        """Where the branches of each name lead."""
+        found: dict[str, dict[int, int | None]] = {}
+        for (name, _), places in self.texts.items():
+            if name.startswith(_BRANCHING):
+                of_name, target = found.setdefault(name, {}), self.instructions[places[0]].target
+                for place in places:
+                    of_name[place] = target
+        return found
 
     @cached_property
     def led_to(self) -> frozenset[int | None]:
         """Where branches lead."""
-        return frozenset(one.target for one in self._branches.values())
+        return frozenset(target for targets in self._targets.values() for target in targets.values())
 
     @cached_property
     def plain(self) -> frozenset[int]:
         """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
-        return self._of_one_section(
-            at
-            for at, (_, _, name, operands) in self.instructions.items()
-            if name not in _LEADING and name not in BRANCHES and not _leads(name, operands)
-        )
+        texts = self.texts.items()
+        return self._of_one_section(place for (name, operands), places in texts if not _leads(name, operands) for place in places)
+
+    @cached_property
+    def shapes(self) -> Mapping[int, Shape]:
+        """What is known of each instruction by its text, but for direct branches."""
+        texts = ((shape_of(*text), places) for text, places in self.texts.items() if text[0] not in DIRECT)
+        return {place: shape for shape, places in texts for place in places}
 
     @cached_property
     def forks(self) -> frozenset[int]:
         """The branches that do nothing but lead to one of two places."""
-        return self._of_one_section(at for at, one in self._branches.items() if one.mnemonic in FORKS)
+        return self._of_one_section(place for name in FORKS for place in self._targets.get(name, ()))
 
     @cached_property
     def jumps(self) -> Mapping[int, int]:
         """Where branches lead that do nothing else."""
-        return self._targets("b")
+        return self._leading("b")
 
     @cached_property
     def calls(self) -> Mapping[int, int]:
         """The functions that calls name."""
-        return {at: target for at, target in self._targets("bl").items() if target in self.functions}
+        return {at: target for at, target in self._leading("bl").items() if target in self.functions}
 
-    def _targets(self, name: str) -> dict[int, int]:
-        found = {at: one.target for at, one in self._branches.items() if one.mnemonic == name}
+    def _leading(self, name: str) -> dict[int, int]:
+        found = self._targets.get(name, {})
         return {at: target for at in self._of_one_section(found) if (target := found[at]) is not None}
 
     def _of_one_section(self, addresses: Iterable[int]) -> frozenset[int]:
         """Without what an IT block makes conditional, and without overlays."""
         kept = (at for at in addresses if not self.is_overlaid(at)) if self._twice else addresses
         return frozenset(kept) - self.conditional
+
+    def _in_blocks(self) -> Iterator[int]:
+        """The addresses of instructions that an IT block makes conditional."""
+        blocks = [(name, at) for (name, operands), places in self.texts.items() if _is_block(name) and operands for at in places]
+        for name, block in blocks:
+            address = self.instructions[block].next
+            for _ in name[1:]:
+                yield address
+                address = self.instructions[address].next if address in self.instructions else address
 
     def before(self, instruction: Instruction) -> Instruction | None:
         """The instruction in front of another one."""
@@ -189,22 +214,25 @@ def _shared(sections: Iterable[Section]) -> tuple[tuple[int, int], ...]:
     return tuple((begin, end) for begin, end in common if begin < end)
 
 
-@lru_cache(1 << 16)
+def _by_text(instructions: Mapping[int, Instruction]) -> Mapping[Text, Sequence[int]]:
+    """The places of each text: a large program has four instructions of one text."""
+    found = defaultdict[Text, list[int]](list)
+    for at, (_, _, name, operands) in instructions.items():
+        found[name, operands].append(at)
+    return found
+
+
 def _leads(name: str, operands: tuple[str, ...]) -> bool:
-    """Whether an instruction that is no branch by its name may lead elsewhere than to the next one, or may be misread."""
-    is_block = name.startswith("it") and name.strip("te") == "i"
-    return is_block or "pc" in written_registers(name, operands) or is_misread(name, operands)
+    """Whether an instruction may lead elsewhere than to the next one, or may be misread."""
+    if name in _LEADING or name in BRANCHES or _is_block(name):
+        return True
+    return "pc" in written_registers(name, operands) or is_misread(name, operands)
 
 
 def is_if_then(instruction: Instruction) -> bool:
     """Whether it begins an IT block."""
-    return instruction.mnemonic.startswith("it") and instruction.mnemonic.strip("te") == "i" and bool(instruction.operands)
+    return _is_block(instruction.mnemonic) and bool(instruction.operands)
 
 
-def _in_blocks(instructions: Mapping[int, Instruction]) -> Iterator[int]:
-    """The addresses of instructions that an IT block makes conditional."""
-    for block in [one for one in instructions.values() if one[2][:2] == "it" and is_if_then(one)]:
-        address = block.next
-        for _ in block.mnemonic[1:]:
-            yield address
-            address = instructions[address].next if address in instructions else address
+def _is_block(name: str) -> bool:
+    return name.startswith("it") and name.strip("te") == "i"

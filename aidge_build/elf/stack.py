@@ -134,7 +134,7 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
     if not tables:
         return StackBound(None, (), "there is no vector table in the program's constant memory")
     deepest = StackBound(0, ())
-    uses_vectors = any(instruction.mnemonic.startswith(("v", "f")) for instruction in code.instructions.values())
+    uses_vectors = any(name.startswith(("v", "f")) for name, _ in code.texts)
     for handler in _handlers(code, tables, inside=True):
         found = _bound(code, handler, False)
         if found.bytes is None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from struct import iter_unpack
 
 from aidge_build.elf.disassembly import Instruction, immediate, register_list
 from aidge_build.elf.frames import Refusal, State, address_of, apply, settles
-from aidge_build.elf.program_code import FORKS, Code
+from aidge_build.elf.program_code import DIRECT, Code
 from aidge_build.elf.straight import Guess, straight_on
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
@@ -26,7 +25,7 @@ _SPACE, _TOP, _WORD = 0xE0, 0xFF000000, 0xFFFFFFFF  # the first byte of the addr
 _SPACE_BEGIN, _SPACE_BYTES = 0xDFFF0000, 0x1010000  # and what small numbers may be added to
 _SMALL = 0xFFFF
 _UNKNOWN = ("", 0)
-_SUMS = ("add", "adds", "addw", "sub", "subs", "subw")
+_SUMS = frozenset(("add", "adds", "addw", "sub", "subs", "subw"))
 _REACH = 1 << 12  # bytes from an instruction to the word that it loads
 _ARGUMENTS = ("r0", "r1", "r2", "r3")
 _STORES = ("str", "stl", "vst")
@@ -64,15 +63,15 @@ def _numbers_near(code: Code) -> Iterator[int]:
     """
     words = sorted(_constants(code, [range(_SPACE_BEGIN, _SPACE_BEGIN + _SPACE_BYTES)]))
     halves = {place - below >> 16 for place in words for below in (0, _REACH)}
-    for place, (_, _, name, operands) in code.instructions.items():
+    for (name, operands), places in code.texts.items():
         number = immediate(operands[-1]) if operands and operands[-1].startswith("#") else None
         if not number:
             continue
         if name.startswith("movt"):
             if number >> 8 == _SPACE or number in halves:
-                yield place
+                yield from places
         elif number & _TOP in (_SPACE << 24, ~(_SPACE << 24) & _TOP):
-            yield place
+            yield from places
     yield from (first for first, instructions in code.of_functions() if _computes_one(code, instructions))
     leading = _constants(code, _up_to(words))
     for place in (*words, *leading):
@@ -84,17 +83,21 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
     """Whether numbers of a function make such an address, or are added to something unknown more than once: it is read then."""
     state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
     for instruction in instructions:
-        _, _, name, operands = instruction
-        if name in FORKS or not operands:
+        place, _, name, operands = instruction
+        if name in DIRECT or not operands:
+            if name == "bl":
+                state.after_call()
             continue
         terms = operands[len(operands) > 2 :] if name in _SUMS else ()
         large = [word for word in terms if word in sums or _is_large(state, word)] if terms else []
         if len(large) > 1:
             return True
-        if not settles(state, name, operands):
-            with suppress(Refusal):  # where the stack pointer is set
+        if not settles(state, code.shapes[place]):
+            try:
                 apply(state, instruction, name, code.word)
-        if name in ("bl", "blx"):
+            except Refusal:
+                pass  # where the stack pointer is set
+        elif name == "blx":
             state.after_call()
         kind, value = state.registers.get(operands[0], _UNKNOWN)
         if kind == "number" and _is_near(value):

@@ -25,7 +25,9 @@ _MOST_MODELS = 5  # that a refusal names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="file of the model as the build names it, relative to the folder")
+    parser.add_argument(
+        "model", metavar="MODEL", help="file of the model: its path from the folder of the firmware, or from this folder"
+    )
     parser.add_argument(
         "--folder", type=Path, default=Path("."), metavar="DIR", help="folder of the firmware (default: this folder)"
     )
@@ -33,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    name = arguments.name or model_name_of(Path(arguments.model))
-    if re.search(r"[\s\"'$;#\\]", arguments.model) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+    name, model = arguments.name or model_name_of(Path(arguments.model)), _from_folder(arguments.folder, arguments.model)
+    if re.search(r"[\s\"'$;#\\]", model) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise AidgeError(
             "this path does not fit into every build file",
-            where=arguments.model,
+            where=model,
             code="USAGE",
             hint="rename it to letters, digits, / . - and _; --name NAME is its name in C",
         )
@@ -48,28 +50,33 @@ def run(arguments: argparse.Namespace) -> Outcome:
     }
     if "CMakeLists.txt" in files:
         files |= cmake_files_below(arguments.folder)
-    advice = advice_for(files, name, arguments.model)
+    advice = advice_for(files, name, model)
     if advice is None:
         raise AidgeError(
             "this folder has no build file that is supported",
             where=str(arguments.folder),
             tried=list(FILES),
             code="USAGE",
-            hint=f"aidge-build new makes a project; for any other build: aidge-build compile {arguments.model} --out generated",
+            hint=f"aidge-build new makes a project; for any other build: aidge-build compile {model} --out generated",
         )
-    _require_model(arguments.folder, arguments.model)
+    _require_model(arguments.folder, model)
     return Outcome(_lines(advice, files, name), _as_json(advice))
 
 
+def _from_folder(folder: Path, model: str) -> str:
+    """The path of the model from the folder of the firmware; a model that only this folder has is named by its path from here."""
+    is_here = Path(model).is_file() and not (folder / model).is_file()
+    return Path(os.path.relpath(model, folder)).as_posix() if is_here else model
+
+
 def _require_model(folder: Path, model: str) -> None:
-    """AidgeError (INPUT) where the folder has no such file, with the path from there of one that this folder has."""
+    """AidgeError (INPUT) where the folder has no such file, with the models that it has."""
     if (folder / model).is_file():
         return
-    found = [*_models_in(folder), *([os.path.relpath(model, folder)] if Path(model).is_file() else [])]
     raise AidgeError(
         "there is no such file" + (f" in {folder}" if folder != Path(".") else ""),
         where=model,
-        tried=sorted(found)[:_MOST_MODELS],
+        tried=sorted(_models_in(folder))[:_MOST_MODELS],
         hint="name the model by its path from the folder of the firmware",
         code="INPUT",
     )

@@ -290,15 +290,28 @@ def test_what_it_cannot_help_with_is_one_line(tmp_path, words, message):
     assert done.exit_code == 2 and message in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_a_model_may_be_named_by_its_path_from_the_shell_and_the_lines_have_its_path_from_the_firmware(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app/models").mkdir(parents=True)
+    (tmp_path / "app/Makefile").write_text("SRCS = main.c\n")
+    for place in ("app/models/kws.onnx", "mine.tflite", "models/kws.onnx"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).touch()
+    for typed, printed in (
+        ("mine.tflite", "../mine.tflite"),
+        ("app/models/kws.onnx", "models/kws.onnx"),
+        ("models/kws.onnx", "models/kws.onnx"),
+    ):
+        done = aidge_build("new", "--existing", typed, "--folder", "app")
+        assert done.exit_code == 0 and f",{printed}," in done.stdout, done.stderr
+
+
 def test_a_model_that_is_not_there_is_refused_with_the_ones_that_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app/models").mkdir(parents=True)
     (tmp_path / "app/Makefile").write_text("SRCS = main.c\n")
-    for place in ("app/models/kws.onnx", "mine.tflite"):
-        (tmp_path / place).touch()
+    (tmp_path / "app/models/kws.onnx").touch()
     done = aidge_build("init", "models/kwz.onnx", "--folder", "app")
     assert done.exit_code == 2 and "models/kwz.onnx: there is no such file in app. Tried: models/kws.onnx." in done.stderr
-    done = aidge_build("new", "--existing", "mine.tflite", "--folder", "app")
-    assert done.exit_code == 2 and "../mine.tflite" in done.stderr and "by its path from the folder" in done.stderr
     done = aidge_build("new", "--existing", "kws.onnx", "--folder", "app/models/..")
     assert done.exit_code == 2 and not done.stdout

@@ -28,7 +28,9 @@ def write_sources(
     AidgeError (code WRITE) names the file that cannot be written; then no new content is in the folder.
     """
     manifest_name = next((name for name in sources.files if name.endswith(".plan.json")), "")
-    explained = describe_change(_manifest_in(folder / manifest_name), sources.manifest) if manifest_name else ()
+    explained: tuple[str, ...] = ()
+    if manifest_name and _content(folder / _code_file(sources.manifest)) != sources.files[_code_file(sources.manifest)]:
+        explained = describe_change(_manifest_in(folder / manifest_name), sources.manifest)
     contents = {folder / name: data for name, data in sources.files.items()}
     if depfile is not None:
         contents[depfile] = depfile_text([stamp] if stamp is not None else list(contents), dependencies).encode()
@@ -136,7 +138,7 @@ LONGEST_NAME = 60  # of a layer in it
 def describe_change(old: dict, new: dict) -> tuple[str, ...]:
     """Why the code file is not the same although the layers are: a line per layer, such as
     "kws.c changed: layer Conv_3: kernel changed (a -> b)". Nothing when the layers differ, too: that is no surprise."""
-    code = next(name for name in (f"{new['model']}.cpp", f"{new['model']}.c") if name in new["files"])
+    code = _code_file(new)
     if old.get("files", {}).get(code) in (None, new["files"][code]) or _topology(old) != _topology(new):
         return ()
     lines = []
@@ -153,6 +155,10 @@ def describe_change(old: dict, new: dict) -> tuple[str, ...]:
             f"{code} changed: {len(lines) - MOST_LINES + 1} more layers (see their notes in {new['model']}.plan.json)"
         ]
     return tuple(lines) or (f"{code} changed: the text of kernels, arena or options",)
+
+
+def _code_file(manifest: dict) -> str:
+    return next(name for name in (f"{manifest['model']}.cpp", f"{manifest['model']}.c") if name in manifest["files"])
 
 
 def _topology(manifest: dict) -> list[tuple]:

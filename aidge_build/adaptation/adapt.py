@@ -200,14 +200,14 @@ def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
             if view.is_output(name) and not same_bytes(tensor.dims, form, tensor.storage):
                 outputs[position] = rewrite.add_tensor(tensor.with_(name=f"{name}_{form}", format=form))
                 after.append(Node(f"{node.name}_reformat_out", Reformat(), (outputs[position],), (name,), node.origin))
-                rewrite.update_tensor(name, format=tensor.storage)
+                rewrite.put_tensor(tensor.in_format(tensor.storage))
                 permuted[name] = outputs[position]
                 copies[name, stored_axes(tensor.dims, tensor.storage)] = name
             else:
-                rewrite.update_tensor(name, format=tensor.format if view.is_output(name) and tensor.format else form)
+                rewrite.put_tensor(tensor.in_format(tensor.format if view.is_output(name) and tensor.format else form))
         if after or names != list(node.inputs):
             changed = node.with_(inputs=tuple(names), outputs=tuple(outputs))
             rewrite.replace_node(node, *before.get(node.name, ()), changed, *after)
     for name in view.inputs:
-        rewrite.update_tensor(name, format=view.tensor(name).storage)
+        rewrite.put_tensor(view.tensor(name).in_format(view.tensor(name).storage))
     return rewrite.finish()

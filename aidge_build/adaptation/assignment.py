@@ -92,4 +92,4 @@ class Assignment:
 
 
 def _stored(tensor: Tensor, form: Format) -> Tensor:
-    return tensor if tensor.format == form else tensor.with_(format=form)
+    return tensor if tensor.format == form else tensor.in_format(form)

@@ -38,11 +38,14 @@ def fewest_bytes(view: GraphView, options: Mapping[str, Sequence[Option]]) -> di
 
 def bytes_copied(view: GraphView, chosen: Mapping[str, Option]) -> int:
     """The bytes of all copies that these options need."""
-    held = {name: {stored_axes(view.tensor(name).dims, view.tensor(name).storage)} for name in (*view.inputs, *view.outputs)}
+    held = {name: {view.tensor(name).storage} for name in (*view.inputs, *view.outputs)}
     for node in view.nodes:
         for name, form in _orders(node, chosen[node.name]):
-            held.setdefault(name, set()).add(stored_axes(view.tensor(name).dims, form))
-    return sum((len(orders) - 1) * view.tensor(name).size_bytes for name, orders in held.items())
+            held.setdefault(name, set()).add(form)
+    several = {view.tensor(name): forms for name, forms in held.items() if len(forms) > 1}
+    return sum(
+        (len({stored_axes(tensor.dims, form) for form in forms}) - 1) * tensor.size_bytes for tensor, forms in several.items()
+    )
 
 
 def _orders(node: Node, option: Option) -> list[tuple[str, Format]]:

@@ -42,18 +42,18 @@ def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
     spec, moving = kernel.spec, tensors_that_move(view.inputs)
     sides = [(view.inputs[index], spec.input_spec(index)) for index in moving]
     sides += [(tensor, spec.output_spec(index)) for index, tensor in enumerate(view.outputs)]
+    fixed = [side.format_for(tensor.rank) for tensor, side in sides]
     groups: dict[object, list[int]] = {}  # what is open -> the positions that share it
-    for position, (tensor, side) in enumerate(sides):
-        if side.format_for(tensor.rank) is None:
+    for position, (_, side) in enumerate(sides):
+        if fixed[position] is None:
             groups.setdefault(position if side.format is ANY else side.format, []).append(position)
     orders = [_orders([sides[position][0].rank for position in positions]) for positions in groups.values()]
     options = []
     for chosen in itertools.islice(itertools.product(*orders), MOST_OPTIONS):
-        order_of = {position: order for order, positions in zip(chosen, groups.values()) for position in positions}
-        forms = [
-            order_of[position](tensor.rank) if position in order_of else side.format_for(tensor.rank)
-            for position, (tensor, side) in enumerate(sides)
-        ]
+        forms = list(fixed)
+        for order, positions in zip(chosen, groups.values()):
+            for position in positions:
+                forms[position] = order(sides[position][0].rank)
         options.append(Option(kernel, tuple(zip(moving, forms[: len(moving)])), tuple(forms[len(moving) :])))
     return options
 

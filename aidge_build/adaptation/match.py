@@ -75,13 +75,13 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
             if library.kernels:
                 rejected.append((library.name, f"has no kernel for {view.node.type}"))
         for kernel in candidates:
-            reason = kernel.rejection(view, target.features, target.rounding)
-            if not reason and (view.node.name, title(kernel)) in target.gave_way:
+            reason, entry = kernel.rejection(view, target.features, target.rounding), (view.node.name, title(kernel))
+            if not reason and entry in target.gave_way:
                 reason = GAVE_WAY
-            if not reason and (view.node.name, title(kernel)) in target.failed:
+            if not reason and entry in target.failed:
                 reason = FAILED
             if reason:
-                rejected.append((title(kernel), reason))
+                rejected.append((entry[1], reason))
             else:
                 fitting.append(kernel)
         accepted += library.preferred(fitting) if len(fitting) > 1 else fitting

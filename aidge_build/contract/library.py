@@ -96,14 +96,18 @@ class Kernel:
         """The call for this node, whose outputs lie at `mem_info`; AidgeError when it cannot be computed exactly."""
         if not view.in_mem_info:
             view = replace(view, in_mem_info=(None,) * len(view.inputs))
-        with self.running("the constructor", view.node):
+        part = "the constructor"
+        with plugged_in(lambda: self._part_named(part), inside=view.node.where):
             node = self.node_class(view, mem_info)
-        with self.running("call", view.node):
+            part = "call"
             return _expected(node.call(), Call)
 
     def running(self, part: str, node: Node) -> AbstractContextManager[None]:
         """Around code of the library's author: names library, class, part and node in what it refuses."""
-        return plugged_in(lambda: f"{part} of {self.node_class.__name__} in library {self.library}", inside=node.where)
+        return plugged_in(lambda: self._part_named(part), inside=node.where)
+
+    def _part_named(self, part: str) -> str:
+        return f"{part} of {self.node_class.__name__} in library {self.library}"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import enum
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from aidge_build.arithmetic.contracts import CONTRACTS
@@ -128,18 +128,23 @@ class IOSpec:
             return channels_last(rank)
         return Format(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else None
 
+    @cached_property
+    def rank(self) -> int | None:
+        """How many axes it wants; None for any number."""
+        return len(self.dims) or (len(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else None)
+
     def rejection(self, required: IOSpec, bound: dict[DType, DType]) -> str:
         """Why `required` does not fit, as what is said of it (storage order aside: adaptation changes it); "" when it does.
 
         `bound` holds what any_1 to any_5 mean so far.
         """
-        is_bound = self.dtype.is_wildcard and self.dtype is not DType.any
-        wanted = bound.setdefault(self.dtype, required.dtype) if is_bound else self.dtype
-        if wanted not in (DType.any, required.dtype):
+        wanted = self.dtype
+        if wanted.is_wildcard and wanted is not DType.any:
+            wanted = bound.setdefault(wanted, required.dtype)
+        if wanted is not required.dtype and wanted is not DType.any:
             return f"is {required.dtype.name}, wants {wanted.name}" + (" as elsewhere" if self.dtype.is_wildcard else "")
-        rank = len(self.dims) or (len(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else len(required.dims))
-        if rank != len(required.dims):
-            return f"has rank {len(required.dims)}, wants {rank}"
+        if self.rank is not None and self.rank != len(required.dims):
+            return f"has rank {len(required.dims)}, wants {self.rank}"
         for axis, (extent, given) in enumerate(zip(self.dims, required.dims)):
             if not extent.accepts(given):
                 return f"has {given} on axis {axis}, wants {extent}"
@@ -238,8 +243,9 @@ class ImplSpec:
         bound: dict[DType, DType] = {}
         for side, given, accepted in (("input", inputs, self.inputs), ("output", outputs, self.outputs)):
             for index, required in enumerate(given):
-                reason = required and accepted[min(index, len(accepted) - 1)].rejection(required, bound)
-                if reason:
+                if required is None:
+                    continue
+                if reason := (accepted[index] if index < len(accepted) else accepted[-1]).rejection(required, bound):
                     return f"{side} {index} {reason}"
         return ""
 

@@ -29,10 +29,7 @@ class Format:
         return self.order.index(axis)
 
     def __str__(self) -> str:
-        for name, order in NAMED_ORDERS.items():
-            if order == self.order:
-                return name
-        return "order" + "".join(f"_{axis}" for axis in self.order)
+        return _NAMES.get(self.order) or "order" + "".join(f"_{axis}" for axis in self.order)
 
 
 class _Undecided(Format):
@@ -86,6 +83,7 @@ NAMED_ORDERS = {
     "hwc": (1, 2, 0),
     "chwn": (1, 2, 3, 0),
 }
+_NAMES = {order: name for name, order in reversed(NAMED_ORDERS.items())}  # the first name of each
 
 
 @dataclass(frozen=True)
@@ -112,4 +110,6 @@ def layout(dims: tuple[int, ...], form: Format, dtype: DType) -> Layout:
 
 def same_bytes(dims: tuple[int, ...], first: Format, second: Format) -> bool:
     """Whether both formats store a tensor of these dims as the same bytes (axes of length 1 do not matter)."""
-    return [axis for axis in first.order if dims[axis] != 1] == [axis for axis in second.order if dims[axis] != 1]
+    return first is second or [axis for axis in first.order if dims[axis] != 1] == [
+        axis for axis in second.order if dims[axis] != 1
+    ]

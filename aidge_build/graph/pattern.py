@@ -77,6 +77,8 @@ def find(view: GraphView, pattern: str, predicates: Predicates | None = None, *,
     `closed` wants all data between the nodes to stay inside: only the last node of the first path is read from outside.
     """
     search = _Search(view, _parse(pattern), predicates or {}, closed)
+    if view.types.isdisjoint(search.beginnings) and "." not in search.beginnings:
+        return []
     taken: set[str] = set()
     results = []
     for node in filter(search.may_begin, view.nodes):

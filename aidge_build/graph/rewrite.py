@@ -48,7 +48,11 @@ class Rewrite:
 
     def update_tensor(self, name: str, **changes) -> None:
         """Change fields of a tensor that exists."""
-        self.tensors[name] = self.tensors[name].with_(**changes)
+        self.put_tensor(self.tensors[name].with_(**changes))
+
+    def put_tensor(self, tensor: Tensor) -> None:
+        """Put a tensor in the place of the one of its name."""
+        self.tensors[tensor.name] = tensor
         self.changed = True
 
     def replace_node(self, old: Node, *new: Node) -> None:

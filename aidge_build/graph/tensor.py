@@ -80,11 +80,15 @@ class Tensor:
     @cached_property
     def undecided(self) -> Tensor:
         """The tensor before its storage order is chosen; a constant itself. Kept: who writes it and who reads it ask."""
-        return self if self.is_constant else self.with_(format=UNDECIDED)
+        return self if self.is_constant else self.in_format(UNDECIDED)
 
     def with_(self, **changes) -> Tensor:
         """A copy with these fields changed."""
         return replace(self, **changes)
+
+    def in_format(self, form: Format | None) -> Tensor:
+        """The tensor stored in another order. Written out: every tensor gets one or two, and `replace` takes twice the time."""
+        return Tensor(self.name, self.dims, self.dtype, self.data, self.quantization, form, self.kept, self.names)
 
     def to_stored(self, values: numpy.ndarray) -> numpy.ndarray:
         """Logical values as an array with row-major bytes equal to the stored bytes."""

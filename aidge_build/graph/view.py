@@ -98,8 +98,8 @@ class GraphView:
 
     @cached_property
     def types(self) -> frozenset[str]:
-        """The types of its operators."""
-        return frozenset([node.type for node in self.nodes])
+        """The types of its operators, and the names of their classes: a Conv2D is a Conv, too."""
+        return frozenset([node.type for node in self.nodes]).union([type(node.operator).__name__ for node in self.nodes])
 
     @cached_property
     def has_quantization(self) -> bool:
@@ -183,6 +183,8 @@ def _needed(nodes: tuple[Node, ...], outputs: tuple[str, ...]) -> tuple[Node, ..
 def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """The nodes so that producers come before consumers; otherwise in the given order. A cycle is refused."""
     producer = {output: index for index, node in enumerate(nodes) for output in node.outputs}
+    if all([producer.get(name, -1) < index for index, node in enumerate(nodes) for name in node.inputs]):
+        return nodes  # as almost always: the search below would give the same
     waits: list[set[int]] = [{producer[name] for name in node.inputs if name in producer} for node in nodes]
     readers: dict[int, list[int]] = {}
     for index, sources in enumerate(waits):

@@ -290,7 +290,8 @@ class _Import:
             if read not in self.tensors and read not in self.values:
                 raise AidgeError(f"nothing produces its input '{read}'", code="GRAPH")
         node = self._narrowed(node, origin)
-        found = self._expanded(frame.resolved(node, str) if frame.is_whole else node, frame, origin)
+        node = frame.resolved(node, str) if frame.is_whole else node
+        found = self._expanded(node, frame, origin)
         if found is None:
             self._add_node(node, frame, name, origin)
             return
@@ -303,6 +304,8 @@ class _Import:
 
     def _narrowed(self, node: ModelNode, origin: str) -> ModelNode:
         """The node; one that quantizes to 2 or 4 bits reads what is clamped to them, a product leaves its weights packed."""
+        if not self._narrow:
+            return node
         if is_blocked(node, self._narrow):
             self._blocked[node.outputs[0]] = node
         is_product = node.full_type in ("MatMul", "Gemm") and len(node.inputs) > 1
@@ -356,7 +359,6 @@ class _Import:
         for read in filter(None, node.inputs):
             if read in self.values:
                 raise AidgeError(f"its input '{read}' is a sequence or an optional value, wants a tensor", code="OPERATOR")
-        node = frame.resolved(node, str) if frame.is_whole else node
         opset = self._vocabulary.opset_of(node, frame)
         check_node(node, opset, self._types(node))
         if opset <= old_opset.OLD and not node.domain:

@@ -63,5 +63,6 @@ def in_order(nodes: tuple[ModelNode, ...], names: list[str]) -> list[ModelNode]:
 
 def trimmed(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names without those at the end that are not given."""
-    last = max((index for index, name in enumerate(names) if name), default=-1)
-    return names[: last + 1]
+    while names and not names[-1]:
+        names = names[:-1]
+    return names

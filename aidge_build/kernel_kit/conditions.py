@@ -3,28 +3,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 
-def _tensors(view: NodeView) -> list[tuple[str, Tensor]]:
-    sides = (("input", view.inputs), ("output", view.outputs))
-    return [(f"{side} {index}", tensor) for side, tensors in sides for index, tensor in enumerate(tensors) if tensor is not None]
+def _first(view: NodeView, is_meant: Callable[[Tensor], bool], count: int | None = None) -> tuple[str, Tensor] | None:
+    """The first such tensor of the node (of its first `count` inputs and outputs), and how messages name it."""
+    for side, tensors in (("input", view.inputs[:count]), ("output", view.outputs[:count])):
+        for index, tensor in enumerate(tensors):
+            if tensor is not None and is_meant(tensor):
+                return f"{side} {index}", tensor
+    return None
 
 
 def _unquantized(view: NodeView) -> str:
-    for what, tensor in (("input 0", view.inputs[0]), ("output 0", view.outputs[0])):
-        if tensor.quantization is None or not tensor.quantization.per_tensor:
-            return f"{what} has {'several scales' if tensor.quantization else 'no quantization'}, wants one scale"
-    return ""
+    return _scales_unfit(view, 1)
 
 
 def _not_all_quantized(view: NodeView) -> str:
-    for what, tensor in _tensors(view):
-        if tensor.quantization is None or not tensor.quantization.per_tensor:
-            return f"{what} has {'several scales' if tensor.quantization else 'no quantization'}, wants one scale"
-    return ""
+    return _scales_unfit(view)
+
+
+def _scales_unfit(view: NodeView, count: int | None = None) -> str:
+    """Of the first `count` inputs and outputs, or of all."""
+    found = _first(view, lambda tensor: tensor.quantization is None or not tensor.quantization.per_tensor, count)
+    if found is None:
+        return ""
+    what, tensor = found
+    return f"{what} has {'several scales' if tensor.quantization else 'no quantization'}, wants one scale"
 
 
 def _quantizations_differ(view: NodeView) -> str:
@@ -49,8 +58,8 @@ def _weight_types(view: NodeView) -> str:
 
 
 def _stored_types(view: NodeView) -> str:
-    other = next((tensor.dtype.name for _, tensor in _tensors(view) if tensor.dtype not in (DType.int8, DType.int16)), "")
-    return f"a tensor is {other}, wants int8 or int16" if other else ""
+    found = _first(view, lambda tensor: tensor.dtype not in (DType.int8, DType.int16))
+    return f"a tensor is {found[1].dtype.name}, wants int8 or int16" if found else ""
 
 
 def _computed_parameters(view: NodeView) -> str:
@@ -67,8 +76,8 @@ def _least_memory(view: NodeView) -> str:
 
 
 def _quantized_anywhere(view: NodeView) -> str:
-    quantized = [what for what, tensor in _tensors(view) if tensor.quantization is not None]
-    return f"{quantized[0]} is quantized" if quantized else ""
+    found = _first(view, lambda tensor: tensor.quantization is not None)
+    return f"{found[0]} is quantized" if found else ""
 
 
 CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _computed_parameters)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import ClassVar
 
 import numpy
@@ -89,6 +90,7 @@ class Operator:
         return type(self).__name__
 
     @classmethod
+    @cache
     def kinds(cls) -> tuple[str, ...]:
         """The kinds of `operators.kinds` that it belongs to: a kernel may be registered for all operators of a kind."""
         return tuple(base.__name__ for base in cls.__mro__ if base.__module__ == KINDS)

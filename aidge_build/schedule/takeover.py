@@ -62,7 +62,7 @@ def take_over(
     """Let each output go on in the largest input that its kernel may overwrite and nobody reads later."""
     members: dict[str, list[str]] = {buffer: [buffer] for buffer in lives.spans}
     chain_of = {buffer: buffer for buffer in lives.spans}
-    in_place: dict[str, str] = {}
+    in_place, alone = dict[str, str](), frozenset(fixed)
     loose: list[tuple[str, str, int]] = []
     for index, node in enumerate(steps):
         target = buffer_of[node.outputs[0]]
@@ -71,7 +71,7 @@ def take_over(
             for entry in permissions(node, buffer_of, demands[node.name])
             if lives.spans[entry.buffer][1] == index + 1
             and entry.buffer not in lives.kept
-            and not {entry.buffer, target} & set(fixed)
+            and alone.isdisjoint((entry.buffer, target))
         ]
         direct = [entry.buffer for entry in dying if entry.lead_bytes is None]
         loose += [] if direct else [(target, entry.buffer, entry.lead_bytes) for entry in dying if entry.lead_bytes is not None]

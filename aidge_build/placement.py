@@ -25,6 +25,7 @@ from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
 from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.program import ArenaPart, Options, Place
+from aidge_build.schedule.copies import ConstantCopy
 from aidge_build.schedule.joint import Joining, Part
 from aidge_build.schedule.recording import Recording
 from aidge_build.schedule.schedule import Schedule
@@ -131,6 +132,10 @@ def _replay(
     memories["the state"] = states.size_bytes
     spans |= {copy.name: Span("the arena", arena.offset_of(copy.name), copy.size_bytes) for copy in schedule.copies}
     moves = []
+    begun, needed = dict[int, list[ConstantCopy]](), dict[int, list[ConstantCopy]]()
+    for copy in schedule.copies:
+        begun.setdefault(copy.first, []).append(copy)
+        needed.setdefault(copy.step, []).append(copy)
     inside = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
     for step, node in enumerate(schedule.steps):
         cascade = inside.get(node.name)
@@ -147,8 +152,8 @@ def _replay(
                 memories |= {LEFT: rows.left_bytes} if rows.left_bytes else {}
             continue
         move, scratch = move_of(node), schedule.scratch_of.get(node.name)
-        moves += [Move(f"copying the {copy.name}", (), (copy.name,)) for copy in schedule.copies if copy.first == step]
-        copied = [copy.name for copy in schedule.copies if copy.step == step]
+        moves += [Move(f"copying the {copy.name}", (), (copy.name,)) for copy in begun.get(step, ())]
+        copied = [copy.name for copy in needed.get(step, ())]
         if copied:
             move = replace(move, reads=(*move.reads, *copied))
         if scratch:

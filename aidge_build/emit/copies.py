@@ -58,33 +58,28 @@ def copy_hooks_of(program: Program) -> tuple[CopyHook, ...]:
     )
 
 
-def statements_of(program: Program, places: Places, arrays: Arrays, position: int) -> tuple[str, ...]:
-    """What the layer at this position does before its call. With hooks it waits for its own constants, and begins to copy those
-    of the next layer: one transfer at a time, but for constants of several arrays."""
-    own, name = program.layers[position].copied, program.name
-    if program.options.copy_constants != "hook":
-        return tuple(
-            f"(void)memcpy({places.arena_pointer(to)}, {source}, {count}u);"
-            for to, source, count in _ranges(own, arrays, position)
-        )
-    start, wait = copy_hook_symbols(name)
-    begun = [index for index, layer in enumerate(program.layers) if layer.copied and layer.copied.copy.first == position]
-    waits = [f"{wait}({places.arena_pointer(to)}, {count}u);" for to, _, count in _ranges(own, arrays, position)]
-    starts = {
-        index: [
-            f"{start}({places.arena_pointer(to)}, {source}, {count}u);"
-            for to, source, count in _ranges(program.layers[index].copied, arrays, index)
-        ]
-        for index in begun
-    }
-    later = (line for index in begun if index != position for line in starts[index])
-    return (*starts.get(position, ()), *waits, *later)
+def statements_of(program: Program, places: Places, arrays: Arrays) -> list[tuple[str, ...]]:
+    """What each layer does before its call. With hooks it waits for its own constants, and begins to copy those of the next
+    layer: one transfer at a time, but for constants of several arrays."""
+    start, wait = copy_hook_symbols(program.name)
+    by_hooks = program.options.copy_constants == "hook"
+    own, waits, later = ([list[str]() for _ in program.layers] for _ in range(3))
+    for index, layer in enumerate(program.layers):
+        if layer.copied is None:
+            continue
+        for to, source, count in _ranges(layer.copied, arrays, index):
+            pointer = places.arena_pointer(to)
+            if not by_hooks:
+                own[index].append(f"(void)memcpy({pointer}, {source}, {count}u);")
+                continue
+            waits[index].append(f"{wait}({pointer}, {count}u);")
+            first = layer.copied.copy.first
+            (own if first == index else later)[first].append(f"{start}({pointer}, {source}, {count}u);")
+    return [tuple(one + two + three) for one, two, three in zip(own, waits, later)]
 
 
-def _ranges(copied: CopiedTo | None, arrays: Arrays, position: int) -> list[tuple[int, str, int]]:
+def _ranges(copied: CopiedTo, arrays: Arrays, position: int) -> list[tuple[int, str, int]]:
     """(byte of the arena, symbol of the array, bytes) of each."""
-    if copied is None:
-        return []
     read = arrays.of_layer[position]
     return [(copied.offset_bytes + one.offset_bytes, read[one.position].symbol, one.size_bytes) for one in copied.copy.arrays]
 

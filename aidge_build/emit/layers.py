@@ -77,8 +77,7 @@ class LayerText:
 def layers_of(program: Program, places: Places, arrays: Arrays) -> tuple[LayerText, ...]:
     """The layers in order."""
     found, outputs = [], 0
-    for position, layer in enumerate(program.layers):
-        before = statements_of(program, places, arrays, position)
+    for position, (layer, before) in enumerate(zip(program.layers, statements_of(program, places, arrays))):
         found.append(_LayerPrinter(program, places, arrays.of_layer[position], layer, position, outputs, before).text())
         outputs += len(layer.outputs)
     return tuple(found)
@@ -106,7 +105,7 @@ class _LayerPrinter:
     def text(self) -> LayerText:
         """The whole layer."""
         layer = self.layer
-        arguments = tuple(self._argument(position, argument) for position, argument in enumerate(layer.call.arguments))
+        arguments = tuple([self._argument(position, argument) for position, argument in enumerate(layer.call.arguments)])
         used_ports = self._used_ports()
         by_rows = self._by_rows()
         written = "\n".join((*arguments, *self.before))

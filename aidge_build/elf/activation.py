@@ -98,31 +98,33 @@ class _Walker:
 
     def run(self, entry: int) -> Generator[int, Answer, None]:
         code, states = self.code, dict[int, State]()
+        led_to, forks, jumps, plain = code.led_to, code.forks, code.jumps, code.plain
         self.deepest = (0, entry)
         pending = [(entry, State(has_numbers=self.has_numbers))]
         while pending:
             address, state = pending.pop()
             is_met = True  # ways may meet here
             while True:
-                known = states.get(address) if is_met else None
-                if known is None and is_met:
-                    states[address] = state.copy()
-                elif known is not None and known.stack != state.stack:
-                    raise Refusal(f"the frame at {self._where(address)} depends on the way that leads there")
-                elif known is not None and not known.meet(state):
-                    break
-                elif known is not None:
-                    state = known.copy()
+                if is_met:
+                    known = states.get(address)
+                    if known is None:
+                        states[address] = state.copy()
+                    elif known.stack != state.stack:
+                        raise Refusal(f"the frame at {self._where(address)} depends on the way that leads there")
+                    elif not known.meet(state):
+                        break
+                    else:
+                        state = known.copy()
                 self.begin = address
                 address = self._straight_to(address, state)
-                is_met = address not in code.forks
-                if address in code.jumps:
-                    address = code.jumps[address]
+                is_met = address not in forks
+                if address in jumps:
+                    address = jumps[address]
                 elif not is_met:
                     *others, address = self._ways(code.instructions[address])
                     pending += [(other, state.copy()) for other in others]
-                    is_met = address in code.led_to
-                elif address not in code.plain:
+                    is_met = address in led_to
+                elif address not in plain:
                     pending += yield from self._onward(address, state)
                     break
 

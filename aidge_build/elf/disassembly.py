@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 CONDITIONS = ("eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 
 _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)[ \t]*\t(.+)$", re.MULTILINE)
 _OPERAND = re.compile(r"(?:[^,[{]|\[[^]]*]|{[^}]*})+")
-_COMMENT = re.compile(r"\s*[@;]")
 _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
 _IMMEDIATE = re.compile(r"#(-?)(?:0x([0-9a-f]+)|(\d+))")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
@@ -46,12 +45,9 @@ class Instruction(NamedTuple):
 def read_disassembly(text: str) -> dict[int, Instruction]:
     """The instructions by address; data between them (literal pools, jump tables) is left out."""
     found: dict[int, Instruction] = {}
-    known: dict[str, tuple[str, tuple[str, ...]] | None] = {}  # what was read: most lines say what others say
+    read = cache(_said)  # most lines say what others say
     for address, code, line in _LINE.findall(text):
-        if line in known:
-            said = known[line]
-        else:
-            known[line] = said = _said(line)
+        said = read(line)
         if said is None:
             continue
         if line[0] in ";@<":
@@ -66,12 +62,12 @@ def _said(line: str) -> tuple[str, tuple[str, ...]] | None:
     mnemonic, _, rest = line.partition("\t")
     if mnemonic.startswith("."):
         return None
-    said = _COMMENT.split(rest, maxsplit=1)[0] if "@" in rest or ";" in rest else rest.rstrip()
+    said = rest.partition("@")[0].partition(";")[0].rstrip()  # without the comment
     words = _OPERAND.findall(said) if "[" in said or "{" in said else said.split(",") if said else []
     operands = tuple(map(_canonical, words))
     if "{}" in operands:  # a list of no registers: objdump prints it, and no manual says what a core does
         return "<undefined>", operands
-    return mnemonic.split(".")[0].strip(), operands
+    return mnemonic.partition(".")[0].strip(), operands
 
 
 def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:

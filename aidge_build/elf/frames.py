@@ -27,8 +27,8 @@ _REGISTERS = _CORE | {"sp", "pc"}
 # What a function hands back as it found it (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
 _KEPT: dict[str, Value] = {f"r{number}": ("kept", number) for number in range(4, 12)}
 CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
-_PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx")
-_POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax")
+_PUSHES = frozenset(("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx"))
+_POPS = frozenset(("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax"))
 
 # What makes a number of two numbers, by the name without its "s"; of a register that says how far, the lowest byte counts.
 _FOLDED: dict[str, Callable[[int, int], int]] = {
@@ -228,7 +228,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
         _set(state, operands[0], None if word is None else ("number", word))
         return None
     if shape.is_quiet and not shape.base:
-        _assign(state, instruction, name, None, read_constant)
+        _assign(state, instruction, name, shape, None, read_constant)
         return None
     if name in _PUSHES and (operands[0] == "sp!" or name.endswith("push")):
         state.stack -= _OLD_FORMAT.get(name, 0)
@@ -250,7 +250,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
         _store(state, name, operands, address)
         result = None
     else:
-        result = _assign(state, instruction, name, address, read_constant)
+        result = _assign(state, instruction, name, shape, address, read_constant)
     if shape.writes_back:
         _write_back(state, name, operands, before)
     return result
@@ -384,9 +384,13 @@ def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
 
 
 def _assign(
-    state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
+    state: State,
+    instruction: Instruction,
+    name: str,
+    shape: Shape,
+    address: Value | None,
+    read_constant: Callable[[int], int | None],
 ) -> Value | None:
-    shape = shape_of(name, instruction.operands)
     written = shape.written
     value = _result(state, instruction, name, address, read_constant) if shape.has_value else None
     for register in written & _CORE:

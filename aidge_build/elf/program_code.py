@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 
-from aidge_build.elf.destinations import is_misread, written_registers
+from aidge_build.elf.destinations import is_misread
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
 from aidge_build.elf.frames import Shape, shape_of
 from aidge_build.elf.image import Image, Section, Symbol
@@ -113,16 +113,20 @@ class Code:
         return frozenset(target for targets in self._targets.values() for target in targets.values())
 
     @cached_property
-    def plain(self) -> frozenset[int]:
-        """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
-        texts = self.texts.items()
-        return self._of_one_section(place for (name, operands), places in texts if not _leads(name, operands) for place in places)
-
-    @cached_property
     def shapes(self) -> Mapping[int, Shape]:
         """What is known of each instruction by its text, but for direct branches."""
-        texts = ((shape_of(*text), places) for text, places in self.texts.items() if text[0] not in DIRECT)
-        return {place: shape for shape, places in texts for place in places}
+        return {place: shape for _, shape, places in self._shaped for place in places}
+
+    @cached_property
+    def plain(self) -> frozenset[int]:
+        """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
+        shaped = self._shaped
+        return self._of_one_section(place for text, shape, places in shaped if not _leads(text, shape) for place in places)
+
+    @cached_property
+    def _shaped(self) -> Sequence[tuple[Text, Shape, Sequence[int]]]:
+        """The texts that are no direct branches."""
+        return [(text, shape_of(*text), places) for text, places in self.texts.items() if text[0] not in DIRECT]
 
     @cached_property
     def forks(self) -> frozenset[int]:
@@ -222,11 +226,10 @@ def _by_text(instructions: Mapping[int, Instruction]) -> Mapping[Text, Sequence[
     return found
 
 
-def _leads(name: str, operands: tuple[str, ...]) -> bool:
-    """Whether an instruction may lead elsewhere than to the next one, or may be misread."""
-    if name in _LEADING or name in BRANCHES or _is_block(name):
-        return True
-    return "pc" in written_registers(name, operands) or is_misread(name, operands)
+def _leads(text: Text, shape: Shape) -> bool:
+    """Whether an instruction that is no direct branch may lead elsewhere than to the next one, or may be misread."""
+    name = text[0]
+    return "pc" in shape.written or name in _LEADING or name in BRANCHES or _is_block(name) or is_misread(*text)
 
 
 def is_if_then(instruction: Instruction) -> bool:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from struct import iter_unpack
 
 from aidge_build.elf.disassembly import Instruction, immediate, register_list
-from aidge_build.elf.frames import Refusal, State, address_of, apply, settles
+from aidge_build.elf.frames import Refusal, State, Value, address_of, apply, settles
 from aidge_build.elf.program_code import DIRECT, Code
 from aidge_build.elf.straight import Guess, straight_on
 
@@ -82,24 +82,24 @@ def _numbers_near(code: Code) -> Iterator[int]:
 def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
     """Whether numbers of a function make such an address, or are added to something unknown more than once: it is read then."""
     state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
+    registers, shapes = state.registers, code.shapes
     for instruction in instructions:
         place, _, name, operands = instruction
         if name in DIRECT or not operands:
             if name == "bl":
                 state.after_call()
             continue
-        terms = operands[len(operands) > 2 :] if name in _SUMS else ()
-        large = [word for word in terms if word in sums or _is_large(state, word)] if terms else []
+        large = [word for word in operands[len(operands) > 2 :] if _is_large(word, registers, sums)] if name in _SUMS else ()
         if len(large) > 1:
             return True
-        if not settles(state, code.shapes[place]):
+        if not settles(state, shapes[place]):
             try:
                 apply(state, instruction, name, code.word)
             except Refusal:
                 pass  # where the stack pointer is set
         elif name == "blx":
             state.after_call()
-        kind, value = state.registers.get(operands[0], _UNKNOWN)
+        kind, value = registers.get(operands[0], _UNKNOWN)
         if kind == "number" and _is_near(value):
             return True
         if sums:
@@ -114,9 +114,9 @@ def _is_near(number: int) -> bool:
     return number - _SPACE_BEGIN & _WORD < _SPACE_BYTES
 
 
-def _is_large(state: State, register: str) -> bool:
-    kind, value = state.registers.get(register, _UNKNOWN)
-    return kind == "number" and value > _SMALL
+def _is_large(word: str, registers: Mapping[str, Value], sums: Collection[str]) -> bool:
+    kind, value = registers.get(word, _UNKNOWN)
+    return kind == "number" and value > _SMALL or word in sums
 
 
 def _up_to(places: Sequence[int]) -> list[range]:

@@ -112,7 +112,7 @@ class State:
     @property
     def lost(self) -> frozenset[str]:
         """The registers that do not hold what they held at entry, though a function hands them back so."""
-        return frozenset(name for name, value in _KEPT.items() if self.registers.get(name) != value)
+        return frozenset(name for name, _ in _KEPT.items() - self.registers.items())
 
     def after_call(self, lost: frozenset[str] = frozenset()) -> None:
         """A called function may change some registers, those that it has `lost`, and variables whose address it got; never what

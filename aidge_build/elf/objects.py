@@ -156,7 +156,7 @@ def read_object(path: Path) -> ObjectFile:
 
 
 def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
-    """Every symbol of a linked program by its name as the linker has it."""
+    """Every symbol of a linked program by its name as the linker has it, but for the marks where code and data begin."""
     with open_regular(path, "ELF") as stream:
         try:
             found: dict[str, list[LinkedName]] = {}
@@ -171,7 +171,8 @@ def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
 
 def _linked_names(elf: ELFFile) -> Iterator[tuple[str, LinkedName]]:
     for entry in symbol_entries(elf, [*sections_of(elf)]):
-        if entry.section != UNDEFINED and entry.name and entry.kind not in ("file", "section"):
+        is_mark = entry.binding == "local" and entry.name.startswith("$")  # of code and data: nothing refers to it by its name
+        if entry.section != UNDEFINED and entry.name and entry.kind not in ("file", "section") and not is_mark:
             yield entry.name, LinkedName(entry.value, entry.kind == "function", entry.binding == "local")
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations, product
 
 from aidge_build.elf.destinations import is_misread
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
@@ -21,6 +21,7 @@ FORKS = BRANCHES - {"le", "letp", "wls", "wlstp"}  # these count in lr
 DIRECT = FORKS | {"b", "bl"}  # these write no register, but for the lr of a call
 # What else is no instruction behind which the next one runs, or none that is understood.
 _LEADING = frozenset("b bl blx bx bxns tbb tbh udf <undefined> bf bfl bfx bflx blxns svc".split())
+_BLOCKS = frozenset("it" + "".join(others) for count in range(4) for others in product("te", repeat=count))
 _BRANCHING = ("b", "cb", "le", "wls")
 _MOST_TABLE = 1 << 17  # 65,536 halves
 
@@ -120,8 +121,8 @@ class Code:
     @cached_property
     def plain(self) -> frozenset[int]:
         """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
-        shaped = self._shaped
-        return self._of_one_section(place for text, shape, places in shaped if not _leads(text, shape) for place in places)
+        found = (places for text, shape, places in self._shaped if not _leads(text, shape))
+        return self._of_one_section(chain.from_iterable(found))
 
     @cached_property
     def _shaped(self) -> Sequence[tuple[Text, Shape, Sequence[int]]]:
@@ -154,7 +155,8 @@ class Code:
 
     def _in_blocks(self) -> Iterator[int]:
         """The addresses of instructions that an IT block makes conditional."""
-        blocks = [(name, at) for (name, operands), places in self.texts.items() if _is_block(name) and operands for at in places]
+        texts = [(name, places) for (name, operands), places in self.texts.items() if name in _BLOCKS and operands]
+        blocks = [(name, place) for name, places in texts for place in places]
         for name, block in blocks:
             address = self.instructions[block].next
             for _ in name[1:]:
@@ -229,13 +231,9 @@ def _by_text(instructions: Mapping[int, Instruction]) -> Mapping[Text, Sequence[
 def _leads(text: Text, shape: Shape) -> bool:
     """Whether an instruction that is no direct branch may lead elsewhere than to the next one, or may be misread."""
     name = text[0]
-    return "pc" in shape.written or name in _LEADING or name in BRANCHES or _is_block(name) or is_misread(*text)
+    return "pc" in shape.written or name in _LEADING or name in BRANCHES or name in _BLOCKS or is_misread(*text)
 
 
 def is_if_then(instruction: Instruction) -> bool:
     """Whether it begins an IT block."""
-    return _is_block(instruction.mnemonic) and bool(instruction.operands)
-
-
-def _is_block(name: str) -> bool:
-    return name.startswith("it") and name.strip("te") == "i"
+    return instruction.mnemonic in _BLOCKS and bool(instruction.operands)

@@ -270,12 +270,13 @@ class _Search:
         return refusal
 
     def _longest(self, entry: int, activation: Activation) -> _Bounded:
-        total, held, below = activation.depth_bytes, self._held(entry, activation.deepest, activation.depth_bytes), None
+        total, below = activation.depth_bytes, None
+        site, held_bytes = activation.deepest, activation.depth_bytes
         for call in activation.calls:
             deeper = call.depth_bytes + self._done[call.target].total
             if deeper > total:
-                total, held, below = deeper, self._held(entry, call.site, call.depth_bytes), call.target
-        return _Bounded(total, held, below, activation.answer)
+                total, site, held_bytes, below = deeper, call.site, call.depth_bytes, call.target
+        return _Bounded(total, self._held(entry, site, held_bytes), below, activation.answer)
 
     def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
         """The function, and the one that it went on in by a tail call, which then holds the bytes of both."""

@@ -19,7 +19,7 @@ from tests.programs import needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 FUNCTIONS = 300
-CALLS_OF_AN_INSTRUCTION = 62  # of Python and C functions; 110 where numbers are followed through every function
+CALLS_OF_AN_INSTRUCTION = 53  # of Python and C functions; 110 where numbers are followed through every function
 
 
 @pytest.fixture(scope="module")

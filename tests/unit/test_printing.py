@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import os
 import subprocess
@@ -169,3 +170,11 @@ def test_a_reader_that_went_away_is_no_error():
 def test_a_closed_stdout_is_no_error_and_no_file_takes_its_place():
     assert run_with(["options"], preexec_fn=lambda: os.close(1)) == (0, "")
     assert run_with(["chekc"], preexec_fn=lambda: os.close(1))[0] == 2
+
+
+def test_the_end_of_a_command_searches_nothing_for_cycles_and_a_caller_keeps_its_collector():
+    command = "import gc; from aidge_build.cli import main; main(); print(gc.get_freeze_count() > 10_000)"
+    done = subprocess.run([sys.executable, "-c", command, "--version"], stdout=subprocess.PIPE, cwd=PACKAGE.parent, text=True)
+    assert done.stdout.splitlines()[-1] == "True"
+    frozen = gc.get_freeze_count()
+    assert aidge_build("--version").exit_code == 0 and gc.isenabled() and gc.get_freeze_count() == frozen

@@ -131,11 +131,10 @@ class _Walker:
     def _straight_to(self, address: int, state: State) -> int:
         """Follows instructions that nothing else leads to, each to the next one; the first that is not of that kind, or that
         something leads to."""
-        code = self.code
-        instructions, shapes, plain, led_to = code.instructions, code.shapes, code.plain, code.led_to
-        while address in plain:
+        instructions, plain, led_to = self.code.instructions, self.code.plain, self.code.led_to
+        while shape := plain.get(address):
             instruction = instructions[address]
-            if not settles(state, shapes[address]):
+            if not settles(state, shape):
                 self._changed(instruction, instruction.mnemonic, state)
             address += instruction.size_bytes
             if address in led_to:

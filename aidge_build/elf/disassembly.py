@@ -13,7 +13,6 @@ _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)[ \t]*\t(.+)
 _OPERAND = re.compile(r"(?:[^,[{]|\[[^]]*]|{[^}]*})+")
 _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
 _IMMEDIATE = re.compile(r"#(-?)(?:0x([0-9a-f]+)|(\d+))")
-_ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
 _ENCODED_CONDITIONS = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
 _SELECTIONS = ("csel", "csinc", "csinv", "csneg")
 _KEPT = 1 << 16  # operands that were read: those of a large program
@@ -97,8 +96,10 @@ def _canonical(word: str) -> str:
 
 @lru_cache(_KEPT)
 def _address(operand: str) -> int | None:
-    match = _ADDRESS.fullmatch(operand)
-    return int(match[1], 16) if match else None
+    try:
+        return int(operand.partition(" <")[0], 16)
+    except ValueError:
+        return None
 
 
 @lru_cache(_KEPT)

@@ -111,9 +111,9 @@ class ObjectFile:
     @cached_property
     def _names(self) -> dict[int | None, list[ObjectSymbol]]:
         found: dict[int | None, list[ObjectSymbol]] = {}
-        for symbol in sorted(self.symbols, key=lambda symbol: (symbol.value, symbol.name)):
-            if symbol.kind not in ("section", "file", "label") and symbol.name:
-                found.setdefault(symbol.part, []).append(symbol)
+        named = [symbol for symbol in self.symbols if symbol.kind not in ("section", "file", "label") and symbol.name]
+        for symbol in sorted(named, key=lambda symbol: (symbol.value, symbol.name)):
+            found.setdefault(symbol.part, []).append(symbol)
         return found
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations, product
+from itertools import combinations, product
 
 from aidge_build.elf.destinations import is_misread
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
@@ -111,23 +111,17 @@ class Code:
     @cached_property
     def led_to(self) -> frozenset[int | None]:
         """Where branches lead."""
-        return frozenset(target for targets in self._targets.values() for target in targets.values())
+        return frozenset[int | None]().union(*(targets.values() for targets in self._targets.values()))
 
     @cached_property
-    def shapes(self) -> Mapping[int, Shape]:
-        """What is known of each instruction by its text, but for direct branches."""
-        return {place: shape for _, shape, places in self._shaped for place in places}
-
-    @cached_property
-    def plain(self) -> frozenset[int]:
-        """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions."""
-        found = (places for text, shape, places in self._shaped if not _leads(text, shape))
-        return self._of_one_section(chain.from_iterable(found))
-
-    @cached_property
-    def _shaped(self) -> Sequence[tuple[Text, Shape, Sequence[int]]]:
-        """The texts that are no direct branches."""
-        return [(text, shape_of(*text), places) for text, places in self.texts.items() if text[0] not in DIRECT]
+    def plain(self) -> Mapping[int, Shape]:
+        """The instructions behind which the next one runs, whatever they find: no branches, returns, conditions. What their texts
+        say."""
+        texts = ((shape_of(*text), text, places) for text, places in self.texts.items() if text[0] not in DIRECT)
+        found = {place: shape for shape, text, places in texts if not _leads(text, shape) for place in places}
+        for place in self.conditional:
+            found.pop(place, None)
+        return {place: shape for place, shape in found.items() if not self.is_overlaid(place)} if self._twice else found
 
     @cached_property
     def forks(self) -> frozenset[int]:

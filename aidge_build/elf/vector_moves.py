@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from struct import iter_unpack
 
 from aidge_build.elf.disassembly import Instruction, immediate, register_list
-from aidge_build.elf.frames import Refusal, State, Value, address_of, apply, settles
+from aidge_build.elf.frames import Refusal, State, Value, address_of, apply, settles, shape_of
 from aidge_build.elf.program_code import DIRECT, Code
 from aidge_build.elf.straight import Guess, straight_on
 
@@ -82,7 +82,7 @@ def _numbers_near(code: Code) -> Iterator[int]:
 def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
     """Whether numbers of a function make such an address, or are added to something unknown more than once: it is read then."""
     state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
-    registers, shapes = state.registers, code.shapes
+    registers, plain = state.registers, code.plain
     for instruction in instructions:
         place, _, name, operands = instruction
         if name in DIRECT or not operands:
@@ -92,7 +92,7 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
         large = [word for word in operands[len(operands) > 2 :] if _is_large(word, registers, sums)] if name in _SUMS else ()
         if len(large) > 1:
             return True
-        if not settles(state, shapes[place]):
+        if not settles(state, plain.get(place) or shape_of(name, operands)):
             try:
                 apply(state, instruction, name, code.word)
             except Refusal:

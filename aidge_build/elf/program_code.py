@@ -98,7 +98,7 @@ class Code:
         return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
 
     @cached_property
-    def _targets(self) -> Mapping[str, Mapping[int, int | None]]:
+    def targets(self) -> Mapping[str, Mapping[int, int | None]]:
         """Where the branches of each name lead."""
         found: dict[str, dict[int, int | None]] = {}
         for (name, _), places in self.texts.items():
@@ -111,7 +111,7 @@ class Code:
     @cached_property
     def led_to(self) -> frozenset[int | None]:
         """Where branches lead."""
-        return frozenset[int | None]().union(*(targets.values() for targets in self._targets.values()))
+        return frozenset[int | None]().union(*(targets.values() for targets in self.targets.values()))
 
     @cached_property
     def plain(self) -> Mapping[int, Shape]:
@@ -126,7 +126,7 @@ class Code:
     @cached_property
     def forks(self) -> frozenset[int]:
         """The branches that do nothing but lead to one of two places."""
-        return self._of_one_section(place for name in FORKS for place in self._targets.get(name, ()))
+        return self._of_one_section(place for name in FORKS for place in self.targets.get(name, ()))
 
     @cached_property
     def jumps(self) -> Mapping[int, int]:
@@ -139,7 +139,7 @@ class Code:
         return {at: target for at, target in self._leading("bl").items() if target in self.functions}
 
     def _leading(self, name: str) -> dict[int, int]:
-        found = self._targets.get(name, {})
+        found = self.targets.get(name, {})
         return {at: target for at in self._of_one_section(found) if (target := found[at]) is not None}
 
     def _of_one_section(self, addresses: Iterable[int]) -> frozenset[int]:

@@ -46,7 +46,9 @@ from aidge_build.recipes.split_outputs import split_outputs
 from aidge_build.request import CompileRequest
 from aidge_build.schedule.schedule import Schedule
 from aidge_build.sources import Sources
-from aidge_build.stepping import MOST_CUTS, Limit, groups_wanted, wanted_of_layers
+from aidge_build.stepping import MOST_CUTS, Limit, TooLong, groups_wanted, wanted_of_layers
+
+MOST_TRIED_STEPS = 6  # after a refusal, until one is long enough
 
 
 def compile(request: CompileRequest) -> Sources:
@@ -55,8 +57,29 @@ def compile(request: CompileRequest) -> Sources:
 
 
 def build_program(request: CompileRequest) -> Program:
-    """Import, simplify, adapt, schedule, plan and check; the result is ready to be printed."""
-    return Compilation(request).program(request)
+    """Import, simplify, adapt, schedule, plan and check; the result is ready to be printed. TooLong (STEP) names a --max-step
+    that is possible."""
+    try:
+        return Compilation(request).program(request)
+    except TooLong as error:
+        raise _with_possible_step(request, error) from None
+
+
+def _with_possible_step(request: CompileRequest, refused: TooLong) -> TooLong:
+    """The refusal with a step that was tried: longer steps cut the graph otherwise, and other layers may be too long then."""
+    least = refused.least
+    for _ in range(MOST_TRIED_STEPS):
+        longer = replace(request, options=replace(request.options, max_step=least))
+        try:
+            Compilation(longer).program(longer)
+        except TooLong as error:
+            least = error.least
+        except AidgeError:
+            break
+        else:
+            refused.hint = f"--max-step {least} is possible"
+            break
+    return refused
 
 
 class Compilation:

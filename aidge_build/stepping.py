@@ -32,6 +32,14 @@ LEAST_SOFTWARE_FLOATS = 4  # of layers that do less with their floats than compu
 STEP_INSTRUCTIONS = 120  # of N_step itself: the choice of the layer, of the band, and what goes on by one
 
 
+class TooLong(AidgeError):
+    """Layers cannot be computed in steps this short; `least` is a step that is long enough for all that were looked at."""
+
+    def __init__(self, what: str, where: str, least: int):
+        super().__init__(what, where=where, code="STEP", hint=f"--max-step {least} or more")
+        self.least = least
+
+
 @dataclass(frozen=True)
 class Limit:
     """How long a step may be, and how long the libraries say that their kernels take: at most, or where `is_least`, as little as
@@ -126,22 +134,26 @@ def in_pieces(
     kernels: BandKernels,
     limit: Limit,
 ) -> Found:
-    """The plan in which layers that are too long are cut by rows; AidgeError STEP names those that cannot be, where they
+    """The plan in which layers that are too long are cut by rows; TooLong names the longest of those that cannot be, where they
     are too long even at the least that they may take. Others are cut as finely as they can be."""
     inside = {name for run in best.runs for name in run.cascade.nodes}
     stores = {node.name for node in stores_of(assignment)}
     cuts: dict[str, Cut] = {}
+    refused: list[TooLong] = []
     for node in best.schedule.steps:
         if node.name in inside or node.name in stores or _length(assignment, limit, node) <= limit.max_step:
             continue
         found = _cut(assignment, kernels, limit, node)
         least = replace(limit, is_least=True)
         if found is None and _length(assignment, least, node) > limit.max_step and not _cut(assignment, kernels, least, node):
-            raise _too_long(assignment, kernels, limit, node)
+            refused.append(_too_long(assignment, kernels, limit, node))
+            continue
         found = found or _cut(assignment, kernels, replace(limit, max_step=_finest(assignment, kernels, limit, node)), node)
         if found is not None:
             cuts[node.name] = found
-    _require_short_stores(assignment, limit, best)
+    refused += _too_long_stores(assignment, limit, best)
+    if refused:
+        raise max(refused, key=lambda error: error.least)
     if not cuts:
         return best
     touched = {name for node in best.schedule.steps if node.name in cuts for name in (*node.inputs, *node.outputs)}
@@ -180,16 +192,12 @@ def _cut(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node)
     return cut(kernels, layer, lambda one, band, sizes: limit.of_band(kernels, one, band, sizes) <= limit.max_step)
 
 
-def _too_long(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> AidgeError:
+def _too_long(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> TooLong:
     """Why, and the smallest step in which the layer can be computed."""
     whole, least = _length(assignment, limit, node), _finest(assignment, kernels, limit, node)
     how = "its smallest piece is one row" if least < whole else "it cannot be cut"
-    return AidgeError(
-        f"it takes about {whole:,} instructions, {how}: no step of {limit.max_step:,} computes it",
-        where=node.where(),
-        code="STEP",
-        hint=f"--max-step {least} is possible",
-    )
+    what = f"it takes about {whole:,} instructions, {how}: no step of {limit.max_step:,} computes it"
+    return TooLong(what, node.where(), least)
 
 
 def _finest(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> int:
@@ -201,15 +209,12 @@ def _finest(assignment: Assignment, kernels: BandKernels, limit: Limit, node: No
     return high
 
 
-def _require_short_stores(assignment: Assignment, limit: Limit, best: Found) -> None:
+def _too_long_stores(assignment: Assignment, limit: Limit, best: Found) -> list[TooLong]:
     """The next values of states are copied in one step, so that an inference that is left has changed none of them."""
     stores = stores_of(assignment)
     length = sum(_length(assignment, limit, node) for node in stores)
-    if sum(_length(assignment, replace(limit, is_least=True), node) for node in stores) > limit.max_step:
-        raise AidgeError(
-            f"copying the next values of states takes about {length:,} instructions, in one step so that a state never changes "
-            "in part",
-            where=stores[0].where(),
-            code="STEP",
-            hint=f"--max-step {length} is possible",
-        )
+    if sum(_length(assignment, replace(limit, is_least=True), node) for node in stores) <= limit.max_step:
+        return []
+    why = "in one step so that a state never changes in part"
+    what = f"copying the next values of states takes about {length:,} instructions, {why}"
+    return [TooLong(what, stores[0].where(), length)]

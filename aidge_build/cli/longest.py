@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aidge_build.cli.steps import what_helps
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, read_disassembly
 from aidge_build.elf.findings import ERROR, Finding
@@ -40,14 +41,12 @@ def bound_findings(bounds: Sequence[StepsBound], unproved: str = ERROR) -> Itera
         if over:
             worst = max(over, key=lambda step: step.instructions)
             where = f", in {worst.layer}" if worst.layer else ""
-            smaller = bound.max_step * bound.max_step * 95 // (worst.instructions * 100)
             yield Finding(
                 "INS02",
                 ERROR,
                 f"a step of {bound.model} may take {worst.instructions:,} instructions for some input{where}, the model promises "
                 f"at most {bound.max_step:,}",
-                f"data decide the ways through its code: --max-step {smaller} makes finer pieces, so that no step is above "
-                f"{bound.max_step:,}, or is refused with the smallest possible step",
+                f"data decide the ways through its code: {what_helps(bound.max_step, worst.instructions)}",
             )
         if bound.reason:
             known = f" of step {len(bound.steps) + 1:,}" if bound.steps else ""

@@ -20,13 +20,21 @@ def step_finding(result: RunResult, max_step: int) -> Finding | None:
     longest = result.steps.longest
     too_long = {layer.symbol: layer.longest_step for layer in result.layers if (layer.longest_step or 0) > max_step}
     named = ", ".join(f"{name} {length:,}" for name, length in sorted(too_long.items(), key=lambda one: -(one[1] or 0))[:_NAMED])
-    smaller = max_step * max_step * 95 // (longest * 100)
     return Finding(
         "INS02",
         ERROR,
         f"a step takes {longest:,} instructions, the model promises at most {max_step:,}: {named or 'no layer is known'}",
-        f"the estimate of its length was too small: --max-step {smaller} makes finer pieces, so that no step exceeds "
-        f"{max_step:,}, or is refused with the smallest possible step",
+        f"the estimate of its length was too small: {what_helps(max_step, longest)}",
+    )
+
+
+def what_helps(max_step: int, longest: int) -> str:
+    """What to do about a step of `longest` instructions where `max_step` were promised: cut finer by the same factor, or promise
+    more, as nothing but the generator knows how finely the layer can be cut."""
+    smaller = max_step * max_step * 95 // (longest * 100)
+    return (
+        f"--max-step {smaller} makes finer pieces, so that no step is above {max_step:,}; if it is refused, the layer cannot be "
+        f"cut as finely, and --max-step {longest} promises what this step takes"
     )
 
 

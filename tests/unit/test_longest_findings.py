@@ -32,6 +32,7 @@ def test_a_step_that_may_be_longer_than_promised_is_an_error_with_the_longest_an
     assert (finding.code, finding.severity) == ("INS02", "error")
     assert finding.text == "a step of net may take 900 instructions for some input, in net_conv, the model promises at most 800"
     assert "--max-step 675 makes finer pieces, so that no step is above 800" in finding.hint
+    assert "if it is refused, the layer cannot be cut as finely, and --max-step 900 promises what this step takes" in finding.hint
 
 
 def test_a_step_without_a_bound_is_an_error_unless_the_user_says_otherwise_and_no_length_is_claimed():

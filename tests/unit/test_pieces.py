@@ -132,6 +132,14 @@ def test_a_layer_that_cannot_be_cut_finely_enough_is_refused_with_the_smallest_s
     assert again.value.code == "STEP"
 
 
+def test_the_step_that_a_refusal_names_is_long_enough_for_every_layer(tmp_path):
+    data, words = chain("sigmoid", "conv", "pool"), ("--board", "stm32f4", "--max-step")
+    with pytest.raises(AidgeError, match="no step of 150 computes it") as refused:
+        program_of(tmp_path, data, *words, "150")
+    step, *rest = refused.value.hint.split()[1:]
+    assert rest == ["is", "possible"] and program_of(tmp_path, data, *words, step).options.max_step == int(step)
+
+
 def test_next_values_of_states_are_copied_in_one_step_after_all_others(tmp_path):
     words = ("--board", "stm32f4", "--state", "n=s")
     whole = program_of(tmp_path, running_image(), *words)

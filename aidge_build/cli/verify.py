@@ -33,7 +33,10 @@ from aidge_build.cli.replayed import (
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.compile import build_program
 from aidge_build.elf import read_claims, read_image
+from aidge_build.elf.claim import claim_from
 from aidge_build.elf.findings import ERROR
+from aidge_build.elf.planned_claims import with_planned
+from aidge_build.emit import emit
 from aidge_build.emit.record import record_functions
 from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError, needs_option
@@ -249,7 +252,10 @@ def _step_bounds(elf: Path, program: Program) -> tuple[StepsBound, ...]:
     if not program.options.max_step:
         return ()
     image = read_image(elf)
-    return step_bounds(elf, image, read_claims(image))
+    claims = read_claims(image)
+    if not any(claim.from_note for claim in claims):  # without assembly a program has no note
+        claims = with_planned(image, claims, {"the plan": claim_from(emit(program).manifest["claim"], image.has_64_bits)})
+    return step_bounds(elf, image, claims)
 
 
 def _accuracy(outputs: Vectors, arrays: Vectors, key: str | None) -> float | None:

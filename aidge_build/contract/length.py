@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from aidge_build.contract.spec import NodeView
+from aidge_build.cores import ALIGNED_ONLY, NO_ASSEMBLY
 from aidge_build.errors import AidgeError
 from aidge_build.reading import require_shape, toml_of
 
 LENGTHS = "lengths.toml"
 NUMBERS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow", "per_gathered", "per_group")
 _NUMBER = (int, float)
-_FOR = {"kernel?": str, "op?": str, "type?": str, "fewer_than?": int, "without?": [str]}
+_FOR = {"kernel?": str, "op?": str, "type?": str, "fewer_than?": int, "without?": [str], "under?": [str]}
 _SHAPE = {**_FOR, **{f"{name}?": _NUMBER for name in NUMBERS}}
 _FEATURES = ("fpu", "thumb2")
+_WITHOUT_ASSEMBLY, _ALIGNED, _OPTIMIZE = "assembly off", "unaligned off", "optimize "
+_OPTIONS = (_WITHOUT_ASSEMBLY, _ALIGNED, f"{_OPTIMIZE}size", f"{_OPTIMIZE}speed")
 POSITION_AXIS = 1  # channels: a position is everything of one channel
 
 
@@ -32,7 +35,8 @@ class Length:
 
     `kernel`, `op` (the operator's type) and `type` (of the first output's elements) say for which calls; "" for all.
     `fewer_than`: for outputs of fewer channels alone, where a kernel computes several at once; 0 for all. `without`: for cores
-    that lack exactly these of the features fpu and thumb2; () for all.
+    that lack exactly these of the features fpu and thumb2; () for all. `under`: for builds with all of these options ("assembly
+    off", "optimize size"), which change the code of kernels; () for all, measured with none of them.
     """
 
     kernel: str = ""
@@ -40,6 +44,7 @@ class Length:
     type: str = ""
     fewer_than: int = 0
     without: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
     fixed: float = 0.0
     per_mac: float = 0.0
     per_output: float = 0.0
@@ -49,11 +54,11 @@ class Length:
     per_gathered: float = 0.0
     per_group: float = 0.0
 
-    def fits(self, kernel: str, op: str, type_name: str, channels: int, lacking: tuple[str, ...]) -> bool:
-        """Whether it is about such calls on a core that lacks these features."""
-        is_such = self.kernel in ("", kernel) and self.op in ("", op) and self.type in ("", type_name)
-        is_such = is_such and self.without in ((), lacking)
-        return is_such and (not self.fewer_than or channels < self.fewer_than)
+    def fits(self, kernel: str, view: NodeView) -> bool:
+        """Whether it is about calls of this kernel at such a node, on such a core and in such a build."""
+        is_such = self.kernel in ("", kernel) and self.op in ("", view.operator.type)
+        is_such = is_such and self.type in ("", view.outputs[0].dtype.name) and self.without in ((), without(view.features))
+        return is_such and (not self.fewer_than or _channels(view) < self.fewer_than) and {*self.under} <= {*under(view)}
 
     def of(self, view: NodeView) -> int:
         """The instructions of this node, rounded up."""
@@ -61,6 +66,7 @@ class Length:
         return ceil(sum(factor * number for factor, number in zip(factors, (1, *measures(view)), strict=True)))
 
 
+_WORDS = {"without": _FEATURES, "under": _OPTIONS}
 # Of kernels that nobody measured: more than the slowest of those that were.
 UNKNOWN = Length(fixed=1000, per_mac=12, per_output=250, per_input=20)
 
@@ -68,6 +74,12 @@ UNKNOWN = Length(fixed=1000, per_mac=12, per_output=250, per_input=20)
 def without(features: Collection[str]) -> tuple[str, ...]:
     """The features that a core with these lacks, of those that decide how long the same C takes."""
     return tuple(name for name in _FEATURES if name not in features)
+
+
+def under(view: NodeView) -> tuple[str, ...]:
+    """The options of the build of a node that change how long the same kernel takes; none of them is the default."""
+    found = [_WITHOUT_ASSEMBLY] * (NO_ASSEMBLY in view.features) + [_ALIGNED] * (ALIGNED_ONLY in view.features)
+    return tuple(word for word in (*found, f"{_OPTIMIZE}{view.objective}") if word in _OPTIONS)
 
 
 def _channels(view: NodeView) -> int:
@@ -103,27 +115,32 @@ def lengths_of(files: Mapping[str, bytes], where: str) -> tuple[Length, ...]:
     require_shape(table, {"length": [_SHAPE]}, f"{where}/{LENGTHS}", "LIBRARY", hint)
     for entry in table["length"]:
         unknown = sorted(set(entry) - {key.removesuffix("?") for key in _SHAPE})
-        strange = sorted({*entry.get("without", ())} - {*_FEATURES})
+        strange = [f"without {word!r}" for word in sorted({*entry.get("without", ())} - {*_FEATURES})]
+        strange += [f"under {word!r}" for word in sorted({*entry.get("under", ())} - {*_OPTIONS})]
         wrong = [name for name in NUMBERS if not 0 <= entry.get(name, 0) < float("inf")]
         if unknown or wrong or strange:
-            what = f"unknown key {unknown[0]!r}" if unknown else f"without {strange[0]!r}" if strange else ""
+            what = f"unknown key {unknown[0]!r}" if unknown else strange[0] if strange else ""
             what = what or f"{wrong[0]} is {entry[wrong[0]]}"
             raise AidgeError(what, where=f"{where}/{LENGTHS}", code="LIBRARY", hint=hint)
-    lacking = [without(set(_FEATURES) - {*entry.get("without", ())}) for entry in table["length"]]
-    return tuple(Length(**{**entry, "without": names}) for entry, names in zip(table["length"], lacking, strict=True))
+    return tuple(_length_of(entry) for entry in table["length"])
+
+
+def _length_of(entry: Mapping) -> Length:
+    """The entry, with the words in the order of the lists here."""
+    words = {key: tuple(word for word in known if word in entry.get(key, ())) for key, known in _WORDS.items()}
+    return Length(**{**entry, **words})
 
 
 def entry_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> Length:
     """The entry for a call at this node that says most exactly what it is for; one without `kernel` is for kernels that nobody
     measured."""
-    op, type_name = view.operator.type, view.outputs[0].dtype.name
-    lacking = without(view.features)
-    fits = [entry for entry in lengths if entry.fits(kernel, op, type_name, _channels(view), lacking)]
-    return max(fits, key=_exactness, default=UNKNOWN)
+    return max((entry for entry in lengths if entry.fits(kernel, view)), key=exactness, default=UNKNOWN)
 
 
-def _exactness(entry: Length) -> tuple[bool, ...]:
-    return bool(entry.kernel), bool(entry.op), bool(entry.type), bool(entry.fewer_than), bool(entry.without)
+def exactness(entry: Length) -> tuple[int, ...]:
+    """How exactly an entry says what it is for: the largest of those that fit counts."""
+    said = (entry.kernel, entry.op, entry.type, entry.fewer_than, entry.without)
+    return *map(bool, said), len(entry.under)
 
 
 def length_of(lengths: tuple[Length, ...], kernel: str, view: NodeView) -> int:

@@ -11,6 +11,7 @@ import pytest
 from aidge_build.contract.length import UNKNOWN, Length, length_of, lengths_of, measures
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
+from aidge_build.cores import ALIGNED_ONLY, NO_ASSEMBLY
 from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.inputs import read_folder
@@ -77,17 +78,35 @@ def test_an_entry_for_cores_that_lack_something_counts_on_these_alone(seen):
     assert [length_of(entries[:2], "conv", view) for view in views] == [1, 2, 1]
 
 
+def test_an_entry_for_builds_with_options_that_change_the_code_counts_there_alone(seen):
+    entries = (Length(kernel="conv", fixed=1), Length(kernel="conv", under=("optimize size",), fixed=2))
+    entries += (Length(kernel="conv", under=("assembly off", "optimize size"), fixed=3),)
+    entries += (Length(kernel="conv", under=("unaligned off",), fixed=4),)
+    builds = [("balanced", ()), ("speed", ()), ("size", ()), ("size", (NO_ASSEMBLY,)), ("balanced", (NO_ASSEMBLY,))]
+    builds += [("balanced", (ALIGNED_ONLY,)), ("size", (ALIGNED_ONLY, NO_ASSEMBLY))]
+    found = []
+    for objective, features in builds:
+        view = replace(seen, objective=objective, features=frozenset({"fpu", "thumb2", *features}))
+        found.append(length_of(entries, "conv", view))
+    assert found == [1, 1, 2, 3, 1, 4, 3]
+    exact = (*entries, Length(kernel="conv", without=("fpu",), fixed=5))
+    assert length_of(exact, "conv", replace(seen, objective="size", features=frozenset({"thumb2"}))) == 5
+
+
 def test_a_file_with_faults_is_refused_by_name():
     good = b'[[length]]\nkernel = "conv"\nper_mac = 1.5\nfixed = 3\n'
     assert lengths_of({"lengths.toml": good}, "lib") == (Length(kernel="conv", per_mac=1.5, fixed=3),)
     lacking = lengths_of({"lengths.toml": good + b'without = ["thumb2", "fpu"]\n'}, "lib")
     assert [entry.without for entry in lacking] == [("fpu", "thumb2")]
+    under = lengths_of({"lengths.toml": good + b'under = ["optimize size", "assembly off"]\n'}, "lib")
+    assert [entry.under for entry in under] == [("assembly off", "optimize size")]
     assert lengths_of({}, "lib") == ()
     for text, what in (
         (good + b"per_row = 1\n", "unknown key 'per_row'"),
         (good + b"per_input = -1\n", "per_input is -1"),
         (good + b"per_input = inf\n", "per_input is inf"),
         (good + b'without = ["dsp"]\n', "without 'dsp'"),
+        (good + b'under = ["optimize balanced"]\n', "under 'optimize balanced'"),
     ):
         with pytest.raises(AidgeError, match=what):
             lengths_of({"lengths.toml": text}, "lib")

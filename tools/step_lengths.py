@@ -157,8 +157,8 @@ def raised(rows: list[Row], before: Length, *, is_same: bool) -> numpy.ndarray:
 
     factors = numpy.array([[1, *row["measures"]] for row in rows], float)
     counts = numpy.array([max(1, row["instructions"] - OF_N_STEP) for row in rows], float)
+    known = numpy.array([max(1.0, before.sum_of(row["measures"], _channels(row))) for row in rows])
     numbers = numpy.array([getattr(before, name) for name in NUMBERS])
-    known = factors @ numpy.maximum(numbers, 1e-9)
     columns = numpy.column_stack([known, factors])
     least = CLOSE * (counts / known).min()
     bounds = [(max(1.0, least) if is_same else least, None), (0, MOST_FIXED), *((0, None) for _ in NUMBERS[1:])]
@@ -193,7 +193,8 @@ def tables(rows: list[Row], *, only_longer: bool = False) -> dict[str, str]:
             name: math.ceil(number) if name == "fixed" else math.ceil(100 * number) / 100
             for name, number in zip(NUMBERS, numbers)
         }
-        entries[key] = Length(*key, **rounded)
+        together = entries[key].together if key in entries else before.together if raises else 0
+        entries[key] = Length(*key, **rounded, together=together)
     return {library: _text(library, entries) for library, entries in found.items()}
 
 
@@ -208,7 +209,12 @@ def _holds(entry: Length, key: tuple) -> bool:
 def _of(entry: Length, row: Row) -> float:
     """The instructions of a layer by an entry."""
     times = 1 if entry.without else row.get("times", 1)
-    return times * sum(getattr(entry, name) * number for name, number in zip(NUMBERS, (1, *row["measures"]), strict=True))
+    return times * entry.sum_of(row["measures"], _channels(row))
+
+
+def _channels(row: Row) -> int:
+    dims = row["dims"][-1]
+    return dims[1] if len(dims) > 1 else 1
 
 
 def known(library: str) -> dict[tuple, Length]:
@@ -225,6 +231,7 @@ def _text(library: str, entries: dict[tuple, Length]) -> str:
         text += [f"fewer_than = {entry.fewer_than}"] * (entry.fewer_than > 0)
         text += [f"without = {json.dumps(entry.without)}"] * bool(entry.without)
         text += [f"under = {json.dumps(entry.under)}"] * bool(entry.under)
+        text += [f"together = {entry.together}"] * bool(entry.together)
         text += [f"{name} = {getattr(entry, name)}" for name in NUMBERS if getattr(entry, name)]
     return "\n".join(text) + "\n"
 

@@ -6,7 +6,7 @@ An inference in steps is cut by these numbers before anything runs; what is link
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -18,7 +18,7 @@ from aidge_build.reading import require_shape, toml_of
 LENGTHS = "lengths.toml"
 NUMBERS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow", "per_gathered", "per_group")
 _NUMBER = (int, float)
-_FOR = {"kernel?": str, "op?": str, "type?": str, "fewer_than?": int, "without?": [str], "under?": [str]}
+_FOR = {"kernel?": str, "op?": str, "type?": str, "fewer_than?": int, "without?": [str], "under?": [str], "together?": int}
 _SHAPE = {**_FOR, **{f"{name}?": _NUMBER for name in NUMBERS}}
 _FEATURES = ("fpu", "thumb2")
 _WITHOUT_ASSEMBLY, _ALIGNED, _OPTIMIZE = "assembly off", "unaligned off", "optimize "
@@ -36,7 +36,8 @@ class Length:
     `kernel`, `op` (the operator's type) and `type` (of the first output's elements) say for which calls; "" for all.
     `fewer_than`: for outputs of fewer channels alone, where a kernel computes several at once; 0 for all. `without`: for cores
     that lack exactly these of the features fpu and thumb2; () for all. `under`: for builds with all of these options ("assembly
-    off", "optimize size"), which change the code of kernels; () for all, measured with none of them.
+    off", "optimize size"), which change the code of kernels; () for all, measured with none of them. `together`: channels of the
+    output that the kernel computes at a time: missing ones take as long; 0: each takes its own time.
     """
 
     kernel: str = ""
@@ -53,6 +54,7 @@ class Length:
     per_narrow: float = 0.0
     per_gathered: float = 0.0
     per_group: float = 0.0
+    together: int = 0
 
     def fits(self, kernel: str, view: NodeView) -> bool:
         """Whether it is about calls of this kernel at such a node, on such a core and in such a build."""
@@ -62,8 +64,14 @@ class Length:
 
     def of(self, view: NodeView) -> int:
         """The instructions of this node, rounded up."""
-        factors = (getattr(self, name) for name in NUMBERS)
-        return ceil(sum(factor * number for factor, number in zip(factors, (1, *measures(view)), strict=True)))
+        return ceil(self.sum_of(measures(view), _channels(view)))
+
+    def sum_of(self, measured: Sequence[float], channels: int) -> float:
+        """The instructions of a node with these measures and channels of the output."""
+        times = ceil(channels / self.together) * self.together / channels if self.together and channels else 1.0
+        macs, written, read, places, narrow, *others = measured
+        factors = (1, times * macs, times * written, read, places, times * narrow, *others)
+        return sum(getattr(self, name) * factor for name, factor in zip(NUMBERS, factors, strict=True))
 
 
 _WORDS = {"without": _FEATURES, "under": _OPTIONS}

@@ -52,6 +52,10 @@ def test_a_length_adds_up_what_each_of_these_takes_and_rounds_up(seen):
     assert Length(fixed=0.2).of(seen) == 1
 
 
+def test_channels_that_a_kernel_computes_together_take_as_long_where_some_are_missing(seen):
+    assert [Length(per_mac=1, per_input=1, together=count).of(seen) for count in (0, 2, 3)] == [1257, 1257, 1152 * 6 // 4 + 105]
+
+
 def test_the_entry_that_says_most_exactly_what_it_is_for_counts(seen):
     entries = (
         Length(fixed=1),

@@ -44,6 +44,21 @@ def test_conversions_on_a_core_without_an_fpu_are_not_cut_where_they_are_short(b
     assert made.exit_code == 0 and " 2 layers" in made.stderr + made.stdout, made
 
 
+@needs_cross_compiler
+@pytest.mark.parametrize("option", [("--optimize", "size"), ("--assembly", "off")], ids=" ".join)
+def test_steps_are_as_short_and_as_proved_in_builds_with_other_code(option, tmp_path):
+    weights = numpy.random.default_rng(3).integers(-127, 128, (32, 64)).astype(numpy.int8)
+    text = "d = DequantizeLinear(x, s, z) f = DequantizeLinear(w, s, z) a = Gemm<transB=1>(d, f) y = QuantizeLinear(a, t, z)"
+    constants = {"s": numpy.float32(0.02), "t": numpy.float32(0.3), "z": numpy.int8(0), "w": weights}
+    (tmp_path / "net.onnx").write_bytes(model(text, inputs="int8[1,64] x", outputs="int8[1,32] y", constants=constants))
+    numpy.savez(tmp_path / "x.npz", x=numpy.random.default_rng(9).integers(-128, 128, (1, 64)).astype(numpy.int8))
+    words = ("--board", "microbit", "--max-step", 12_000, "--io-data", tmp_path / "x.npz", "--json")
+    verified = aidge_build("verify", tmp_path / "net.onnx", *words, *option)
+    assert verified.exit_code == 0, verified
+    (bound,) = verified.json["step_bounds"]
+    assert not bound["refused"] and verified.json["steps"]["longest"] <= bound["longest"] <= 12_000
+
+
 def test_what_cannot_be_cut_as_finely_is_refused_with_the_layer_and_what_is_possible(tmp_path):
     words = ("compile", EXAMPLE_MODELS["digits.onnx"], "--out", tmp_path, "--board", "stm32f4", "--max-step")
     refused = aidge_build(*words, 2_000)

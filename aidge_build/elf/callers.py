@@ -168,8 +168,9 @@ class Callers:
         """Whether code jumps to what it has just computed, in instructions that run one after the other."""
         for start, instructions in self.code.of_functions():
             made = set[str]()
-            for address, _, name, operands in () if start in dead else instructions:
-                made = set() if address in self.code.led_to else made
+            for one in () if start in dead else instructions:
+                name, operands = one.mnemonic, one.operands
+                made = set() if one.address in self.code.led_to else made
                 if (name in ("blx", "bx") or name == "mov" and operands[0] == "pc") and operands[-1] in made:
                     return True
                 written = written_registers(name, operands) - {"lr"}  # what returns, though code may compute with it before

@@ -60,6 +60,7 @@ _KEYS = {
     "qemu_flags": list,
     "unicorn": str,
     "cycles": dict,
+    "timing": str,
     "unaligned": dict,
 }
 _FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
@@ -75,7 +76,7 @@ _CYCLE_KEYS = {
 _RANGE = re.compile(r"(0x[0-9a-fA-F]{1,8})-(0x[0-9a-fA-F]{1,8})")
 _UNALIGNED_KEYS = {"off": str, "on": str, "lacking": str, "there": str, "device": list}
 _TABLES = ("known_features", "extensions")
-_TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn")
+_TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn", "timing")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
 _SETS_OF_FEATURES = ("features", "may_have")
 _SETS = (*_SETS_OF_FEATURES, "runs", "later_than")
@@ -167,6 +168,7 @@ class Core:
     qemu_packages: tuple[str, ...]
     qemu_flags: tuple[str, ...]
     unicorn: str
+    timing: str
     cycles: CycleModel | None
     unaligned: UnalignedAccess | None
     files: Mapping[str, bytes] = field(repr=False)

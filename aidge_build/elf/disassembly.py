@@ -22,13 +22,15 @@ _ALIASES = {"fp": "r11", "sl": "r10", "sb": "r9", "ip": "r12", "r13": "sp", "r14
 class Instruction(NamedTuple):
     """One instruction; `mnemonic` is without the width suffix (.n, .w), `operands` are split at the outer commas.
 
-    In an IT block `mnemonic` still ends in the condition (`addgt`): only who walks the block can tell `bls` from `bl` + `s`.
+    `data_type` is the type of its elements (`f32` of `vadd.f32`), "" where it names none. In an IT block `mnemonic` still ends in
+    the condition (`addgt`): only who walks the block can tell `bls` from `bl` + `s`.
     """
 
     address: int
     size_bytes: int
     mnemonic: str
     operands: tuple[str, ...]
+    data_type: str = ""
 
     @property
     def next(self) -> int:
@@ -52,7 +54,8 @@ def read_disassembly(text: str) -> dict[int, Instruction]:
         if line[0] in ";@<":
             said = _unknown_to_objdump(code) or ("<undefined>", said[1])
         place = int(address, 16)
-        found[place] = Instruction(place, 4 if len(code) > 4 else 2, said[0], said[1])
+        data_type = line.partition("\t")[0].partition(".")[2].strip() if line[0] == "v" else ""
+        found[place] = Instruction(place, 4 if len(code) > 4 else 2, said[0], said[1], data_type)
     return found
 
 

@@ -217,7 +217,7 @@ def _shared(sections: Iterable[Section]) -> tuple[tuple[int, int], ...]:
 def _by_text(instructions: Mapping[int, Instruction]) -> Mapping[Text, Sequence[int]]:
     """The places of each text: a large program has four instructions of one text."""
     found = defaultdict[Text, list[int]](list)
-    for at, (_, _, name, operands) in instructions.items():
+    for at, (_, _, name, operands, _) in instructions.items():
         found[name, operands].append(at)
     return found
 

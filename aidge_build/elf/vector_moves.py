@@ -84,7 +84,7 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
     state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
     registers, plain = state.registers, code.plain
     for instruction in instructions:
-        place, _, name, operands = instruction
+        place, _, name, operands, _ = instruction
         if name in DIRECT or not operands:
             if name == "bl":
                 state.after_call()

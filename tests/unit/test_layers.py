@@ -17,7 +17,7 @@ PACKAGE = ROOT / "aidge_build"
 ROWS = (
     ("version", "errors", "moved", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
     ("graph", "board", "boards", "cores", "settings", "naming", "shortening", "sources"),
-    ("arithmetic", "c_library", "elf", "longest", "output"),
+    ("arithmetic", "c_library", "elf", "longest", "output", "timing"),
     ("calibrations", "operators", "onnx_format", "tflite_format"),
     ("contract", "reference"),
     ("importers", "recipes", "adaptation", "kernel_kit", "prediction"),

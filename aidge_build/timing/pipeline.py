@@ -74,7 +74,7 @@ class Pipeline:
         self._ready: dict[str, tuple[int, str]] = {}
         self._free: dict[str, int] = {}
         self._shadow = 0
-        self._run, self._fetched_ahead = 0, True
+        self._run, self._fetched_ahead = 0, False
 
     def issue(self, instruction: Instruction) -> int:
         """Issues the next instruction; returns the cycle in which it is issued."""
@@ -125,7 +125,7 @@ class Pipeline:
                 if self._run == self.table.wide_run and self._fetched_ahead:
                     waits, self._fetched_ahead = waits + 1, False
             else:
-                self._run, self._fetched_ahead = 0, True
+                self._run, self._fetched_ahead = 0, False
         return waits
 
     def _is_shadowed(self, last: _Operation, operation: _Operation) -> bool:

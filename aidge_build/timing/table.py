@@ -92,7 +92,7 @@ class TimingTable:
     | pair_bytes | bytes that instructions of one cycle may have together; 0: any |
     | pair_kinds, pair_either | kinds of the second instruction of a cycle (or of either); none: all |
     | unaligned_target | cycles that a jump to a 32-bit instruction at an odd half-word loses |
-    | wide_run | 32-bit instructions at odd half-words in a row for which the fetch loses a cycle; 0: it does not |
+    | wide_run | 32-bit instructions at odd half-words, in a row behind a longer one, that lose a cycle; 0: they do not |
     | late_flags | cycles that a taken branch loses whose flags come from the cycle before |
     | loop_exit | cycles that a conditional backward branch loses that is not taken: a loop ends |
     | loop_exit_early, early | the cycles that it loses where its flags are `early` cycles old |

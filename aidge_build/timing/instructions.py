@@ -172,6 +172,11 @@ class Work(NamedTuple):
         return any(role == INDEX for _, role in self.reads)
 
     @property
+    def sets_flags(self) -> bool:
+        """Whether it writes the flags."""
+        return (FLAGS, STATUS) in self.writes
+
+    @property
     def updates_address(self) -> bool:
         """Whether it writes its address register."""
         return any(role == UPDATE for _, role in self.writes)

@@ -179,7 +179,7 @@ def _operation(table: TimingTable, instruction: Instruction) -> _Operation:
 
 def _compiled(table: TimingTable, work: Work) -> _Operation:
     timing = table.kinds[work.kind]
-    cycles = timing.cycles + (timing.index_cycles if work.has_index else 0)
+    cycles = timing.cycles + (timing.index_cycles if work.has_index else 0) + (timing.flag_cycles if work.sets_flags else 0)
     if timing.words_a_cycle:
         cycles += -(-work.words // timing.words_a_cycle)
     reads = [(register, getattr(timing, role), _delays(table, work.kind, role)) for register, role in work.reads]

@@ -36,6 +36,7 @@ class KindTiming:
     | cycles | cycles until the next instruction may be issued, pairs aside |
     | words_a_cycle | words of memory that each further cycle moves; 0: all of them in `cycles` |
     | index_cycles | more cycles where the address is a sum of two registers |
+    | flag_cycles | more cycles where it sets flags |
     | shadow, hidden_by | cycles that the next instruction waits, unless it is of these kinds (loads that overlap) |
     | shadows | the kinds that wait; none: all |
     | update_overlaps | whether it is hidden behind another one although it updates its address |
@@ -50,6 +51,7 @@ class KindTiming:
     cycles: int = 1
     words_a_cycle: int = 0
     index_cycles: int = 0
+    flag_cycles: int = 0
     shadow: int = 0
     hidden_by: frozenset[str] = frozenset()
     shadows: frozenset[str] = frozenset()

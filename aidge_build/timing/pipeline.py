@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from aidge_build.elf.disassembly import Instruction
-from aidge_build.timing.instructions import CONDITION, FLAGS, RESULT, STATUS, Work, work_of
+from aidge_build.timing.instructions import CONDITION, FLAGS, RESULT, STATUS, UPDATE, Work, work_of
 from aidge_build.timing.table import ALONE, FIRST, TimingTable
 
 _HISTORY = 32  # instructions of the predecessor that the pipeline is filled with
@@ -41,15 +41,16 @@ def sequence_cycles(table: TimingTable, instructions: Iterable[Instruction]) -> 
 
 class _Operation(NamedTuple):
     """An instruction with the numbers of a table: (register, stage, cycles more by the kind that wrote it) of what it reads,
-    (register, cycles) of what it writes."""
+    (register, cycles, whether it is late where the instruction executes late) of what it writes."""
 
     kind: str
     cycles: int
     units: tuple[str, ...]
     hold: int
     reads: tuple[tuple[str, int, dict[str, int] | None], ...]
-    writes: tuple[tuple[str, int], ...]
+    writes: tuple[tuple[str, int, bool], ...]
     slides: int
+    joined: int
     slot: str
     pairs: bool
     size_bytes: int
@@ -93,12 +94,12 @@ class Pipeline:
         if at < needed - operation.slides:
             at = needed - operation.slides
         if self._open and at < self.cycle and self._joins(operation):
-            at = self.cycle - 1
+            at, slide = self.cycle - 1, operation.joined
             self._open -= 1
         else:
-            at = max(at, self.cycle + self._waits(operation, instruction))
+            at, slide = max(at, self.cycle + self._waits(operation, instruction)), 0
             self._open = self.table.issue - 1 if operation.slot != ALONE else 0
-        self._finish(operation, instruction, at, max(0, needed - at))
+        self._finish(operation, instruction, at, max(slide, needed - at))
         return at
 
     def _joins(self, operation: _Operation) -> bool:
@@ -134,8 +135,8 @@ class Pipeline:
         return not (operation.hides and operation.kind in last.hidden_by)
 
     def _finish(self, operation: _Operation, instruction: Instruction, at: int, slide: int) -> None:
-        for register, cycles in operation.writes:
-            self._ready[register] = (at + slide + cycles, operation.kind)
+        for register, cycles, slides in operation.writes:
+            self._ready[register] = (at + cycles + (slide if slides else 0), operation.kind)
         for unit in operation.units:
             self._free[unit] = at + operation.hold
         self.cycle = max(self.cycle, at + operation.cycles)
@@ -183,16 +184,20 @@ def _compiled(table: TimingTable, work: Work) -> _Operation:
     if timing.words_a_cycle:
         cycles += -(-work.words // timing.words_a_cycle)
     reads = [(register, getattr(timing, role), _delays(table, work.kind, role)) for register, role in work.reads]
-    latencies = {RESULT: timing.latency, STATUS: timing.status}
-    writes = [(register, latencies.get(role, timing.update)) for register, role in work.writes]
+    latencies = {UPDATE: timing.update, STATUS: timing.status}
+    results = [(register, latencies.get(role, timing.latency), role == RESULT) for register, role in work.writes]
+    if timing.words_a_cycle:  # one after the other
+        first = len(results) - work.words
+        results = [(each[0], each[1] + max(0, at - first) // timing.words_a_cycle, each[2]) for at, each in enumerate(results)]
     return _Operation(
         kind=work.kind,
         cycles=cycles,
         units=timing.units,
         hold=timing.hold,
         reads=tuple(reads),
-        writes=tuple(writes),
+        writes=tuple(results),
         slides=timing.slides,
+        joined=timing.joined,
         slot=timing.slot,
         pairs=work.kind in table.pair_kinds,
         size_bytes=work.size_bytes,

@@ -44,6 +44,7 @@ class KindTiming:
     | latency, update, status | cycles after which its result, its updated address, its flags can be read |
     | operand .. condition | the stage in which it reads a register of this role |
     | slides | how many stages later it may execute if operands are late |
+    | joined | how many stages later it executes as the second instruction of a cycle |
     | slot | whether it is issued as any of a cycle, as its first only, or alone |
     | taken | cycles that are lost where it jumps |
     """
@@ -70,6 +71,7 @@ class KindTiming:
     data: int = 0
     condition: int = 0
     slides: int = 0
+    joined: int = 0
     slot: str = ANY
     taken: int = 0
 

@@ -40,12 +40,13 @@ def sequence_cycles(table: TimingTable, instructions: Iterable[Instruction]) -> 
 
 
 class _Operation(NamedTuple):
-    """An instruction with the numbers of a table: (register, stage, cycles more by the kind that wrote it) of what it reads,
+    """An instruction with the numbers of a table: units of which each time one is occupied, (register, stage, cycles more by the
+    kind that wrote it) of what it reads,
     (register, cycles, whether it is late where the instruction executes late) of what it writes."""
 
     kind: str
     cycles: int
-    units: tuple[str, ...]
+    units: tuple[tuple[str, ...], ...]
     hold: int
     reads: tuple[tuple[str, int, dict[str, int] | None], ...]
     writes: tuple[tuple[str, int, bool], ...]
@@ -90,7 +91,7 @@ class Pipeline:
                 ready = entry[0] - stage + (delays.get(entry[1], 0) if delays else 0)
                 if ready > needed:
                     needed = ready
-        at = max((self._free.get(unit, 0) for unit in operation.units), default=0)
+        at = max((min(self._free.get(unit, 0) for unit in units) for units in operation.units), default=0)
         if at < needed - operation.slides:
             at = needed - operation.slides
         if self._open and at < self.cycle and self._joins(operation):
@@ -137,8 +138,8 @@ class Pipeline:
     def _finish(self, operation: _Operation, instruction: Instruction, at: int, slide: int) -> None:
         for register, cycles, slides in operation.writes:
             self._ready[register] = (at + cycles + (slide if slides else 0), operation.kind)
-        for unit in operation.units:
-            self._free[unit] = at + operation.hold
+        for units in operation.units:
+            self._free[min(units, key=lambda unit: self._free.get(unit, 0))] = at + operation.hold
         self.cycle = max(self.cycle, at + operation.cycles)
         self._shadow = operation.shadow
         if operation.cycles > 1:
@@ -192,7 +193,7 @@ def _compiled(table: TimingTable, work: Work) -> _Operation:
     return _Operation(
         kind=work.kind,
         cycles=cycles,
-        units=timing.units,
+        units=tuple(tuple(units.split("|")) for units in timing.units),
         hold=timing.hold,
         reads=tuple(reads),
         writes=tuple(results),

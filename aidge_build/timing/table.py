@@ -40,7 +40,7 @@ class KindTiming:
     | shadow, hidden_by | cycles that the next instruction waits, unless it is of these kinds (loads that overlap) |
     | shadows | the kinds that wait; none: all |
     | update_overlaps | whether it is hidden behind another one although it updates its address |
-    | units, hold | what it occupies, and for how many cycles |
+    | units, hold | what it occupies, and for how many cycles; `a|b` is the one of both that is free first |
     | latency, update, status | cycles after which its result, its updated address, its flags can be read |
     | operand .. condition | the stage in which it reads a register of this role |
     | slides | how many stages later it may execute if operands are late |

@@ -22,7 +22,8 @@ RESULT, UPDATE, STATUS = RESULTS = ("result", "update", "status")  # roles of wh
 PARENTS = {
     "alu": DEFAULT,
     **dict.fromkeys(("move", "add", "logic", "compare", "shift", "shifted", "shifted_constant", "bitfield", "simd"), "alu"),
-    **{"move_constant": "move", "add_constant": "add", "compare_constant": "compare"},
+    **{"move_constant": "move", "add_constant": "add", "logic_constant": "logic", "compare_constant": "compare"},
+    **{"add_wide": "add", "logic_wide": "logic"},  # of two registers, in 32 bits
     **dict.fromkeys(("add_carry", "test", "conditional_select"), "logic"),
     **dict.fromkeys(("insert", "extend", "pack", "reverse", "count"), "bitfield"),
     **{"compare_shifted": "shifted", "extend_add": "extend", "saturate": "simd", "select": "simd", "long_shift": "shift"},
@@ -186,6 +187,8 @@ class Work(NamedTuple):
 def work_of(mnemonic: str, operands: tuple[str, ...], size_bytes: int, data_type: str = "") -> Work:
     """The work of an instruction with this mnemonic and these operands; an unknown one is of the kind `default`."""
     kind, name, conditional = _kind_of(mnemonic, operands, data_type)
+    if size_bytes == 4 and f"{kind}_wide" in PARENTS:
+        kind = f"{kind}_wide"
     if kind.endswith(("load_multiple", "store_multiple")):
         reads, writes, words = _multiple(kind, name, operands)
     elif any(operand.startswith("[") for operand in operands):
@@ -233,6 +236,8 @@ def _operand_kind(kind: str, name: str, operands: tuple[str, ...]) -> str:
     number = immediate(operands[-1]) if operands else None
     if number is None:
         return kind
+    if name in ("mvn", "mvns") and not _is_shifted(number):
+        return "move_constant"
     return "shifted_constant" if _is_shifted(number) else f"{kind}_constant" if f"{kind}_constant" in PARENTS else kind
 
 

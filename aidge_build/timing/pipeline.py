@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from aidge_build.elf.disassembly import Instruction
 from aidge_build.timing.instructions import CONDITION, FLAGS, RESULT, STATUS, UPDATE, Work, work_of
-from aidge_build.timing.table import ALONE, FIRST, TimingTable
+from aidge_build.timing.table import ALONE, FIRST, LAST, TimingTable
 
 _HISTORY = 32  # instructions of the predecessor that the pipeline is filled with
 
@@ -96,10 +96,10 @@ class Pipeline:
             at = needed - operation.slides
         if self._open and at < self.cycle and self._joins(operation):
             at, slide = self.cycle - 1, operation.joined
-            self._open -= 1
+            self._open = 0 if operation.slot == LAST else self._open - 1
         else:
             at, slide = max(at, self.cycle + self._waits(operation, instruction)), 0
-            self._open = self.table.issue - 1 if operation.slot != ALONE else 0
+            self._open = self.table.issue - 1 if operation.slot not in (LAST, ALONE) else 0
         self._finish(operation, instruction, at, max(slide, needed - at))
         return at
 

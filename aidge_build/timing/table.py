@@ -23,7 +23,7 @@ from aidge_build.settings import CODE, check_keys, find, guess, names_in, read_c
 from aidge_build.timing.instructions import DEFAULT, KINDS, PARENTS, ROLES
 
 FOLDER = "timing"  # beside the cores
-ANY, FIRST, ALONE = SLOTS = ("any", "first", "alone")
+ANY, FIRST, LAST, ALONE = SLOTS = ("any", "first", "last", "alone")
 _SHOWN_DIGITS = 12
 
 
@@ -45,7 +45,7 @@ class KindTiming:
     | operand .. condition | the stage in which it reads a register of this role |
     | slides | how many stages later it may execute if operands are late |
     | joined | how many stages later it executes as the second instruction of a cycle |
-    | slot | whether it is issued as any of a cycle, as its first only, or alone |
+    | slot | whether it is issued as any of a cycle, as its first only, as its last, or alone |
     | taken | cycles that are lost where it jumps |
     """
 

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from aidge_build.cores import Core
-from aidge_build.elf.deviation import stated
 from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
 from aidge_build.reading import read_json
+from aidge_build.timing.deviation import stated
 
 SCHEMA = 1
 FOLDER = "calibrations"

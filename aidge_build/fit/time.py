@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aidge_build.board import Board
-from aidge_build.elf.deviation import Deviation, deviation_of
+from aidge_build.timing.deviation import Deviation, deviation_of
 
 NO_CYCLES = "cycles are estimated only for Cortex-M0+, M3 and M4, because their chips have published counts (docs/proof.md)"
 NO_CLOCK = "the board's file states no clock"

@@ -232,6 +232,8 @@ def _operand_kind(kind: str, name: str, operands: tuple[str, ...]) -> str:
     if kind not in ("move", "add", "add_carry", "logic", "compare", "test") or name in ("movw", "movt", "addw", "subw"):
         return kind
     if operands and _SHIFT.match(operands[-1]):
+        if name in ("mov", "movs"):
+            return "shift"
         return "compare_shifted" if kind in ("compare", "test") else "shifted"
     number = immediate(operands[-1]) if operands else None
     if number is None:

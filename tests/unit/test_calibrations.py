@@ -9,9 +9,9 @@ import pytest
 
 from aidge_build.calibrations import FOLDER, Calibration, known_calibrations, read_calibration, stated_error, validation_of
 from aidge_build.cores import find_core
-from aidge_build.elf.deviation import stated
 from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
+from aidge_build.timing.deviation import stated
 
 
 def document(**changes) -> dict:
@@ -52,7 +52,7 @@ def test_files_of_a_folder_are_read_and_what_comes_with_the_tool_is_what_is_said
     assert len(own) == len(list((board_folder() / FOLDER).glob("*.json")))
     assert validation_of(core) == f"{stated(core)}; {stated_error('cortex-m4', own)}"
     assert validation_of(core, ()) == f"{stated(core)}; no board was measured"
-    assert validation_of(find_core("cortex-m7")) == validation_of(None) == ""
+    assert validation_of(find_core("cortex-m23")) == validation_of(None) == ""
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aidge_build.calibrations import known_calibrations, stated_error
 from aidge_build.cores import find_core
-from aidge_build.elf.deviation import deviation_of
+from aidge_build.timing.deviation import deviation_of
 from tools.docs.markdown import cell
 
 ROOT = Path(__file__).resolve().parents[2]

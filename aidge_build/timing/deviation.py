@@ -1,37 +1,36 @@
 # SPDX-License-Identifier: MIT
 """How far estimates of cycles are from what chips were measured to take.
 
-`boards/cores/counts/CORE.*.toml` hold counts of public programs: what somebody published or measured, and what the numbers of the
-core's file say for the same program. From these pairs, and nothing else, the stated error of an estimate follows.
+`boards/cores/counts/TABLE.*.toml` hold counts of public programs: what somebody published or measured, and what the timing table
+says for the same program. From these pairs, and nothing else, the stated error of an estimate follows. Where no chip was
+measured, the counts are the ones of another model of the core, and the text says so.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from aidge_build.cores import Core, CycleModel
+from aidge_build.cores import Core
 from aidge_build.errors import AidgeError
 from aidge_build.settings import CODE, read_settings
+from aidge_build.timing.table import timing_of
 
 FOLDER = "counts"
 UNKNOWN = "estimated without wait states; compared with no measured count, its error is unknown"
 _KEYS = {"source": str, "chip": str, "compiler": str, "numbers": str, "counts": dict}
-_SHOWN_DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Count:
-    """The cycles of one program: measured on a chip, and estimated."""
+    """The cycles of one program: measured on a chip, and estimated; `chip` is "" where another model says the first number."""
 
     program: str
     source: str
     measured: float
     estimated: float
+    chip: str = ""
 
     @property
     def error(self) -> float:
@@ -54,7 +53,7 @@ class Deviation:
 
 
 def deviation_of(core: Core | None) -> Deviation | None:
-    """The errors of what is estimated for `core`; None without an estimate, and where nothing was measured.
+    """The errors of what is estimated for `core`; None without an estimate, and where nothing was compared.
 
     Raises AidgeError (BOARD) for a wrong file of counts.
     """
@@ -68,12 +67,15 @@ def deviation_of(core: Core | None) -> Deviation | None:
 
 def stated(core: Core | None) -> str:
     """What is said beside an estimate for `core`; "" where there is none."""
-    if core is None or core.cycles is None:
+    if core is None or not core.timing:
         return ""
     found = deviation_of(core)
     if found is None:
-        return core.cycles.validation or UNKNOWN
+        return UNKNOWN
+    source = next((count.source for count in counts_of(core) if not count.chip), "")
     compared = f"{_range(found)} what was measured for {found.counts} programs"
+    if source:
+        compared = f"no chip was measured; {_range(found)} what {source} says of {found.counts} loops"
     return f"estimated without wait states; {compared}, {_percent(found.mean)} on average"
 
 
@@ -91,45 +93,38 @@ def _percent(share: float) -> str:
 
 
 def counts_of(core: Core) -> tuple[Count, ...]:
-    """All counts of the core, in the folder beside its file, in the order of the files' names; () without an estimate."""
-    if core.cycles is None:
+    """All counts of the core's timing table, in the order of the files' names; () without a table."""
+    table = timing_of(core)
+    if table is None:
         return ()
-    numbers = numbers_digest(core.cycles)
-    own = next(Path(path) for path in core.files if Path(path).stem == core.name)
-    return tuple(count for path in sorted((own.parent / FOLDER).glob(f"{core.name}.*.toml")) for count in _counts(path, numbers))
+    own = next(Path(path) for path in table.files if Path(path).stem == table.name)
+    paths = sorted((own.parent.parent / FOLDER).glob(f"{table.name}.*.toml"))
+    return tuple(count for path in paths for count in _counts(path, table.digest))
 
 
 @cache
-def _counts(path: Path, numbers: str) -> list[Count]:
+def _counts(path: Path, digest: str) -> list[Count]:
     settings = read_settings(path, _KEYS, {})
     for key in _KEYS:
         if key not in settings:
             raise AidgeError(
                 f"key '{key}' is missing", where=str(path), code=CODE, hint="the files of other cores have all of them"
             )
-    if settings["numbers"] != numbers:
+    if settings["numbers"] != digest:
         raise AidgeError(
-            f"was estimated with other numbers than the core's file has now ({settings['numbers']}, and not {numbers})",
+            f"was estimated with another timing table than the core has now ({settings['numbers']}, and not {digest})",
             where=str(path),
             code=CODE,
             hint="estimate its programs again",
         )
-    return [_count(program, pair, settings["source"], str(path)) for program, pair in sorted(settings["counts"].items())]
+    said = settings["source"], settings["chip"]
+    return [_count(program, pair, *said, str(path)) for program, pair in sorted(settings["counts"].items())]
 
 
-def _count(program: str, pair: object, source: str, where: str) -> Count:
+def _count(program: str, pair: object, source: str, chip: str, where: str) -> Count:
     numbers = pair if isinstance(pair, list) else []
     if len(numbers) != 2 or not all(isinstance(number, (int, float)) and number > 0 for number in numbers):
         raise AidgeError(
             f"'{program}' has no two numbers of cycles", where=where, code=CODE, hint="[measured, estimated], both above 0"
         )
-    return Count(program, source, numbers[0], numbers[1])
-
-
-def numbers_digest(model: CycleModel) -> str:
-    """12 hexadecimal digits of what estimates with these numbers depend on."""
-    numbers = {field.name: getattr(model, field.name) for field in fields(model) if field.name != "validation"}
-    text = json.dumps(
-        {name: dict(value) if isinstance(value, Mapping) else value for name, value in numbers.items()}, sort_keys=True
-    )
-    return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN_DIGITS]
+    return Count(program, source, numbers[0], numbers[1], chip)

@@ -137,6 +137,8 @@ _VECTOR_NAMES = (
     ("shift", "vrshr|vq?rshl|vqshlu?|vadci?|vsbci?"),
     ("duplicate", "v[di]?w?dup"),
     ("float_add", "vadd|vsub|vabd|vabs|vneg|v(max|min)nma?|vcadd"),
+    ("integer", "vand|vbic|veor|vorr|vorn|vmvn|vshl|vshlc|vshr|vsli|vsri|vshll[bt]|vmovl[bt]|vrev(16|32|64)|vbrsr|vcl[sz]|vpsel"),
+    ("integer", "v(max|min)a?|vr?h(add|sub)|vhcadd|vq(add|sub|abs|neg)"),
 )
 _OTHER_CORE_PREFIXES = ("cps", "mrs", "msr", "svc", "bkpt", "udf", "sg", "tt", "mcr", "mrc", "cdp", "cx", "clrm")
 _READS_DESTINATION = re.compile(
@@ -224,6 +226,8 @@ def _kind_of(mnemonic: str, operands: tuple[str, ...], data_type: str) -> tuple[
         kind = _operand_kind(kind, name, operands) if kind else _vector_or_float(name, operands, data_type)
         if kind:
             return kind, name, conditional
+    if any(operand[:1] == "q" for operand in operands):
+        return "vector_integer", mnemonic, False
     return ("system" if mnemonic.startswith(_OTHER_CORE_PREFIXES) else DEFAULT), mnemonic, False
 
 
@@ -266,7 +270,7 @@ def _vector_or_float(name: str, operands: tuple[str, ...], data_type: str) -> st
     kind = _named(name, _VECTOR_NAMES)
     if kind in ("load", "store") and "q" in next(operand for operand in operands if operand[0] == "["):
         return "vector_gather" if kind == "load" else "vector_scatter"
-    if data_type[:1] != "f" and kind == "float_add" or not kind and name[:1] == "v" and len(name) > 3:
+    if data_type[:1] != "f" and kind == "float_add":
         return "vector_integer"
     if data_type[:1] == "f" and kind == "multiply":
         return "vector_float_multiply"
@@ -381,6 +385,7 @@ def _roles(kind: str, sources: tuple[str, ...]) -> list[tuple[str, str]]:
     amount = _with([sources[-1].split(" ")[-1]], SHIFTED) if shifts else []
     if kind == "extend_add":
         return _with(registers[:1], ACCUMULATE) + _with(registers[1:], SHIFTED)
-    if kind in ("move", "reverse", "bitfield", "extend") or len(registers) == 1 and not shifts:
+    is_scalar = not kind.startswith(("float", "double", "vector"))
+    if not is_scalar or kind in ("move", "reverse", "bitfield", "extend") or len(registers) == 1 and not shifts:
         return _with(registers, SHIFTED if shifts else OPERAND) + amount
     return _with(registers[:-1], OPERAND) + _with(registers[-1:], SHIFTED if shifts else SECOND) + amount

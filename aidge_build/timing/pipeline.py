@@ -145,7 +145,8 @@ class Pipeline:
         if operation.cycles > 1:
             self._run, self._fetched_ahead = 0, True
         self._last = operation
-        self._goes_back = operation.is_conditional_jump and (instruction.target or instruction.next) <= instruction.address
+        target = instruction.target if operation.is_conditional_jump else None
+        self._goes_back = target is not None and target <= instruction.address
 
     def jump(self, target: Instruction) -> None:
         """The last instruction jumps: nothing joins it, and the fetch begins again."""
@@ -162,7 +163,7 @@ class Pipeline:
         last, table = self._last, self.table
         if not table.loop_exit or last is None or not last.is_conditional_jump or not self._goes_back:
             return
-        flags_are_old = self._ready.get(FLAGS, (0, ""))[0] <= self.cycle - table.early
+        flags_are_old = self._ready.get(FLAGS, (0, ""))[0] < self.cycle - table.early
         self._begin_again(table.loop_exit_early if flags_are_old else table.loop_exit)
 
     def _begin_again(self, lost: int) -> None:

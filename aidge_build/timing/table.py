@@ -99,7 +99,7 @@ class TimingTable:
     | wide_run | 32-bit instructions at odd half-words, in a row behind a longer one, that lose a cycle; 0: they do not |
     | late_flags | cycles that a taken branch loses whose flags come from the cycle before |
     | loop_exit | cycles that a conditional backward branch loses that is not taken: a loop ends |
-    | loop_exit_early, early | the cycles that it loses where its flags are `early` cycles old |
+    | loop_exit_early, early | the cycles that it loses where its flags are known `early` cycles before it |
     | banks | memories, each a word wide, of which two loads of a cycle need different ones; 0: no limit |
     """
 
@@ -205,6 +205,11 @@ def _table(name: str, where: str, settings: dict, files: Mapping[str, bytes]) ->
             )
     for key, numbers in forward.items():
         check_keys(numbers, _FORWARD_KEYS, f"{where}: forward.{key}")
+        for word in _FORWARD_KEYS:
+            if word not in numbers:
+                raise AidgeError(
+                    f"key '{word}' is missing", where=f"{where}: forward.{key}", hint=", ".join(_FORWARD_KEYS), code=CODE
+                )
         _check_kinds([*numbers["of"], *numbers["by"]], where, f"forward.{key}")
         _check_kinds(numbers["roles"], where, f"forward.{key}.roles", ROLES)
     plain = {key: settings.get(key, 0) for key, kind in _TABLE_KEYS.items() if kind is int}

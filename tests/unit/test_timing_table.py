@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 import pytest
 
 from aidge_build.cores import load_core
 from aidge_build.elf.disassembly import read_disassembly
 from aidge_build.errors import AidgeError
+from aidge_build.installed import board_folder
 from aidge_build.timing.instructions import KINDS, PARENTS, works_of
-from aidge_build.timing.table import load_timing, timing_of
+from aidge_build.timing.table import KindTiming, TimingTable, load_timing, timing_of
 
 
 def core_with(folder, table: str):
@@ -112,3 +114,10 @@ def test_an_instruction_is_taken_apart(text):
         words = [rf"s{number * 4 + word}:(\w+)" for word in range(4)]
         said = re.sub(" ".join(words), rf"q{number}:\1", said)
     assert said == WORKS[text]
+
+
+def test_the_page_of_the_boards_explains_every_key():
+    page = (board_folder() / "README.md").read_text(encoding="utf-8")
+    keys = [each.name for kind in (TimingTable, KindTiming) for each in fields(kind)]
+    files_and_caches = {"name", "forwarding", "files", "known"}
+    assert [key for key in keys if f"`{key}`" not in page and key not in files_and_caches] == []

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aidge_build.board_registers import SerialPort
 from aidge_build.cores import Core
 from aidge_build.errors import AidgeError
 
@@ -55,8 +56,9 @@ class Board:
     data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `flash_wait_states` are None
     where nobody said; `clock_hz` is what the core usually runs at, 0 where nobody said; `source` are (collection,
     device) of machine-readable data that the memories were compared with; `runners` are (program, target) to flash
-    with; `boot_block` is what the boot ROM wants beside the program; `files` holds everything that was read (path ->
-    bytes): these are build dependencies.
+    with; `boot_block` is what the boot ROM wants beside the program, `boot_source` the assembly of a second stage, "" without
+    one; `serial` is the port that bench images print on; `files` holds everything that was read (path -> bytes): these are build
+    dependencies.
     """
 
     name: str
@@ -84,6 +86,8 @@ class Board:
     clock_hz: int
     source: tuple[tuple[str, str], ...]
     files: Mapping[str, bytes] = field(repr=False)
+    boot_source: str = ""
+    serial: SerialPort | None = None
 
     @property
     def is_host(self) -> bool:

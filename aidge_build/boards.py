@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from aidge_build.board import Board, Emulator, Region
+from aidge_build.board_registers import read_clock, read_serial
 from aidge_build.cores import FLAG_WORDS, Core, find_core, list_cores
 from aidge_build.errors import AidgeError
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
@@ -61,6 +62,8 @@ _KEYS = {
     "qemu_machine": str,
     "runners": dict,
     "boot_block": str,
+    "boot_source": str,
+    "serial": dict,
 }
 _REGION_KEYS = {
     "origin": int,
@@ -73,8 +76,7 @@ _REGION_KEYS = {
     "clock": dict,
 }
 _REQUIRED_REGION_KEYS = ("origin", "length", "kind")
-_CLOCK_KEYS = {"register": int, "bits": int}
-_FILE_KEYS = ("sources", "link_script")
+_FILE_KEYS = ("sources", "link_script", "boot_source")
 _ROLES = ("vectors", "code", "constants", "data", "stack")
 
 
@@ -190,6 +192,8 @@ def _read(path: Path, files: dict[str, bytes]) -> dict:
     for key in _FILE_KEYS:
         if key in settings:
             settings[key] = _resolve(path, settings[key], files)
+    if isinstance(driver := settings.get("serial", {}).get("driver"), str):
+        settings["serial"] = {**settings["serial"], "driver": _resolve(path, driver, files)}
     return settings
 
 
@@ -247,6 +251,8 @@ class _Reader:
             clock_hz=self._clock_hz(),
             source=self._source(),
             files=MappingProxyType(dict(sorted({**files, **self.core.files}.items()))),
+            boot_source=self._get("boot_source", ""),
+            serial=read_serial(table, f"{self.where}: serial") if (table := self.settings.get("serial")) else None,
         )
 
     def _features(self) -> frozenset[str]:
@@ -374,23 +380,8 @@ class _Reader:
         cost = table.get("access_cost", 1)
         if cost < 1:
             raise self._error(f"regions.{name}.access_cost is {cost}, wants at least 1")
-        clock = self._clock(name, table.get("clock"))
+        clock = read_clock(table["clock"], f"{self.where}: regions.{name}.clock") if "clock" in table else None
         is_normal = self._choice(f"regions.{name}.memory", table.get("memory", "default"), _MEMORY_TYPES) == "normal"
         return Region(
             name, table["origin"], length, kind, roles, cost, table.get("dma", True), clock, table.get("cached", True), is_normal
         )
-
-    def _clock(self, name: str, table: dict | None) -> tuple[int, int] | None:
-        if table is None:
-            return None
-        where = f"{self.where}: regions.{name}.clock"
-        check_keys(table, _CLOCK_KEYS, where)
-        register, bits = table.get("register", -1), table.get("bits", 0)
-        if not (0 <= register < 1 << 32 and register % 4 == 0 and 0 < bits < 1 << 32):
-            raise AidgeError(
-                "wants a register's address and the bits to set in it",
-                where=where,
-                code="BOARD",
-                hint="clock = { register = 0x580244DC, bits = 0x20000000 }",
-            )
-        return register, bits

@@ -85,6 +85,9 @@ __attribute__((naked)) void Fault_Handler(void)
     __asm__ volatile("mov r0, sp\n\tbl report_fault");
 }
 
+/* Counts the turns of SysTick where a program defines it. */
+void SysTick_Handler(void) __attribute__((weak, alias("Fault_Handler")));
+
 typedef union { void (*handler)(void); uint32_t *stack; } vector;
 
 extern const vector aidge_vectors[16];
@@ -92,5 +95,5 @@ __attribute__((section(".vectors"), used)) const vector aidge_vectors[16] = {
     {.stack = __stack_top}, {.handler = Reset_Handler},
     {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler},
     {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = 0}, {.handler = 0}, {.handler = 0},
-    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = 0}, {.handler = Fault_Handler}, {.handler = Fault_Handler},
+    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = 0}, {.handler = Fault_Handler}, {.handler = SysTick_Handler},
 };

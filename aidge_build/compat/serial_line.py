@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from aidge_build.compat.export_main import TOLERANCE, exported, largest, referen
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
+from aidge_build.serial_line import BAUD, received_lines
 
 _LINE = re.compile(r"L([0-9a-f]{4})([0-9a-f]{8})((?:[0-9a-f]{2})+)([0-9a-f]{4})")
 _END, _REFUSED = "E", "R"
@@ -52,34 +52,12 @@ def compare_serial(
     )
 
 
-def serial_lines(path: str | os.PathLike, baud: int = 115200) -> Iterator[bytes]:
+def serial_lines(path: str | os.PathLike, baud: int = BAUD) -> Iterator[bytes]:
     """Yields the lines that arrive at a serial device, in raw mode with 8 data bits and no parity; of a file, its lines."""
-    with open(path, "rb", buffering=0) as line:
-        if line.isatty():
-            _set_raw(line.fileno(), baud, os.fspath(path))
-        waiting = b""
-        while chunk := line.read(256):
-            *whole, waiting = (waiting + chunk).split(b"\n")
-            yield from whole
-            if any(each.strip() in (_END.encode(), _REFUSED.encode()) for each in whole):
-                return
-
-
-def _set_raw(descriptor: int, baud: int, path: str) -> None:
-    if sys.platform == "win32":
-        raise AidgeError(
-            "serial devices are read on Linux and macOS", where=path, code="USAGE", hint="give compare_serial the lines"
-        )
-    import termios
-    import tty
-
-    speed = getattr(termios, f"B{baud}", None)
-    if speed is None:
-        raise AidgeError(f"no serial line has {baud} baud", where=path, code="USAGE", hint="115200")
-    tty.setraw(descriptor)
-    settings = termios.tcgetattr(descriptor)
-    settings[4] = settings[5] = speed
-    termios.tcsetattr(descriptor, termios.TCSANOW, settings)
+    for line in received_lines(path, baud):
+        yield line
+        if line.strip() in (_END.encode(), _REFUSED.encode()):
+            return
 
 
 def _received(lines: Iterable[str | bytes], tensors: list[Tensor]) -> list[bytearray]:

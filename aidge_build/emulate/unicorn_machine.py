@@ -17,11 +17,14 @@ except ImportError as error:
     raise MissingTool("the emulator unicorn is not installed", hint="pip install unicorn", code="EMULATOR") from error
 
 from aidge_build.boards import Region
+from aidge_build.elf.boot_block import vectors_at
 from aidge_build.emulate.block_counter import make_counter
 from aidge_build.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
+from aidge_build.emulate.cycle_counters import count_instructions
 from aidge_build.emulate.peripherals import FIRST, LAST, Peripherals
 from aidge_build.emulate.program import WAITS, End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
+from aidge_build.emulate.serial_ports import emulated_port
 from aidge_build.emulate.supervision import supervise
 from aidge_build.emulate.waits import is_behind_wait, map_memory, waits_in
 
@@ -72,7 +75,7 @@ class Machine:
         self._load()
         self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self.read, self.write)
         self.rtt = Rtt(self.channels, self.read, self.write)
-        self.peripherals = Peripherals()
+        self.peripherals = Peripherals(emulated_port(board.serial, self.channels))
         self.fault = ""
         self.waits_in = ""
         self._counter, self._is_asked = None, False
@@ -106,6 +109,8 @@ class Machine:
             )
         if counter:
             counter.watch_waits(self._waits_at)
+        if counter and program.answers_peripherals:
+            count_instructions(self, lambda: counter.total)
         entry = self._reset()
         self._watch_rtt()
         try:
@@ -142,14 +147,13 @@ class Machine:
         stack = self._stack_high_water()
         self._drain_rtt()
         if counter is None:
-            none = program.layer_counts((), [])
             return RunResult(
                 code,
                 stdout,
                 None,
                 None,
                 None,
-                none,
+                program.layer_counts((), []),
                 stack,
                 "unicorn",
                 ended=end,
@@ -182,14 +186,10 @@ class Machine:
             ended_at=self._here(end),
             fewest=counter.fewest if counter.finished_runs else None,
             most=counter.most if counter.finished_runs else None,
-            peripherals=self._peripherals_used(),
+            peripherals=self.peripherals.counts if program.answers_peripherals else None,
             inference_stack_bytes=counter.stack_used or None if program.measures_run_stack else None,
             channels=self.channels.texts,
         )
-
-    def _peripherals_used(self) -> tuple[int, int] | None:
-        used = self.peripherals
-        return (len(used.used), len(used.waited_for)) if self.program.answers_peripherals else None
 
     def _here(self, end: End) -> str:
         if end is End.EXIT:
@@ -229,7 +229,7 @@ class Machine:
 
     def _reset(self) -> int:
         """Loads the stack pointer of the vector table; returns the entry."""
-        stack_pointer, entry = (int.from_bytes(self.read(self._vectors() + at, 4), "little") for at in (0, 4))
+        stack_pointer, entry = (int.from_bytes(self.read(self.vectors + at, 4), "little") for at in (0, 4))
         self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
         return entry
 
@@ -337,8 +337,11 @@ class Machine:
         if board_init:
             self.write(board_init.address, _RETURN_INSTRUCTION)
 
-    def _vectors(self) -> int:
-        return self.program.board.region("vectors").origin
+    @property
+    def vectors(self) -> int:
+        """The address of the vector table."""
+        board = self.program.board
+        return vectors_at(self.program.image, board.boot_block, board.region("vectors").origin)
 
     def _place(self, address: int, size: int) -> tuple[mmap.mmap, int]:
         for region, memory in self.memories.items():

@@ -25,8 +25,18 @@ class Machine(Protocol):
     def memories(self) -> Mapping[Region, mmap.mmap]:
         """The bytes of each memory."""
 
+    @property
+    def vectors(self) -> int:
+        """The address of the vector table."""
+
     def core(self) -> unicorn.Uc:
         """Another core, without memories and hooks."""
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of a memory."""
+
+    def write(self, address: int, content: bytes) -> None:
+        """Puts bytes into a memory."""
 
 
 _NAMES = (*(f"R{index}" for index in range(13)), "SP", "LR", "PC", "XPSR", *(f"D{index}" for index in range(16)))

@@ -15,8 +15,21 @@ PACKAGE = ROOT / "aidge_build"
 
 # A module imports only from its own row or a row above it (docs/architecture.md).
 ROWS = (
-    ("version", "errors", "moved", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
-    ("graph", "board", "boards", "cores", "settings", "naming", "shortening", "sources"),
+    (
+        "version",
+        "errors",
+        "moved",
+        "reading",
+        "serial_line",
+        "npz",
+        "debug",
+        "render",
+        "installed",
+        "machine",
+        "terminal",
+        "options",
+    ),
+    ("graph", "board", "board_registers", "boards", "cores", "settings", "naming", "shortening", "sources"),
     ("arithmetic", "c_library", "elf", "longest", "output", "timing"),
     ("calibrations", "operators", "onnx_format", "tflite_format"),
     ("contract", "reference"),

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""The serial port of a board: its description in the board's file, and its UART in the emulator."""
+
+from __future__ import annotations
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.emulate.channels import Channels
+from aidge_build.emulate.serial_ports import EmulatedPort
+from aidge_build.errors import AidgeError
+
+# Writes that switch each port on at 115,200 baud, from the reference manuals: (offset, value).
+SWITCHED_ON = {
+    "stm32f401": [(0x08, 139), (0x0C, 1 << 13 | 1 << 3)],
+    "stm32u575": [(0x0C, 35), (0x00, 1 | 1 << 3)],
+    "stm32l4r5": [(0x0C, 8889), (0x00, 1 | 1 << 3)],
+    "nrf52840": [(0x524, 0x01D7E000), (0x500, 4), (0x008, 1)],
+    "rp2350": [(0x24, 6), (0x28, 33), (0x2C, 0x70), (0x30, 0x101)],
+}
+DATA = {"usart_v1": 0x04, "usart_v2": 0x28, "lpuart": 0x28, "nrf_uart": 0x51C, "pl011": 0x00}
+
+
+@pytest.mark.parametrize("board", SWITCHED_ON)
+def test_a_port_sends_when_it_is_on_at_its_speed_and_loses_bytes_that_nobody_waited_for(board):
+    described = load_board(board).serial
+    for writes, waits, said in (
+        (SWITCHED_ON[board], True, "ab"),
+        (SWITCHED_ON[board], False, "a"),
+        (SWITCHED_ON[board][:-1], True, ""),
+        ([(offset, value * 2) for offset, value in SWITCHED_ON[board]], True, ""),
+    ):
+        channels = Channels()
+        port = EmulatedPort(described, channels)
+        for offset, value in writes:
+            port.write(port.base + offset, value)
+        for byte in b"ab":
+            port.write(port.base + DATA[described.kind], byte)
+            for _ in range(8 if waits else 0):
+                [port.read(port.base + status) for status in (0x00, 0x1C, 0x11C, 0x18)]
+        assert "".join(text for _, text in channels.texts) == said
+
+
+STEP = "{ register = 0x40023840, set = 1 }"
+PORT = 'driver = "none.c"\nbase = 0x40004400\nclock_hz = 16000000\nport = "USB"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PORT.replace("base = 0x40004400\n", ""), "key 'base' is missing"),
+        (PORT.replace("0x40004400", "0x40004401"), "the address of a register is expected"),
+        (PORT + "baud = 9000000", "a clock of 16000000 Hz makes no 9000000 baud"),
+        (PORT + "speed = 1", "unknown key 'speed'"),
+        (PORT + "setup = 3", "a list of tables is expected"),
+        (PORT + f"setup = [{STEP}, {{ register = 2, set = 1 }}]", "setup 2: wants a register"),
+        (PORT + "setup = [{ register = 4 }]", "setup 1: wants a register"),
+        (PORT + "setup = [{ register = 4, write = 1, set = 1 }]", "setup 1: wants a register"),
+        (PORT + "setup = [{ register = 4, on = 1 }]", "unknown key 'on'"),
+    ],
+)
+def test_a_wrong_serial_port_is_refused_with_its_place(text, said, tmp_path):
+    (tmp_path / "none.c").write_text("")
+    (tmp_path / "mine.toml").write_text(f'extends = "stm32f4"\n[serial]\n{text}\n')
+    with pytest.raises(AidgeError, match=r"mine.toml: serial") as caught:
+        load_board("mine", (tmp_path,))
+    assert said in str(caught.value)
+
+
+def test_a_step_writes_a_whole_register_or_changes_bits_or_waits(tmp_path):
+    (tmp_path / "none.c").write_text("")
+    steps = "{ register = 4, write = 7 }, { register = 8, clear = 3, set = 2 }, { register = 12, wait = 1 }"
+    (tmp_path / "mine.toml").write_text(f'extends = "stm32f4"\n[serial]\n{PORT}setup = [{steps}]\n')
+    port = load_board("mine", (tmp_path,)).serial
+    assert [(step.register, step.clear, step.set, step.wait) for step in port.setup] == [
+        (4, 0xFFFFFFFF, 7, 0),
+        (8, 3, 2, 0),
+        (12, 0, 0, 1),
+    ]
+    assert (
+        port.baud == 115200
+        and port.flash_wait_states is None
+        and str(tmp_path / "none.c") in load_board("mine", (tmp_path,)).files
+    )

@@ -6,10 +6,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.bench.image import make_image
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
+from aidge_build.machine import CROSS_COMPILER
 from aidge_build.naming import counted
 from aidge_build.npz import read_npz
 from aidge_build.options import FILES, add_options
@@ -25,9 +27,11 @@ GROUP = BUILD
 EXAMPLES = (
     ("package kws.onnx --for arduino --cpu cortex-m4 --out packages", "a library for the Arduino IDE"),
     ("package kws.onnx --for plain --cpu cortex-m0plus --out packages", "C that any build takes"),
+    ("package kws.onnx --for bench-image --board rp2040 --out images", "a program that measures the model on your board"),
 )
 COMMON = ("name", "for", "release", "author", "url", "io-data", "board", "cpu", "io", "ram-budget", "optimize", "quantize")
 ANY_CORE = "generic"
+IMAGE = "bench-image"
 _LIST = {"target": str, "model": str, "files": [str]}
 
 
@@ -37,13 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = [load_target(name) for name in targets()]
     experimental = [target.name for target in known if target.is_experimental]
     about = "; ".join(f"{target.name}: {target.title}" for target in known)
+    about += f"; {IMAGE}: a program for --board that prints its cycles on the serial port (docs/howto-measure.md)"
     parser.add_argument(
         "--for",
         dest="target",
         required=True,
         metavar="TARGET",
-        type=lambda word: load_target(word).name,
-        choices=targets(),
+        type=lambda word: word if word == IMAGE else load_target(word).name,
+        choices=(*targets(), IMAGE),
         help="ecosystem that imports the package: "
         + about
         + (f" (experimental, not yet tried in a build of that ecosystem: {', '.join(experimental)})" if experimental else ""),
@@ -68,6 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
+    if arguments.target == IMAGE:
+        return _image(arguments)
     target = load_target(arguments.target)
     if not arguments.board and not arguments.cpu:
         arguments.cpu = ANY_CORE  # whoever imports it compiles for a core that nobody has named
@@ -100,6 +107,23 @@ def run(arguments: argparse.Namespace) -> Outcome:
             "arena_bytes": package.manifest["arena_bytes"],
         },
     )
+
+
+def _image(arguments: argparse.Namespace) -> Outcome:
+    """Writes the files of a bench image, which are called after the model and the board."""
+    request = load(arguments, arguments.name or Path(arguments.model).stem)
+    made = make_image(request, f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}")
+    board = made.board
+    paths = {ending: Path(arguments.out) / f"{request.name}_{board.name}{ending}" for ending in made.files}
+    write_files({paths[ending]: data for ending, data in made.files.items()})
+    first, *others = [str(path) for ending, path in paths.items() if ending != ".elf"][::-1]
+    lines = [
+        f"{first}: a bench image for {board.title}, {made.flash_bytes:,} B of flash{''.join(f'; {other}' for other in others)}",
+        f"Now: copy the file that your board takes to its drive; it prints on {made.port}, {board.serial.baud} baud, and "
+        "aidge-build bench --calibrate --serial PORT reads it",
+    ]
+    data = {"files": sorted(map(str, paths.values())), "board": board.name, "port": made.port, "flash_bytes": made.flash_bytes}
+    return Outcome(lines, data)
 
 
 def _replaced(place: Path, package: Package, target: Target, model: str) -> list[str]:

@@ -92,7 +92,7 @@ def test_an_exported_folder_says_what_its_schema_says(words, project, tmp_path):
 
 
 def test_the_schemas_are_schemas_and_say_of_each_key_what_it_is():
-    assert sorted(SCHEMAS) == ["check", "export", "plan", "run"]
+    assert sorted(SCHEMAS) == ["check", "export", "image", "plan", "run"]
     for schema in SCHEMAS.values():
         jsonschema.Draft202012Validator.check_schema(schema)
     keys = re.findall(r"^\| `([^`]+)` \| [^|]+ \| (.*) \|$", "\n".join(file_pages(ROOT)), re.MULTILINE)

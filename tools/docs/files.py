@@ -14,10 +14,11 @@ SCHEMAS = Path("aidge_build") / "schemas"
 
 def file_pages(root: Path) -> Iterator[str]:
     yield from (
-        "# Files: plan.json, check.json, run.json, export.json",
+        "# Files: plan.json, check.json, run.json, export.json, lines of a bench image",
         "",
-        "Each is one JSON object with `schema`: a number that grows when a key changes its meaning or goes. New keys may come at",
-        "any time. The schemas (JSON Schema, draft 2020-12) are files of the package, in `aidge_build/schemas`; the tests",
+        "Each is one JSON object with `schema` (a bench image prints it in the first line of a report): a number that grows",
+        "when a key changes its meaning or goes. New keys may come at any time. The schemas (JSON Schema, draft 2020-12) are",
+        "files of the package, in `aidge_build/schemas`; the tests",
         "compare real files with them, key by key.",
         "",
     )

@@ -79,9 +79,11 @@ def read_serial(table: Mapping[str, Any], where: str) -> SerialPort:
     for key in _REQUIRED:
         if key not in table:
             raise AidgeError(f"key '{key}' is missing", where=where, code=CODE)
-    baud, clock = table.get("baud", _BAUD), table["clock_hz"]
+    baud, clock, waits = table.get("baud", _BAUD), table["clock_hz"], table.get("flash_wait_states")
     if not 0 < 2 * baud <= clock:
         raise AidgeError(f"a clock of {clock} Hz makes no {baud} baud", where=where, code=CODE)
+    if waits is not None and waits < 0:
+        raise AidgeError(f"key 'flash_wait_states': {waits} is negative", where=where, code=CODE)
     if not _is_register(table["base"]):
         raise AidgeError("key 'base': the address of a register is expected", where=where, hint="base = 0x40004400", code=CODE)
     if not isinstance(steps, list):
@@ -91,7 +93,7 @@ def read_serial(table: Mapping[str, Any], where: str) -> SerialPort:
         table["base"],
         clock,
         baud,
-        table.get("flash_wait_states"),
+        waits,
         table["port"],
         tuple(_step(step, f"{where}: setup {number}") for number, step in enumerate(steps, 1)),
     )

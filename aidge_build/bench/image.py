@@ -23,6 +23,7 @@ from aidge_build.elf.image import Image, read_image
 from aidge_build.elf.uf2 import uf2_of
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
+from aidge_build.installed import board_folder
 from aidge_build.output import write_sources
 from aidge_build.packages.seeded import INCREMENT, MULTIPLIER, SEED, expression, seeded_vectors
 from aidge_build.program import Layer, Program
@@ -149,7 +150,7 @@ def _linked(program: Program, board: Board, port: SerialPort, boot: bytes, folde
         [folder / program.code_file, folder / f"{program.name}_weights.c", main, Path(port.driver)],
         folder / f"{program.name}.elf",
         work_folder=folder / "objects",
-        include_folders=[folder, Path(port.driver).parent],
+        include_folders=[folder, Path(port.driver).parent, board_folder() / "serial"],
         extra_flags=program.compiler_flags,
         defines=(f"SERIAL_BASE=0x{port.base:08X}u", f"SERIAL_CLOCK_HZ={port.clock_hz}u", f"SERIAL_BAUD={port.baud}u"),
     )

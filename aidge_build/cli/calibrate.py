@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.bench.calibration import calibration_of_report, calibration_text
@@ -136,7 +137,8 @@ def _emulated(arguments: argparse.Namespace, report: Report, board: Board) -> tu
             hint="name the model that the image was made from, or leave it out",
             code="CALIBRATIONS",
         )
-    return measure(case, request, board, "", 1), digest_in_emulator(request, board)
+    as_measured = replace(board, clock_hz=report.clock_hz, flash_wait_states=report.flash_wait_states)
+    return measure(case, request, as_measured, "", 1), digest_in_emulator(request, board)
 
 
 def _rows_of_report(report: Report, figures: Figures | None) -> list[str]:

@@ -36,7 +36,9 @@ from aidge_build.toolchain.runners import (
 SUMMARY = "put a checked program on the board, or debug it there"
 GROUP = BOARD
 EXAMPLES = (("flash app.elf --board stm32f4 --dry-run", "only the commands, of every runner of the board"),)
-_BOOT_HINT = "the firmware's own build brings it, with its linker script (the chip maker's SDK); aidge-build makes none"
+_BOOT_HINT = (
+    "the firmware's own build brings it, with its linker script (the maker's SDK); aidge-build makes it for bench images only"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

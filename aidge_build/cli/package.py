@@ -111,6 +111,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _image(arguments: argparse.Namespace) -> Outcome:
     """Writes the files of a bench image, which are called after the model and the board."""
+    unnamed = Publication()
+    given = {key: getattr(arguments, key) for key in ("release", "author", "url", "io_data")}
+    known = {"release": unnamed.release, "author": unnamed.author, "url": unnamed.url, "io_data": None}
+    if wrong := next((key for key in given if given[key] != known[key]), ""):
+        option = f"--{wrong.replace('_', '-')}"
+        raise AidgeError(
+            f"a {IMAGE} is no package, and makes its inputs itself", where=option, hint=f"leave out {option}", code="USAGE"
+        )
     request = load(arguments, arguments.name or Path(arguments.model).stem)
     made = make_image(request, f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}")
     board = made.board

@@ -347,3 +347,32 @@ def test_a_chip_that_wants_a_second_stage_and_has_none_is_refused(folder, tmp_pa
 def test_a_board_without_a_boot_block_is_left_as_it_is():
     assert with_boot_block(load_board("stm32f4")) is load_board("stm32f4") or not load_board("stm32f4").boot_block
     assert [region.name for region in with_boot_block(load_board("rp2350")).regions][:3] == ["VECTORS", "BOOT", "FLASH"]
+
+
+@pytest.mark.parametrize("option", ["--release=2.0.0", "--author=Somebody", "--url=https://example.org/", "--io-data=x.npz"])
+def test_an_option_of_packages_is_refused(option, folder, tmp_path):
+    words = ("--for", "bench-image", "--board", "rp2040", "--out", tmp_path, option)
+    refused = aidge_build("package", folder / "net.onnx", *words)
+    assert refused.exit_code == 2 and f"{option.partition('=')[0]}: a bench-image is no package" in refused.stderr
+
+
+@pytest.mark.skipif(not os.environ.get("AIDGE_STRESS"), reason="more images of the same model: AIDGE_STRESS=1")
+@pytest.mark.parametrize(
+    "options", ["--arena=caller", "--io=arena", "--update=weights", "--record=1", "--max-step=600", "--dma=on"]
+)
+def test_the_options_of_the_model_change_no_digest(options, folder, tmp_path):
+    words = ("--for", "bench-image", "--board", "stm32f401", "--out", tmp_path, options)
+    assert aidge_build("package", folder / "net.onnx", *words).exit_code == 0
+    run = ("run", tmp_path / "net_stm32f401.elf", "--board", "stm32f401", "--peripherals", "--until", REPORTED, "--json")
+    lines = aidge_build(*run).json["channels"]["serial"].encode().split(b"\r\n")
+    assert set(read_report(lines, "line").outputs_crc32) == {digest_by_numpy()}
+
+
+def test_a_core_whose_cycle_counter_does_not_count_counts_by_systick(images):
+    """Nothing moves the counter of this emulated core: it is plain memory."""
+    core = Tasks(images("stm32f401").with_suffix(".elf"), load_board("stm32f401"))
+    core.call("start_counter")
+    assert core.machine.read(0xE000E010, 4) == bytes([7, 0, 0, 0])
+    core.call("SysTick_Handler")
+    core.machine.write(0xE000E018, (1).to_bytes(4, "little"))
+    assert core.call("cycles_so_far") == (1 << 24) + 0xFFFFFF

@@ -52,6 +52,7 @@ PORT = 'driver = "none.c"\nbase = 0x40004400\nclock_hz = 16000000\nport = "USB"\
         (PORT.replace("0x40004400", "0x40004401"), "the address of a register is expected"),
         (PORT + "baud = 9000000", "a clock of 16000000 Hz makes no 9000000 baud"),
         (PORT + "speed = 1", "unknown key 'speed'"),
+        (PORT + "flash_wait_states = -1", "-1 is negative"),
         (PORT + "setup = 3", "a list of tables is expected"),
         (PORT + f"setup = [{STEP}, {{ register = 2, set = 1 }}]", "setup 2: wants a register"),
         (PORT + "setup = [{ register = 4 }]", "setup 1: wants a register"),
@@ -82,3 +83,10 @@ def test_a_step_writes_a_whole_register_or_changes_bits_or_waits(tmp_path):
         and port.flash_wait_states is None
         and str(tmp_path / "none.c") in load_board("mine", (tmp_path,)).files
     )
+
+
+def test_a_board_that_extends_one_with_a_port_can_have_none(tmp_path):
+    (tmp_path / "same.toml").write_text('extends = "stm32f401"\n')
+    (tmp_path / "none.toml").write_text('extends = "stm32f401"\nserial = {}\n')
+    assert load_board("same", (tmp_path,)).serial == load_board("stm32f401").serial
+    assert load_board("none", (tmp_path,)).serial is None

@@ -26,7 +26,7 @@ from aidge_build.naming import counted
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.serial_line import BAUD, received_lines
-from aidge_build.terminal import table, with_progress
+from aidge_build.terminal import print_notes, table, with_progress
 
 SUMMARY = "count cycles on a board, next to the estimate, in a file to send in"
 EXAMPLES = (
@@ -111,6 +111,8 @@ def _from_image(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError(
             "reads one bench image, and needs no probe", where="--serial", hint="leave out --probe, name one MODEL", code="USAGE"
         )
+    if Path(arguments.serial).is_char_device():
+        print_notes([f"waiting for a report on {arguments.serial}"])
     report = read_report(received_lines(arguments.serial, BAUD, _SILENCE_SECONDS), arguments.serial)
     board = load_board(report.board, arguments.board_path)
     if arguments.board and load_board(arguments.board, arguments.board_path).name != board.name:

@@ -124,7 +124,7 @@ def _image(arguments: argparse.Namespace) -> Outcome:
     board = made.board
     paths = {ending: Path(arguments.out) / f"{request.name}_{board.name}{ending}" for ending in made.files}
     write_files({paths[ending]: data for ending, data in made.files.items()})
-    first, *others = [str(path) for ending, path in paths.items() if ending != ".elf"][::-1]
+    first, *others = [str(paths[ending]) for ending in (".uf2", ".bin", ".hex") if ending in paths]
     lines = [
         f"{first}: a bench image for {board.title}, {made.flash_bytes:,} B of flash{''.join(f'; {other}' for other in others)}",
         f"Now: copy the file that your board takes to its drive; it prints on {made.port}, {board.serial.baud} baud, and "

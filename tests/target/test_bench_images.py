@@ -376,3 +376,19 @@ def test_a_core_whose_cycle_counter_does_not_count_counts_by_systick(images):
     core.call("SysTick_Handler")
     core.machine.write(0xE000E018, (1).to_bytes(4, "little"))
     assert core.call("cycles_so_far") == (1 << 24) + 0xFFFFFF
+
+
+@pytest.mark.skipif(not os.environ.get("AIDGE_STRESS"), reason="one more image: AIDGE_STRESS=1")
+def test_a_board_and_a_driver_of_ones_own_need_no_code(folder, tmp_path):
+    """Another UART of the chip at another speed, and a driver in the folder of the board."""
+    (tmp_path / "usart_v1.c").write_text((ROOT / "boards/serial/usart_v1.c").read_text())
+    (tmp_path / "mine.toml").write_text(
+        'extends = "stm32f401"\n[serial]\ndriver = "usart_v1.c"\nbase = 0x40011000\n'
+        'clock_hz = 16000000\nbaud = 57600\nport = "PA9"\n'
+    )
+    words = ("--board", "mine", "--board-path", tmp_path)
+    made = aidge_build("package", folder / "net.onnx", "--for", "bench-image", "--out", tmp_path, *words)
+    assert made.exit_code == 0 and "prints on PA9, 57600 baud" in made.stdout, made.stderr
+    run = aidge_build("run", tmp_path / "net_mine.elf", *words, "--peripherals", "--until", REPORTED, "--json")
+    report = read_report(run.json["channels"]["serial"].encode().split(b"\r\n"), "line")
+    assert report.board == "mine" and set(report.outputs_crc32) == {digest_by_numpy()}

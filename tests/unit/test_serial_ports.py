@@ -90,3 +90,32 @@ def test_a_board_that_extends_one_with_a_port_can_have_none(tmp_path):
     (tmp_path / "none.toml").write_text('extends = "stm32f401"\nserial = {}\n')
     assert load_board("same", (tmp_path,)).serial == load_board("stm32f401").serial
     assert load_board("none", (tmp_path,)).serial is None
+
+
+# Board -> (pin, alternate function, UART), from the board's user manual and the chip's datasheet; and where RCC enables both:
+# (register and bit of the port's clock, of the UART's clock), from the reference manual.
+NUCLEO = {
+    "stm32f401": ("PA2", 7, 0x40004400, (0x40023830, 0), (0x40023840, 17)),
+    "stm32f446": ("PA2", 7, 0x40004400, (0x40023830, 0), (0x40023840, 17)),
+    "stm32f767": ("PD8", 7, 0x40004800, (0x40023830, 3), (0x40023840, 18)),
+    "stm32g071": ("PA2", 1, 0x40004400, (0x40021034, 0), (0x4002103C, 17)),
+    "stm32h743": ("PD8", 7, 0x40004800, (0x580244E0, 3), (0x580244E8, 18)),
+    "stm32l4r5": ("PG7", 8, 0x40008000, (0x4002104C, 6), (0x4002105C, 0)),
+    "stm32u575": ("PA9", 7, 0x40013800, (0x46020C8C, 0), (0x46020CA4, 14)),
+}
+GPIO = {"f4": 0x40020000, "f7": 0x40020000, "g0": 0x50000000, "h7": 0x58020000, "l4": 0x48000000, "u5": 0x42020000}
+
+
+@pytest.mark.parametrize("board", NUCLEO)
+def test_the_steps_of_a_nucleo_connect_one_pin_to_its_uart_and_enable_both(board):
+    pin, function, base, port_clock, uart_clock = NUCLEO[board]
+    port = load_board(board).serial
+    gpio, letter, number = GPIO[board[5:7]], ord(pin[1]) - ord("A"), int(pin[2:])
+    at = gpio + 0x400 * letter
+    high, low = divmod(number, 8)
+    selected = (at + 0x20 + 4 * high, 15 << 4 * low, function << 4 * low)  # AFRL, AFRH
+    alternate = (at, 3 << 2 * number, 2 << 2 * number)  # MODER
+    steps = [(step.register, step.clear, step.set) for step in port.setup]
+    enabled = [(register, 0, 1 << bit) for register, bit in (port_clock, uart_clock)]
+    assert port.base == base and steps[-2:] == [selected, alternate] and set(enabled) <= set(steps[:-2])
+    assert not any(step.wait for step in port.setup)

@@ -30,7 +30,7 @@ from aidge_build.reference.sequence import run_in_order
 from tests.command import aidge_build
 from tests.docs.test_schemas import undescribed
 from tests.preemption import Tasks
-from tests.programs import needs_cross_compiler
+from tests.programs import needs_cross_compiler, needs_qemu
 from tests.small_model import small_model
 
 pytestmark = needs_cross_compiler
@@ -206,6 +206,36 @@ def test_the_turns_of_systick_are_counted_by_its_interrupt(images):
     assert core.call("cycles_so_far") == (2 << 24) + 0xFFF000
     core.machine.write(0xE000E018, bytes(4))
     assert core.call("cycles_so_far") == 2 << 24
+
+
+@needs_qemu
+@pytest.mark.parametrize(
+    ("board", "machine", "clock_hz"),
+    [("microbit", ("microbit",), 16_000_000), ("stm32f401", ("netduinoplus2", "-serial", "null"), 168_000_000)],
+)
+def test_another_emulator_with_uarts_and_a_timer_of_its_own_receives_the_report(board, machine, clock_hz, images, runs):
+    """QEMU's nRF51, and an STM32F405 with the USART of an F401. It has no CYCCNT, and SysTick, 64 ns for each instruction."""
+    command = [
+        "qemu-system-arm",
+        "-nographic",
+        "-monitor",
+        "none",
+        "-icount",
+        "shift=6",
+        "-kernel",
+        images(board).with_suffix(".elf"),
+        "-M",
+        *machine,
+    ]
+    with subprocess.Popen([*map(str, command), "-serial", "stdio"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as qemu:
+        try:
+            report = read_report((line.rstrip(b"\r\n") for line in qemu.stdout), board)
+        finally:
+            qemu.kill()
+    assert report.board == board and report.counter == "SysTick" and set(report.outputs_crc32) == {digest_by_numpy()}
+    instructions = [cycles / (64e-9 * clock_hz) for cycles in report.cycles]
+    ours = read_report(printed(runs(board)), board)
+    assert all(0.9 < there / here < 1.2 for there, here in zip(instructions, ours.cycles, strict=True)), (report, ours)
 
 
 # ---- Files ----

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-/* A serial port that only sends, 8 data bits, no parity, one stop bit: what bench images print on. A driver is a file that defines
+/* A serial port that only sends, 8 data bits, no parity, one stop bit: bench images print on it. A driver is a file that defines
  * both functions. The build defines SERIAL_BASE, SERIAL_CLOCK_HZ and SERIAL_BAUD, from the board's file ([serial]). */
 #ifndef AIDGE_SERIAL_H
 #define AIDGE_SERIAL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-/* USART of STM32F0, F3, F7, G0, G4, H7, L0, L4, L5, U5 and WB: ST RM0444, section 33.8 (CR1, BRR, ISR, TDR), and 33.5.8 for the
+/* USART of STM32F0, F3, F7, G0, G4, H7, L0, L4, L5, U5 and WB: ST RM0444, chapter USART: registers CR1, BRR, ISR, TDR, and the
  * divider at 16 samples a bit. */
 #include "serial.h"
 

@@ -71,7 +71,8 @@ class Pipeline:
         self.table = table
         self.cycle = 0
         self._open = 0  # instructions that may join the ones of the last cycle
-        self._last: _Operation | None = None
+        self._last: _Operation | None = None  # that took a cycle
+        self._newest: _Operation | None = None
         self._goes_back = False  # whether the last instruction is a branch to a lower address
         self._ready: dict[str, tuple[int, str]] = {}
         self._free: dict[str, int] = {}
@@ -140,17 +141,18 @@ class Pipeline:
             self._ready[register] = (at + cycles + (slide if slides else 0), operation.kind)
         for units in operation.units:
             self._free[min(units, key=lambda unit: self._free.get(unit, 0))] = at + operation.hold
-        self.cycle = max(self.cycle, at + operation.cycles)
-        self._shadow = operation.shadow
+        self._newest = operation
+        if operation.cycles:
+            self.cycle = max(self.cycle, at + operation.cycles)
+            self._last, self._shadow = operation, operation.shadow
         if operation.cycles > 1:
             self._run, self._fetched_ahead = 0, True
-        self._last = operation
         target = instruction.target if operation.is_conditional_jump else None
         self._goes_back = target is not None and target <= instruction.address
 
     def jump(self, target: Instruction) -> None:
         """The last instruction jumps: nothing joins it, and the fetch begins again."""
-        last = self._last
+        last = self._newest
         lost = last.taken if last is not None else 0
         if last is not None and last.is_conditional_jump and self._ready.get(FLAGS, (0, ""))[0] > self.cycle - 1:
             lost += self.table.late_flags
@@ -160,7 +162,7 @@ class Pipeline:
 
     def fall_through(self) -> None:
         """The last instruction does not jump; where it is the end of a loop, the core expected that it does."""
-        last, table = self._last, self.table
+        last, table = self._newest, self.table
         if not table.loop_exit or last is None or not last.is_conditional_jump or not self._goes_back:
             return
         flags_are_old = self._ready.get(FLAGS, (0, ""))[0] < self.cycle - table.early

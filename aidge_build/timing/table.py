@@ -191,6 +191,11 @@ def load_timing(name: str, folders: Sequence[str] = ()) -> TimingTable:
     return _table(name, str(path), settings, files)
 
 
+def table_digests() -> dict[str, str]:
+    """The digests of the built-in tables, by name: results that were estimated with them name these."""
+    return {name: load_timing(name).digest for name in names_in([board_folder() / "cores" / FOLDER])}
+
+
 def _table(name: str, where: str, settings: dict, files: Mapping[str, bytes]) -> TimingTable:
     own, forward = settings.get("kinds", {}), settings.get("forward", {})
     _check_kinds(own, where, "kinds")

@@ -8,7 +8,7 @@ import pytest
 from aidge_build.cores import find_core, load_core
 from aidge_build.errors import AidgeError
 from aidge_build.timing.deviation import UNKNOWN, Count, Deviation, counts_of, deviation_of, stated
-from aidge_build.timing.table import load_timing, timing_of
+from aidge_build.timing.table import load_timing, table_digests, timing_of
 
 CORE = 'extends = "armv7e-m"\nunicorn = "CORTEX_M4"\ntiming = "ours"\n'
 COUNTS = 'source = "{}"\nchip = "{}"\ncompiler = "none"\nnumbers = "{}"\n\n[counts]\n{}\n'
@@ -134,7 +134,8 @@ def test_a_file_of_counts_has_all_keys(tmp_path):
 
 def test_other_tables_have_other_digests(tmp_path):
     names = ("m0", "m0plus", "m3", "m4", "m7", "m33", "m55", "m85")
-    digests = [load_timing(f"cortex-{name}").digest for name in names]
+    digests = list(table_digests().values())
+    assert list(table_digests()) == sorted(f"cortex-{name}" for name in names)
     digests.append(load_timing("cortex-m0plus").with_multiplier(32).digest)
     assert len(set(digests)) == len(names) + 1 and all(len(digest) == 12 for digest in digests)
     assert timing_of(find_core("cortex-m4+nofp")).digest == load_timing("cortex-m4").digest

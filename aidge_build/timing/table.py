@@ -75,6 +75,11 @@ class KindTiming:
     slot: str = ANY
     taken: int = 0
 
+    @property
+    def said(self) -> dict[str, Any]:
+        """The keys whose values are not the default ones."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
+
 
 @dataclass(frozen=True)
 class Forwarding:
@@ -122,12 +127,13 @@ class TimingTable:
 
     @property
     def digest(self) -> str:
-        """12 hexadecimal digits of all that estimates with this table depend on."""
-        own = {
-            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("files", "known", "name", "kinds")
+        """12 hexadecimal digits of all that estimates with this table depend on. Keys with their default values are left out, so
+        that a new key changes no digest."""
+        plain = {
+            key: value for key in _TABLE_KEYS if key not in ("extends", "kinds", "forward") and (value := getattr(self, key))
         }
-        own["kinds"] = {kind: asdict(timing) for kind, timing in self.kinds.items()}
-        own["forwarding"] = [asdict(each) for each in self.forwarding]
+        kinds = {kind: timing.said for kind, timing in self.kinds.items() if timing.said}
+        own = {**plain, "kinds": kinds, "forward": [asdict(each) for each in self.forwarding]}
         text = json.dumps(
             own, sort_keys=True, default=lambda value: sorted(value) if isinstance(value, frozenset) else list(value)
         )

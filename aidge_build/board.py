@@ -10,6 +10,7 @@ from pathlib import Path
 from aidge_build.board_registers import SerialPort
 from aidge_build.cores import Core
 from aidge_build.errors import AidgeError
+from aidge_build.flash import Flash
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ class Board:
     """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
 
     `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
-    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `flash_wait_states` are None
-    where nobody said; `clock_hz` is what the core usually runs at, 0 where nobody said; `source` are (collection,
-    device) of machine-readable data that the memories were compared with; `runners` are (program, target) to flash
-    with; `boot_block` is what the boot ROM wants beside the program, `boot_source` the assembly of a second stage, "" without
-    one; `serial` is the port that bench images print on; `files` holds everything that was read (path -> bytes): these are build
-    dependencies.
+    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `flash_wait_states` and `flash` are
+    None where nobody said; `nanojoules_per_cycle` is 0 where nobody measured it; `clock_hz` is what the core usually runs at,
+    0 where nobody said; `source` are (collection, device) of machine-readable data that the memories were compared with;
+    `runners` are (program, target) to flash with; `boot_block` is what the boot ROM wants beside the program, `boot_source` the
+    assembly of a second stage, "" without one; `serial` is the port that bench images print on; `files` holds everything that
+    was read (path -> bytes): these are build dependencies.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Board:
     arena_regions: tuple[Region, ...]
     libs: tuple[str, ...]
     flash_wait_states: int | None
+    flash: Flash | None
+    nanojoules_per_cycle: float
     multiplier_cycles: int
     stack_bytes: int
     reserved_bytes: int

@@ -13,6 +13,7 @@ from aidge_build.board import Board, Emulator, Region
 from aidge_build.board_registers import read_clock, read_serial
 from aidge_build.cores import FLAG_WORDS, Core, find_core, list_cores
 from aidge_build.errors import AidgeError
+from aidge_build.flash import flash_of
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.settings import check_keys, find, guess, names_in, read_chain, read_settings, searched
 
@@ -43,6 +44,8 @@ _KEYS = {
     "features": list,
     "libs": list,
     "flash_wait_states": int,
+    "flash": dict,
+    "nanojoules_per_cycle": (int, float),
     "multiplier_cycles": int,
     "compiler_flags": list,
     "link_flags": list,
@@ -235,6 +238,8 @@ class _Reader:
             arena_regions=tuple(by_name[self._region_name("arena", item)] for item in self._get("arena", [])),
             libs=self._libs(),
             flash_wait_states=self.settings.get("flash_wait_states"),
+            flash=flash_of(self.settings.get("flash"), self.where),
+            nanojoules_per_cycle=self._not_negative("nanojoules_per_cycle", "an energy"),
             multiplier_cycles=self._multiplier_cycles(),
             stack_bytes=self._size("stack_size", self._get("stack_size", 0)),
             reserved_bytes=self._size("reserved", self._get("reserved", 0)),
@@ -248,7 +253,7 @@ class _Reader:
             if self._get("boot_block", "")
             else "",
             dma_line=self._dma_line(),
-            clock_hz=self._clock_hz(),
+            clock_hz=int(self._not_negative("clock_hz", "a clock")),
             source=self._source(),
             files=MappingProxyType(dict(sorted({**files, **self.core.files}.items()))),
             boot_source=self._get("boot_source", ""),
@@ -274,11 +279,11 @@ class _Reader:
             )
         return line
 
-    def _clock_hz(self) -> int:
-        clock = self._get("clock_hz", 0)
-        if clock < 0:
-            raise self._error(f"key 'clock_hz': a clock is not negative, got {clock}", "leave it out where it is not known")
-        return clock
+    def _not_negative(self, key: str, what: str) -> int | float:
+        value = self._get(key, 0)
+        if not 0 <= value < float("inf"):
+            raise self._error(f"key '{key}': {what} is not negative, got {value}", "leave it out where it is not known")
+        return value
 
     def _source(self) -> tuple[tuple[str, str], ...]:
         """(collection, device), sorted; none where the file says that nothing was compared."""

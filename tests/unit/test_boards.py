@@ -9,6 +9,7 @@ import pytest
 
 from aidge_build.boards import boards_like, list_boards, load_board
 from aidge_build.errors import AidgeError
+from aidge_build.flash import Cache, Flash
 from aidge_build.installed import board_folder
 from aidge_build.toolchain import render_link_script
 from tests.command import aidge_build
@@ -261,6 +262,37 @@ def test_boards_with_a_data_cache_say_how_long_its_lines_are_and_what_it_does_no
 def test_a_line_of_a_cache_is_a_power_of_two(tmp_path, line):
     write(tmp_path, "mine", f'extends = "stm32f7"\ndma_line = {line}\n')
     assert "a line of a cache has 4, 8, ... 256 bytes" in str(refusal(tmp_path))
+
+
+def test_a_board_describes_how_its_flash_is_read(tmp_path):
+    cache = "{ bytes = 1024, ways = 4, line = 16 }"
+    write(tmp_path, "mine", f'extends = "nrf52840"\nflash = {{ line = 8, stall = 9, external = true, cache = {cache} }}\n')
+    shared = Cache(1024, 4, 16)
+    assert load_board("mine", [tmp_path]).flash == Flash(8, 9, False, shared, shared, True, True)
+    write(tmp_path, "mine", f'extends = "nrf52840"\nflash = {{ line = 8, prefetch = true, data_cache = {cache} }}\n')
+    assert load_board("mine", [tmp_path]).flash == Flash(8, None, True, None, shared, False, False)
+    assert load_board("nrf52840").flash is None
+
+
+@pytest.mark.parametrize(
+    "keys, message",
+    [
+        ("flash = { prefetch = true }", "key 'flash.line': one read gives 2, 4, 8, ... bytes, got 0"),
+        ("flash = { line = 12 }", "one read gives 2, 4, 8, ... bytes, got 12"),
+        ("flash = { line = 8, stall = -1 }", "key 'flash.stall': no number of cycles: -1"),
+        ("flash = { line = 8, cahce = { bytes = 8, ways = 1, line = 8 } }", "unknown key 'cahce'. Hint: did you mean 'cache'?"),
+        ("flash = { line = 8, cache = { bytes = 100, ways = 2, line = 8 } }", "no whole number of sets of 2 lines of 8 bytes"),
+        ("flash = { line = 8, cache = { bytes = 16, ways = 0, line = 8 } }", "key 'flash.cache'"),
+        (
+            "flash = { line = 8, cache = { bytes = 8, ways = 1, line = 8 }, code_cache = { bytes = 8, ways = 1, line = 8 } }",
+            "one cache for code and data: it excludes 'code_cache' and 'data_cache'",
+        ),
+        ("nanojoules_per_cycle = -0.1", "key 'nanojoules_per_cycle': an energy is not negative, got -0.1"),
+        ("nanojoules_per_cycle = inf", "an energy is not negative"),
+    ],
+)
+def test_a_flash_or_an_energy_that_cannot_be_is_refused(tmp_path, keys, message):
+    assert message in str(refusal(write(tmp_path, "mine", f'extends = "nrf52840"\n{keys}\n')))
 
 
 @pytest.mark.parametrize("line", [0, 4, 64, 256])

@@ -29,7 +29,7 @@ ROWS = (
         "terminal",
         "options",
     ),
-    ("graph", "board", "board_registers", "boards", "cores", "settings", "naming", "shortening", "sources"),
+    ("graph", "board", "board_registers", "boards", "cores", "flash", "settings", "naming", "shortening", "sources"),
     ("arithmetic", "c_library", "elf", "longest", "output", "timing"),
     ("calibrations", "operators", "onnx_format", "tflite_format"),
     ("contract", "reference"),

@@ -59,20 +59,11 @@ _KEYS = {
     "qemu_packages": list,
     "qemu_flags": list,
     "unicorn": str,
-    "cycles": dict,
     "timing": str,
+    "slow_long_products": bool,
     "unaligned": dict,
 }
 _FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
-_CYCLE_KEYS = {
-    "taken": int,
-    "validation": str,
-    "pipelined_loads": bool,
-    "store": int,
-    "call": int,
-    "return_by_pop": int,
-    "slow": dict,
-}
 _RANGE = re.compile(r"(0x[0-9a-fA-F]{1,8})-(0x[0-9a-fA-F]{1,8})")
 _UNALIGNED_KEYS = {"off": str, "on": str, "lacking": str, "there": str, "device": list}
 _TABLES = ("known_features", "extensions")
@@ -117,20 +108,6 @@ class UnalignedAccess:
 
 
 @dataclass(frozen=True)
-class CycleModel:
-    """What `elf/cycles.py` estimates with, for a core with one issue slot: `taken_cycles` is what a taken branch adds, `slow` are
-    instructions that take more than one cycle; `validation` says how far the numbers can be trusted where no counts do."""
-
-    taken_cycles: int
-    validation: str
-    pipelined_loads: bool
-    store: int
-    call: int
-    return_by_pop: int
-    slow: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Core:
     """A core, or an instruction set where that is all that one needs to know. `boards/README.md` explains the fields.
 
@@ -149,6 +126,7 @@ class Core:
     said: tuple[str, ...]
     cache_line: int
     pointer_bytes: int
+    has_slow_long_products: bool
     architecture: str
     runs: frozenset[str]
     later_than: frozenset[str]
@@ -169,7 +147,6 @@ class Core:
     qemu_flags: tuple[str, ...]
     unicorn: str
     timing: str
-    cycles: CycleModel | None
     unaligned: UnalignedAccess | None
     files: Mapping[str, bytes] = field(repr=False)
 
@@ -182,12 +159,6 @@ class Core:
         """What kernels may use; with an FPU where one is named and the core has not left it out."""
         features = self.features | ({FPU} if fpu not in ("", NO_FPU) else set())
         return features.difference(*(self.extensions[word] for word in self.said))
-
-    @property
-    def has_slow_long_products(self) -> bool:
-        """Whether a product of 64 bits takes at least twice the cycles of one of 32 bits, where cycles are known."""
-        slow = self.cycles.slow if self.cycles else {}
-        return slow.get("smlal", 1) >= 2 * slow.get("mla", 1)
 
     @property
     def possible_features(self) -> frozenset[str]:
@@ -310,6 +281,10 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
     known = {word: _feature(table, f"{where}: known_features.{word}") for word, table in tables.items()}
     check_keys(extensions, dict.fromkeys(extensions, list), f"{where}: extensions")
     _check_words(where, settings, known, extensions)
+    if "timing" in settings and settings.get("stack") != THUMB:
+        raise AidgeError(
+            "key 'timing': Thumb code alone is read", where=where, code=CODE, hint='leave it out, or say stack = "thumb"'
+        )
     plain: dict[str, Any] = {key: settings.get(key, "") for key in _TEXTS}
     plain |= {key: tuple(settings.get(key, [])) for key in _LISTS}
     plain |= {key: frozenset(settings.get(key, [])) for key in _SETS}
@@ -321,10 +296,10 @@ def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Cor
         said=(),
         cache_line=settings.get("cache_line", 0),
         pointer_bytes=settings.get("pointer_bytes", 4),
+        has_slow_long_products=settings.get("slow_long_products", False),
         is_native=settings.get("native", False),
         is_portable=settings.get("portable", False),
         stack=settings.get("stack", NO_STACK),
-        cycles=_cycles(settings, where) if "cycles" in settings else None,
         unaligned=_unaligned(settings["unaligned"], f"{where}: unaligned") if "unaligned" in settings else None,
         files=MappingProxyType(dict(sorted(files.items()))),
         **plain,
@@ -338,25 +313,6 @@ def _feature(table: object, where: str) -> Feature:
         raise AidgeError("key 'title' is missing", where=where, hint='title = "DSP instructions"', code=CODE)
     texts = (table.get(key, "") for key in ("off", "on", "macro"))
     return Feature(table["title"], frozenset(table.get("implies", [])), *texts)
-
-
-def _cycles(settings: dict, where: str) -> CycleModel:
-    if settings.get("stack") != THUMB:
-        raise AidgeError(
-            "key 'cycles': Thumb code alone is read", where=where, code=CODE, hint='leave it out, or say stack = "thumb"'
-        )
-    table, where = settings["cycles"], f"{where}: cycles"
-    check_keys(table, _CYCLE_KEYS, where)
-    for key in _CYCLE_KEYS:
-        if key not in table and key != "validation":
-            raise AidgeError(f"key '{key}' is missing", where=where, code=CODE, hint="cores/cortex-m4.toml has all of them")
-    numbers = {**{key: table[key] for key, kind in _CYCLE_KEYS.items() if kind is int}, **table["slow"]}
-    check_keys(table["slow"], dict.fromkeys(table["slow"], int), f"{where}.slow")
-    for key, number in numbers.items():
-        if number < 1:
-            raise AidgeError(f"key '{key}': {number} is no number of cycles", where=where, code=CODE, hint="1 or more")
-    own = {"validation": "", **{key: value for key, value in table.items() if key not in ("taken", "slow")}}
-    return CycleModel(taken_cycles=table["taken"], slow=MappingProxyType(table["slow"]), **own)
 
 
 def _unaligned(table: object, where: str) -> UnalignedAccess:

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.words import role_of, saved
+from aidge_build.cli.cycles import inference_data, time_lines
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import assigned, build_program, import_model
 from aidge_build.contract.call import Input
 from aidge_build.emit.manifest import channels_removed
+from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
@@ -24,6 +26,7 @@ from aidge_build.naming import layer_symbols, readable
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import fitted, table
+from aidge_build.timing.estimate import Cycles
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
 
@@ -68,7 +71,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     except AidgeError as error:
         raise error.within(request.file_name)
     chosen = _chosen(arguments.node, assignment, request.file_name)
-    counts, whole = _measured(request, arguments.io_data) if arguments.measure else ({}, None)
+    counts, result = _measured(request, arguments.io_data) if arguments.measure else ({}, None)
+    whole = _mean(result.run_instructions, result) if result else None
     program = _planned(request)
     cascades = program.cascades if program else ()
     kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
@@ -88,6 +92,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         lines += chain.from_iterable(map(_lines, described))
     elif whole is not None:
         lines += _costs(described, whole, read)
+        lines += time_lines(result, request.board) if result and request.board else []
     else:
         lines += _kernels(described, read)
     if arguments.node is None:
@@ -95,7 +100,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         lines += [assignment.format_line(), *_constants(described)]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
-    return Outcome(fitted(lines), {"nodes": described, **copies, "instructions": whole})
+    cycles = inference_data(result, request.board) if result and request.board else {}
+    return Outcome(fitted(lines), {"nodes": described, **copies, "instructions": whole, **cycles})
 
 
 def _constants(described: Sequence[dict]) -> list[str]:
@@ -132,19 +138,26 @@ def _planned(request: CompileRequest) -> Program | None:
         return None
 
 
-def _measured(request: CompileRequest, io_data: str | None) -> tuple[dict[str, int], int | None]:
-    """The mean instructions of each layer, by the node's name, and of a whole inference."""
+def _measured(request: CompileRequest, io_data: str | None) -> tuple[dict[str, LayerCount], RunResult]:
+    """The mean counts of each layer in an inference, by the node's name, and those of all inferences."""
     program = build_program(request)
     vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
     with tempfile.TemporaryDirectory() as temporary:
-        result = execute(program, request.board, vectors, Path(temporary)).result
+        result = execute(program, request.board, vectors, Path(temporary), estimates=True).result
     layers = {
-        layer.node.name: round(count.instructions / result.runs)
+        layer.node.name: replace(
+            count,
+            instructions=_mean(count.instructions, result),
+            cycles=Cycles(_mean(count.cycles.total, result) or 0) if count.cycles else None,
+        )
         for layer, count in zip(program.layers, result.layers, strict=True)
         if count.instructions is not None and result.runs
     }
-    whole = result.run_instructions
-    return layers, round(whole / result.runs) if whole is not None and result.runs else None
+    return layers, result
+
+
+def _mean(number: int | None, result: RunResult) -> int | None:
+    return round(number / result.runs) if number is not None and result.runs else None
 
 
 def _kernels(described: Sequence[dict], read: Mapping[str, str]) -> list[str]:
@@ -177,21 +190,25 @@ def _costs(described: Sequence[dict], whole: int, read: Mapping[str, str]) -> li
             "x".join(map(str, entry["dims"])),
             "" if entry["instructions"] is None else f"{entry['instructions']:,}",
             "" if entry["instructions_per_mac"] is None else f"{entry['instructions_per_mac']:.2f}",
+            "" if entry["cycles_estimated"] is None else f"{entry['cycles_estimated']:,}",
         )
         for entry in described
     ]
     layers = sum(entry["instructions"] or 0 for entry in described)
     macs = sum(entry["macs"] for entry in described)
     per_mac = f"{whole / macs:.2f}" if macs else ""
-    rows.append(("around the layers", "", "", "", f"{whole - layers:,}", ""))
-    rows.append(("an inference", "", "", "", f"{whole:,}", per_mac))
-    return table(rows, ("node", "operator", "kernel", "output", "instructions", "per MAC"), numbers=(4, 5))
+    rows.append(("around the layers", "", "", "", f"{whole - layers:,}", "", ""))
+    rows.append(("an inference", "", "", "", f"{whole:,}", per_mac, ""))
+    shown = 7 if any(entry["cycles_estimated"] for entry in described) else 6
+    titles = ("node", "operator", "kernel", "output", "instructions", "per MAC", "~cycles")
+    return table([row[:shown] for row in rows], titles[:shown], numbers=range(4, shown))
 
 
-def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, counts: Mapping[str, int]) -> dict:
+def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, counts: Mapping[str, LayerCount]) -> dict:
     choice, seen = assignment.choices[node.name], assignment.node_view(node)
     kernel, macs = choice.kernel, seen.multiply_accumulates
-    instructions, source = counts.get(node.name), "measured"
+    count = counts.get(node.name)
+    instructions, source = count.instructions if count else None, "measured"
     table = request.target.cost_table
     if instructions is None and kernel and table and table.unit == "instructions":
         cost = table.cost(kernel, seen, request.target.flash_wait_states)
@@ -209,6 +226,7 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
         "instructions": instructions,
         "instructions_from": source if instructions is not None else None,
         "instructions_per_mac": round(instructions / macs, 3) if macs and instructions is not None else None,
+        "cycles_estimated": count.cycles.total if count and count.cycles else None,
         **_facts(assignment, node, symbol),
         "channels_removed": channels_removed(seen.inputs, seen.outputs),
         "rule": choice.rule,

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from aidge_build.boards import Board, load_board
-from aidge_build.calibrations import validation_of
 from aidge_build.cli.boards import add_board_path
+from aidge_build.cli.cycles import cycle_data, cycle_findings, cycle_lines, layer_cycle_data
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, is_measured, measured_json, measured_lines, observed, probe_from
@@ -23,7 +23,7 @@ from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.emulate import RunResult, Stops, run_program
 from aidge_build.emulate.channels import control_block
-from aidge_build.emulate.estimate import cycles_of
+from aidge_build.emulate.estimate import program_timing
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.naming import counted
 from aidge_build.options import BUDGET, add_options, options_named
@@ -52,6 +52,7 @@ COMMON = (
     "max-instructions",
     "out",
 )
+_BUDGETS = ("max-instructions", "max-cycles", "max-ms")
 _INPUT, _OUTPUT = "input.bin", "output.bin"
 
 
@@ -88,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "access to a peripheral stops the run)",
     )
     add_probe_arguments(parser)
-    add_options(parser, options_named(BUDGET, "max-instructions"))
+    add_options(parser, options_named(BUDGET, *_BUDGETS))
     parser.add_argument(
         "--out",
         type=Path,
@@ -117,7 +118,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...], folder: Path, words: list[str]) -> RunResult:
     """Inferences and layers are counted in a program with one model; with several, only the whole program is."""
     layers = [layer for claim in claims for layer in claim.layers]
-    cycles = cycles_of(arguments.elf, board)
+    timing = program_timing(arguments.elf, board)
     stops = stops_of(arguments, claims)
 
     def run(run_symbol: str, stops: Stops = stops) -> RunResult:
@@ -130,7 +131,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             layer_symbols=layers if run_symbol else (),
             emulator=arguments.emulator,
             watched_symbols=_arenas(claims[0]) if run_symbol else (),
-            cycles=cycles,
+            timing=timing,
             step_symbol=claims[0].step_symbol if run_symbol else "",
             stops=stops,
             answers_peripherals=arguments.peripherals,
@@ -175,18 +176,17 @@ def _outcome(
         within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
         per_run = f", {round(mean):,} per inference{spread(result)}{within}" if mean is not None else ""
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
-    if result.run_cycles is not None and result.runs:
-        cycles = round(result.run_cycles / result.runs)
-        lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({validation_of(board.core)})")
-        if board.clock_hz:
-            time = f"~{1000 * cycles / board.clock_hz:,.1f} ms at {board.clock_hz / 1e6:g} MHz without flash stalls"
-            lines.append(f"{time}; aidge-build fit MODEL --board {board.name} prints the range with them")
+    lines += cycle_lines(result, board)
     lines += [*measured_lines(result, board), *_memory_used(result, claims)]
     if result.exit_code:
         lines.append(f"exit code {result.exit_code}")
     promised = claims[0].max_step if len(claims) == 1 else 0
     lines += step_lines(result, result.runs, {})
-    findings = [_over_budget(result, arguments.max_instructions), step_finding(result, promised)]
+    findings = [
+        _over_budget(result, arguments.max_instructions),
+        *cycle_findings(result, board, arguments.max_cycles, arguments.max_ms),
+        step_finding(result, promised),
+    ]
     excess = [finding for finding in findings if finding is not None]
     stops = stops_of(arguments, claims)
     lines += [*_peripherals(result), *end_lines(result, stops)]
@@ -201,19 +201,17 @@ def _outcome(
         "channels": dict(result.channels),
         "instructions": result.instructions,
         "models": [claim.model for claim in claims],
-        "run_cycles_estimated": result.run_cycles,
-        "cycles_validation": validation_of(board.core) or "not estimated: no numbers for this core",
+        **cycle_data(result, board),
         "run_instructions": result.run_instructions,
         "runs": result.runs,
         "run_pieces": list(result.pieces),  # the functions whose calls are a run, where that is not one call of N_run
         "steps": step_data(result, promised) or None,
-        "run_flash_lines": result.flash_lines,
+        "run_flash_lines": result.run_cycles.data_lines if result.run_cycles else None,
         "layers": [
             {
                 "name": layer.symbol,
                 "instructions": layer.instructions,
-                "cycles_estimated": layer.cycles,
-                "flash_lines": layer.flash_lines,
+                **layer_cycle_data(layer),
                 **({"cycles_measured": layer.cycles_measured} if is_measured(result) else {}),
             }
             for layer in result.layers
@@ -268,14 +266,6 @@ def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:
     if result.written_bytes is not None and len(claims) == 1:
         parts.append(f"arena {result.written_bytes:,} of {claims[0].arena_bytes:,} B written")
     return [", ".join(parts)] if parts else []
-
-
-def _stalls(result: RunResult, board: Board) -> str:
-    """What the board's flash adds. Constants are read line by line; how often fetching code stalls depends on its buffers."""
-    if not board.flash_wait_states or result.flash_lines is None:
-        return ""
-    waits = round(result.flash_lines * board.flash_wait_states / result.runs)
-    return f", plus flash stalls: ~{waits:,} for constants with {board.flash_wait_states} wait states, and those of fetching code"
 
 
 def _over_budget(result: RunResult, budget: int | None) -> Finding | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from aidge_build.elf import Claim, Image
 from aidge_build.emulate import End, LayerCount, RunResult, Stops
+from aidge_build.timing.estimate import Cycles, sum_cycles
 
 
 def pieces_of(claim: Claim, image: Image) -> tuple[str, ...]:
@@ -33,7 +34,7 @@ def counted_by_rows(stops: Stops, run_symbol: str, pieces: tuple[str, ...], run:
 
 def _pieces(last: RunResult, stops: Stops, pieces: tuple[str, ...], run: Callable[[str, Stops], RunResult]) -> RunResult:
     if last.ended is End.INTERRUPT:  # who waits for an answer does not wait for more runs
-        return replace(last, runs=None, run_instructions=None, run_cycles=None, flash_lines=None, written_bytes=None)
+        return replace(last, runs=None, run_instructions=None, run_cycles=None, written_bytes=None)
     place = stops if last.ended is End.EXIT else Stops(instructions=last.instructions or 0)
     parts = [*(run(symbol, place) for symbol in pieces[:-1]), last]
     layers = [_together(counts) for counts in zip(*(part.layers for part in parts), strict=True)]
@@ -41,7 +42,7 @@ def _pieces(last: RunResult, stops: Stops, pieces: tuple[str, ...], run: Callabl
         last,
         runs=parts[-1].runs,
         run_instructions=sum(part.run_instructions or 0 for part in parts),
-        run_cycles=_sum([part.run_cycles for part in parts if part.runs]),
+        run_cycles=_cycles([part.run_cycles for part in parts if part.runs]),
         layers=tuple(layers),
         written_bytes=None,  # each piece writes some of them
         pieces=pieces,
@@ -54,9 +55,13 @@ def _together(counts: tuple[LayerCount, ...]) -> LayerCount:
     return replace(
         counts[0],
         instructions=_sum([each.instructions for each in counts]),
-        cycles=_sum([each.cycles for each in counts]),
-        flash_lines=_sum([each.flash_lines for each in counts]),
+        cycles=_cycles([each.cycles for each in counts]),
     )
+
+
+def _cycles(counts: list[Cycles | None]) -> Cycles | None:
+    known = [count for count in counts if count is not None]
+    return sum_cycles(known) if known else None
 
 
 def _sum(counts: list[int | None]) -> int | None:

@@ -14,7 +14,6 @@ from aidge_build.boards import Board, load_board
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.sweep import add_workers, crew_of, require_known_compiler
-from aidge_build.elf.cycles import cycle_model
 from aidge_build.errors import AidgeError
 from aidge_build.fit.question import Question, read_question
 from aidge_build.machine import CROSS_COMPILER
@@ -23,6 +22,7 @@ from aidge_build.options import MODEL, add_options
 from aidge_build.output import write_files
 from aidge_build.sweep.store import opened
 from aidge_build.terminal import print_notes
+from aidge_build.timing.table import timing_of
 from aidge_build.tune.course import Course
 from aidge_build.tune.table import Head, comparisons, table_text
 
@@ -114,7 +114,7 @@ def _board(arguments: argparse.Namespace) -> Board:
             hint="add --board B; `aidge-build list boards` lists them",
         )
     board = load_board(arguments.board, arguments.board_path)
-    if arguments.unit == CYCLES and cycle_model(board.core) is None:
+    if arguments.unit == CYCLES and timing_of(board.core) is None:
         raise AidgeError(
             "cycles of this core are not estimated", where=f"board {board.name}", hint="--unit instructions", code="TUNE"
         )

@@ -17,6 +17,7 @@ from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
 from aidge_build.cli.against import add_against_arguments, run_against
+from aidge_build.cli.cycles import cycle_lines, inference_data
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
@@ -181,7 +182,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             states=replay.states if replay else (),
             probe=probe,
         )
-        execution = executed(folder, elf=arguments.elf, estimates=True) if probe else executed(folder)
+        execution = executed(folder, elf=arguments.elf if probe else None, estimates=True)
         is_stored = wanted is not None
         wanted = wanted or (replay.outputs() if replay else run_in_order(program.view, vectors))
         differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.handed_out]
@@ -205,8 +206,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     used = {arguments.reference, arguments.labels} - {None}
     text = _lines(arguments, data, passed, {} if arguments.verbosity else read)
     text[1:1] = [] if replay else remarks_on(arrays, program.view, count, used)
-    text += measured_lines(execution.result, board)
-    data |= measured_json(execution.result)
+    text += [*cycle_lines(execution.result, board), *measured_lines(execution.result, board)]
+    data |= {**inference_data(execution.result, board), **measured_json(execution.result)}
     names = {layer.symbol: read[layer.node.name] for layer in program.layers}
     text += [*step_lines(execution.result, execution.result.runs, names), *bound_lines(bounds, names)]
     found = list(bound_findings(bounds, arguments.max_step_unproved))
@@ -326,10 +327,11 @@ def _data(
 
 
 def _cycles(layer: LayerCount | None, count: int, result: RunResult) -> dict:
-    """What a board measured, and the estimate beside it; {} where there was no board."""
-    if result.measured is None or layer is None:
+    """The estimate, and what a board measured; {} where there is neither."""
+    if layer is None or (layer.cycles is None and result.measured is None):
         return {}
-    return {"cycles_estimated": _per_vector(layer.cycles, count), "cycles_measured": layer.cycles_measured}
+    estimated = {"cycles_estimated": _per_vector(layer.cycles.total if layer.cycles else None, count)}
+    return {**estimated, "cycles_measured": layer.cycles_measured} if result.measured else estimated
 
 
 def _per_vector(instructions: int | None, count: int) -> int | None:

@@ -99,6 +99,10 @@ RULES = {
     "INS01": Rule(
         "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"
     ),
+    "CYC01": Rule(
+        "an inference may take more cycles, or milliseconds, than the budget allows",
+        "`aidge-build report --counts` shows the layers",
+    ),
     "INS02": Rule(
         "a step of an inference takes, or may take, more instructions than the model promises",
         "a smaller max_step cuts layers finer",

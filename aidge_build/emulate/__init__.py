@@ -13,7 +13,6 @@ from aidge_build.emulate.program import (
     NO_ADDRESS,
     NO_STOPS,
     End,
-    InstructionCycles,
     LayerCount,
     Program,
     RunResult,
@@ -21,8 +20,9 @@ from aidge_build.emulate.program import (
     Stops,
 )
 from aidge_build.errors import AidgeError
+from aidge_build.timing.estimate import Timing
 
-__all__ = ["End", "InstructionCycles", "LayerCount", "RunResult", "Steps", "Stops", "run_program"]
+__all__ = ["End", "LayerCount", "RunResult", "Steps", "Stops", "run_program"]
 
 
 def run_program(
@@ -37,7 +37,7 @@ def run_program(
     emulator: str = "",
     instruction_limit: int = INSTRUCTION_LIMIT,
     watched_symbols: Sequence[str] = (),
-    cycles: InstructionCycles | None = None,
+    timing: Timing | None = None,
     step_symbol: str = "",
     stops: Stops | None = None,
     answers_peripherals: bool = False,
@@ -47,9 +47,8 @@ def run_program(
     The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
     others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
     `run_symbol` together, and of each of `layer_symbols` within them; of the calls of `step_symbol`, the longest.
-    `watched_symbols` are variables (arenas): how many of their bytes the runs wrote. `cycles`
-    asks for an estimate with these numbers, and for the lines of flash that data are read from, in Unicorn and where this
-    machine has a C compiler.
+    `watched_symbols` are variables (arenas): how many of their bytes the runs wrote. `timing`
+    asks for an estimate of cycles.
     `stops` says what ends a program that does not end by itself; with it, one that is interrupted or goes on for ever is a result
     (`RunResult.ended`) and no error.
     `answers_peripherals`: registers of peripherals, which Unicorn has none of, hold what is written (emulate/peripherals.py).
@@ -70,7 +69,7 @@ def run_program(
         tuple(layer_symbols),
         (stops.instructions if stops else 0) or instruction_limit,
         tuple(watched_symbols),
-        cycles,
+        timing,
         step_symbol,
         stops or NO_STOPS,
         stops is not None,

@@ -14,9 +14,12 @@ import unicorn
 from unicorn import arm_const
 from unicorn.unicorn_py3 import unicorn as unicorn_library
 
-from aidge_build.emulate.counting import Counting, count_thumb, ends_conditional
+from aidge_build.emulate.counting import Counting, Flow, ends_conditional, thumb_sizes
 from aidge_build.emulate.native_code import shared_library
-from aidge_build.emulate.program import InstructionCycles, Program
+from aidge_build.emulate.program import Program
+from aidge_build.flash import Cache
+from aidge_build.timing.estimate import OUTSIDE, Edge, Executed
+from aidge_build.timing.memory import WAITED, Caches, Lines, flash_regions
 
 _IT_STATE = 0x0600FC00  # of XPSR
 _FIRST_LOOK, _NEVER = 1 << 24, (1 << 64) - 1  # instructions
@@ -27,7 +30,8 @@ def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], pro
 
     It has the attributes total, inside_run, before_main, runs, layers (a list), endless_loop (the address of a branch to itself),
     over_limit, reached, stops (any of these, or `asked`); of the runs that returned finished_runs, finished, fewest, most,
-    finished_layers; `asked`, when it is set, stops the machine at its next block.
+    finished_layers; `asked`, when it is set, stops the machine at its next block. With the timing of the program, `executed`
+    returns what cycles depend on.
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:
@@ -46,11 +50,15 @@ class _PythonCounter:
             program.step_address,
             program.until_address,
             program.stops.inferences,
+            Flow(program.timing.caches) if program.timing else None,
         )
-        self._known: dict[tuple[int, int], tuple[int, bool]] = {}
+        self._flash = flash_regions(program.board)
+        self._known: dict[tuple[int, int], tuple[list[int], bool]] = {}
         self._behind_conditional = False
         self._look_at, self._waits = _NEVER, lambda address: False
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
+        for first, last in self._flash if program.timing else ():
+            machine.hook_add(unicorn.UC_HOOK_MEM_READ, self._on_read, None, first, last)
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> bytearray:
         """A map of the bytes from `origin` on, in which those that a run writes become 1."""
@@ -64,12 +72,11 @@ class _PythonCounter:
         machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, None, origin, origin + length - 1)
         return written
 
-    cycles = flash_lines = finished_cycles = finished_flash_lines = None
-
     stack_used = 0
 
-    def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
-        """Only the counter in C does."""
+    def executed(self, finished: bool) -> Executed | None:
+        """What runs executed, or those runs that returned; None without the program's timing."""
+        return self.counting.flow.executed(finished) if self.counting.flow else None
 
     def watch_stack(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
         """Only the counter in C does."""
@@ -86,16 +93,19 @@ class _PythonCounter:
             return
         if (address, size) not in self._known:
             code = bytes(machine.mem_read(address, size))
-            self._known[address, size] = count_thumb(code), ends_conditional(code)
+            self._known[address, size] = thumb_sizes(code), ends_conditional(code)
             if code == b"\xfe\xe7":
                 self.counting.endless_loop = address | 1
-        instructions, self._behind_conditional = self._known[address, size]
-        self.counting.block(address, instructions)
+        sizes, self._behind_conditional = self._known[address, size]
+        self.counting.block(address, sizes, any(first <= address <= last for first, last in self._flash))
         if self.counting.total >= self._look_at and not self.counting.running:
             self._look_at = 2 * self.counting.total
             self.counting.asked |= self._waits(address)
         if self.counting.stops:
             machine.emu_stop()
+
+    def _on_read(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
+        self.counting.read(address)
 
     def _begins_again(self, machine: unicorn.Uc, address: int) -> bool:
         """What unicorn_hook.c says of the function of this name."""
@@ -165,7 +175,6 @@ class _Block(ctypes.Structure):
         ("size", ctypes.c_uint16),
         ("instructions", ctypes.c_uint16),
         ("layer", ctypes.c_int32),
-        ("cycles", ctypes.c_uint32),
         ("ends_conditional", ctypes.c_uint32),
     ]
 
@@ -174,18 +183,56 @@ class _Memory(ctypes.Structure):
     _fields_ = [
         ("origin", ctypes.c_uint32),
         ("length", ctypes.c_uint32),
+        ("is_flash", ctypes.c_uint32),
         ("bytes", ctypes.c_void_p),
         ("blocks", ctypes.c_void_p),
-        ("cycles", ctypes.c_void_p),
     ]
 
 
-class _Sums(ctypes.Structure):
+class _Edge(ctypes.Structure):
     _fields_ = [
-        ("total", ctypes.c_uint64),
-        ("finished_total", ctypes.c_uint64),
-        ("layer", ctypes.POINTER(ctypes.c_uint64)),
-        ("finished_layer", ctypes.POINTER(ctypes.c_uint64)),
+        ("origin", ctypes.c_uint32),
+        ("address", ctypes.c_uint32),
+        ("from_size", ctypes.c_uint16),
+        ("size", ctypes.c_uint16),
+        ("layer", ctypes.c_int32),
+        ("count", ctypes.c_uint64),
+        ("finished", ctypes.c_uint64),
+    ]
+
+
+class _Executed(ctypes.Structure):
+    _fields_ = [
+        ("count", ctypes.c_uint32),
+        ("is_full", ctypes.c_uint32),
+        ("previous", ctypes.c_uint32),
+        ("previous_size", ctypes.c_uint32),
+        ("edges", ctypes.c_void_p),
+        ("slots", ctypes.c_void_p),
+    ]
+
+
+class _Cache(ctypes.Structure):
+    _fields_ = [
+        ("line_bytes", ctypes.c_uint32),
+        ("sets", ctypes.c_uint32),
+        ("ways", ctypes.c_uint32),
+        ("lines", ctypes.POINTER(ctypes.c_uint32)),
+    ]
+
+
+class _Reads(ctypes.Structure):
+    _fields_ = [
+        ("code", _Cache),
+        ("data", _Cache),
+        ("prefetches", ctypes.c_uint32),
+        ("line", ctypes.c_uint32),
+        ("ahead", ctypes.c_uint32),
+        ("since", ctypes.c_uint32),
+        ("waited", ctypes.POINTER(ctypes.c_uint64)),
+        ("data_lines", ctypes.POINTER(ctypes.c_uint64)),
+        ("finished_waited", ctypes.POINTER(ctypes.c_uint64)),
+        ("finished_data_lines", ctypes.POINTER(ctypes.c_uint64)),
     ]
 
 
@@ -195,11 +242,11 @@ _LOOK = ctypes.CFUNCTYPE(None, ctypes.c_uint32)
 class _Hook(ctypes.Structure):
     _fields_ = [
         ("counting", _Counting),
-        ("cycles", _Sums),
-        ("lines", ctypes.c_void_p),
+        ("executed", _Executed),
+        ("reads", ctypes.POINTER(_Reads)),
+        ("read_count", ctypes.c_uint32),
+        ("counts_edges", ctypes.c_uint32),
         ("finished_runs", ctypes.c_uint32),
-        ("taken_cycles", ctypes.c_uint32),
-        ("following", ctypes.c_uint32),
         ("memory_count", ctypes.c_uint32),
         ("link_register", ctypes.c_uint32),
         ("stack_register", ctypes.c_uint32),
@@ -224,14 +271,8 @@ class _Watch(ctypes.Structure):
     ]
 
 
-class _Lines(ctypes.Structure):
-    _fields_ = [
-        ("counting", ctypes.c_void_p),
-        ("sums", _Sums),
-        ("last", ctypes.c_uint32),
-    ]
-
-
+_MOST_EDGES, _EDGE_SLOTS = 1 << 18, 1 << 19  # those of executed.h
+_NO_LINE = 0xFFFFFFFF
 _COUNTS = frozenset(str(field[0]) for field in _Counting._fields_ if field[1] in (ctypes.c_uint32, ctypes.c_uint64))
 
 
@@ -247,17 +288,11 @@ class _NativeCounter:
         self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address) for address in layer_addresses))
         # Anonymous maps: pages of the tables that no block touches cost nothing.
         self._tables = [mmap.mmap(-1, len(content) // 2 * ctypes.sizeof(_Block)) for _, content in code]
-        self._cycles = [_cycle_table(program.cycles, origin, len(content)) for origin, content in code] if program.cycles else []
+        flash = {first for first, _ in flash_regions(program.board)}
         self._memories = (_Memory * len(code))(
             *(
-                _Memory(
-                    origin,
-                    len(content),
-                    _address_of(content),
-                    _address_of(table),
-                    _address_of(self._cycles[index]) if self._cycles else None,
-                )
-                for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))
+                _Memory(origin, len(content), origin in flash, _address_of(content), _address_of(table))
+                for (origin, content), table in zip(code, self._tables, strict=True)
             )
         )
         counting = _Counting(
@@ -272,30 +307,45 @@ class _NativeCounter:
             layers=self._layers,
         )
         engine = unicorn_library.uclib
-        taken = program.cycles.taken_cycles if program.cycles else 0
         self._hook = _Hook(
-            counting,
-            _sums(len(layer_addresses)),
-            None,
-            0,
-            taken,
-            0,
-            len(code),
-            arm_const.UC_ARM_REG_LR,
-            arm_const.UC_ARM_REG_SP,
-            arm_const.UC_ARM_REG_XPSR,
-            arm_const.UC_ARM_REG_PC,
-            0,
-            self._memories,
-            _function_address(engine.uc_reg_read),
-            _function_address(engine.uc_reg_write),
-            _function_address(engine.uc_emu_stop),
-            _NEVER,
+            counting=counting,
+            memory_count=len(code),
+            link_register=arm_const.UC_ARM_REG_LR,
+            stack_register=arm_const.UC_ARM_REG_SP,
+            status_register=arm_const.UC_ARM_REG_XPSR,
+            counter_register=arm_const.UC_ARM_REG_PC,
+            memories=self._memories,
+            read_register=_function_address(engine.uc_reg_read),
+            write_register=_function_address(engine.uc_reg_write),
+            stop=_function_address(engine.uc_emu_stop),
+            look_at=_NEVER,
         )
         self._library = library
         self._watches: list[_Watch] = []
-        self._lines = _Lines(ctypes.addressof(self._hook.counting), _sums(len(layer_addresses)), 0)
+        if program.timing:
+            self._follow(machine, program.timing.caches, flash_regions(program.board))
         _add_hook(machine, unicorn.UC_HOOK_BLOCK, library.aidge_block_hook, self._hook, 1, 0)
+
+    def _follow(self, machine: unicorn.Uc, caches: Sequence[Caches], flash: Sequence[tuple[int, int]]) -> None:
+        """Counts edges between blocks and lines of flash."""
+        self._edges = mmap.mmap(-1, _MOST_EDGES * ctypes.sizeof(_Edge)), mmap.mmap(-1, _EDGE_SLOTS * 4)
+        self._hook.executed.edges, self._hook.executed.slots = map(_address_of, self._edges)
+        rows = self._hook.counting.layer_count + 1
+        self._reads = (_Reads * len(caches))(*(_reads(each, rows) for each in caches))
+        self._hook.reads, self._hook.read_count, self._hook.counts_edges = self._reads, len(caches), 1
+        for first, last in flash:
+            _add_hook(machine, unicorn.UC_HOOK_MEM_READ, self._library.aidge_read_hook, self._hook, first, last)
+
+    def executed(self, finished: bool) -> Executed | None:
+        """What runs executed, or those runs that returned; None without the program's timing, or if the table is full."""
+        hook = self._hook
+        if not hook.counts_edges or hook.executed.is_full:
+            return None
+        found = (_Edge * hook.executed.count).from_buffer(self._edges[0])
+        counts = [(one, one.finished if finished else one.count) for one in found]
+        edges = tuple(Edge(one.origin, one.from_size, one.address, one.size, one.layer, count) for one, count in counts if count)
+        layers = range(OUTSIDE, hook.counting.layer_count)
+        return Executed(edges, tuple(_lines(one, layers, finished) for one in self._reads))
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> mmap.mmap:
         """A map of the bytes from `origin` on, in which those that a run writes become 1."""
@@ -321,22 +371,6 @@ class _NativeCounter:
 
         self._hook.look_at, self._hook.look = _FIRST_LOOK, _LOOK(look)
 
-    def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
-        """From now on counts the lines of these regions (first address, last address) from which data are read."""
-        self._hook.lines = ctypes.addressof(self._lines.sums)
-        for first, last in regions:
-            _add_hook(machine, unicorn.UC_HOOK_MEM_READ, self._library.aidge_line_hook, self._lines, first, last)
-
-    @property
-    def flash_lines(self) -> tuple[int, list[int]] | None:
-        """Lines inside the runs, and per layer address; None where they are not counted."""
-        return self._numbers(self._lines.sums, finished=False) if self._hook.lines else None
-
-    @property
-    def finished_flash_lines(self) -> tuple[int, list[int]] | None:
-        """Those of the runs that returned."""
-        return self._numbers(self._lines.sums, finished=True) if self._hook.lines else None
-
     @property
     def layers(self) -> list[int]:
         """One count per layer address."""
@@ -353,22 +387,6 @@ class _NativeCounter:
         return [self._layers[index].finished for index in range(self._hook.counting.layer_count)]
 
     @property
-    def cycles(self) -> tuple[int, list[int]] | None:
-        """Estimated cycles inside the runs, and per layer address; None without a table."""
-        return self._numbers(self._hook.cycles, finished=False) if self._cycles else None
-
-    @property
-    def finished_cycles(self) -> tuple[int, list[int]] | None:
-        """Those of the runs that returned."""
-        return self._numbers(self._hook.cycles, finished=True) if self._cycles else None
-
-    def _numbers(self, sums: _Sums, finished: bool) -> tuple[int, list[int]]:
-        layers = range(self._hook.counting.layer_count)
-        if finished:
-            return sums.finished_total, [sums.finished_layer[index] for index in layers]
-        return sums.total, [sums.layer[index] for index in layers]
-
-    @property
     def stops(self) -> bool:
         """Whether the program is to be stopped."""
         return bool(self.endless_loop or self.over_limit or self.reached or self.asked)
@@ -383,18 +401,29 @@ class _NativeCounter:
         raise AttributeError(name)
 
 
-def _sums(layers: int) -> _Sums:
-    counts = ctypes.c_uint64 * max(layers, 1)
-    return _Sums(0, 0, counts(), counts())
+def _counts(number: int):
+    return (ctypes.c_uint64 * number)()
 
 
-def _cycle_table(cycles: InstructionCycles, origin: int, length: int) -> mmap.mmap:
-    """One byte per halfword of a memory; 0 where no instruction is known."""
-    table = mmap.mmap(-1, length // 2 + 1)
-    for address, number in cycles.of_instruction.items():
-        if origin <= address < origin + length:
-            table[(address - origin) // 2] = number
-    return table
+def _reads(caches: Caches, rows: int) -> _Reads:
+    code = _cache(caches.code) if caches.code else _Cache()
+    data = code if caches.is_shared else _cache(caches.data)
+    counts = [_counts(number) for number in (rows * WAITED, rows, rows * WAITED, rows)]
+    return _Reads(code, data, caches.prefetches, _NO_LINE, _NO_LINE, 0, *counts)
+
+
+def _cache(cache: Cache) -> _Cache:
+    lines = cache.sets * cache.ways
+    return _Cache(cache.line_bytes, cache.sets, cache.ways, (ctypes.c_uint32 * lines)(*[_NO_LINE] * lines))
+
+
+def _lines(reads: _Reads, layers: range, finished: bool) -> Lines:
+    waited, data_lines = (reads.finished_waited, reads.finished_data_lines) if finished else (reads.waited, reads.data_lines)
+    rows = {layer: waited[(layer - OUTSIDE) * WAITED : (layer - OUTSIDE + 1) * WAITED] for layer in layers}
+    data = {layer: data_lines[layer - OUTSIDE] for layer in layers}
+    return Lines(
+        {layer: row for layer, row in rows.items() if any(row)}, {layer: lines for layer, lines in data.items() if lines}
+    )
 
 
 def _add_hook(machine: unicorn.Uc, kind: int, function, data: ctypes.Structure, first: int, last: int) -> None:

@@ -7,6 +7,44 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from aidge_build.emulate.program import NO_ADDRESS
+from aidge_build.timing.estimate import OUTSIDE, Edge, Executed
+from aidge_build.timing.memory import Caches, FlashReads
+
+
+class Flow:
+    """What cycles depend on: edges between blocks, and lines of flash (executed.h and lines.h in Python)."""
+
+    def __init__(self, caches: Sequence[Caches]):
+        self._reads = [FlashReads(each) for each in caches]
+        self._previous = (0, 0)
+        self._edges: dict[tuple[int, int, int, int, int], int] = {}
+        self._finished = Executed((), ())
+
+    def block(self, address: int, sizes: Sequence[int], is_flash: bool, layer: int | None) -> None:
+        """Instructions of these sizes begin; `layer` None: outside of runs."""
+        block = address, sum(sizes)
+        if layer is not None:
+            edge = *self._previous, *block, layer
+            self._edges[edge] = self._edges.get(edge, 0) + 1
+        self._previous = block
+        for reads in self._reads if is_flash else ():
+            reads.block(address, sizes, layer)
+
+    def read(self, address: int, layer: int | None) -> None:
+        """Data are read from flash."""
+        for reads in self._reads:
+            reads.data(address, layer)
+
+    def finish(self) -> None:
+        """A run returned."""
+        self._finished = self.executed(finished=False)
+
+    def executed(self, finished: bool) -> Executed:
+        """What runs executed, or those runs that returned."""
+        if finished:
+            return self._finished
+        edges = tuple(Edge(*edge, count) for edge, count in self._edges.items())
+        return Executed(edges, tuple(reads.lines for reads in self._reads))
 
 
 @dataclass
@@ -21,6 +59,7 @@ class Counting:
     step_address: int = NO_ADDRESS
     until_address: int = NO_ADDRESS
     wanted_runs: int = 0
+    flow: Flow | None = None
     total: int = 0
     inside_run: int = 0
     before_main: int = 0
@@ -60,8 +99,23 @@ class Counting:
         """Whether the program is to be stopped."""
         return bool(self.endless_loop or self.over_limit or self.reached or self.asked)
 
-    def block(self, address: int, instructions: int) -> None:
-        """A basic block of `instructions` starts at `address`."""
+    def block(self, address: int, sizes: Sequence[int], is_flash: bool = False) -> None:
+        """A basic block of instructions of these sizes in bytes starts at `address`."""
+        self._block(address, len(sizes))
+        if self.flow:
+            self.flow.block(address, sizes, is_flash, self._layer)
+
+    def read(self, address: int) -> None:
+        """Data are read from flash."""
+        if self.flow:
+            self.flow.read(address, self._layer)
+
+    @property
+    def _layer(self) -> int | None:
+        inside = OUTSIDE if self._current is None else self._current
+        return inside if self.running else None
+
+    def _block(self, address: int, instructions: int) -> None:
         if self.running and address == self._return_address:
             self._finish_run()
         if address == self.until_address:
@@ -88,6 +142,8 @@ class Counting:
         self.most = max(self.most, instructions)
         self.finished, self.finished_layers = self.inside_run, list(self.layers)
         self.finished_runs += 1
+        if self.flow:
+            self.flow.finish()
         self.reached = self.finished_runs == self.wanted_runs
 
     def _count_step(self, address: int, instructions: int) -> None:
@@ -117,13 +173,14 @@ class Counting:
             self.layers[self._current] += instructions
 
 
-def count_thumb(code: bytes) -> int:
-    """The number of Thumb instructions: a first halfword that starts with 0b11101, 0b11110 or 0b11111 has a second one."""
-    position = count = 0
+def thumb_sizes(code: bytes) -> list[int]:
+    """The bytes of each Thumb instruction: a first halfword that starts with 0b11101, 0b11110 or 0b11111 has a second one."""
+    sizes: list[int] = []
+    position = 0
     while position < len(code):
-        position += 4 if code[position + 1] >> 3 >= 0x1D else 2
-        count += 1
-    return count
+        sizes.append(4 if code[position + 1] >> 3 >= 0x1D else 2)
+        position += sizes[-1]
+    return sizes
 
 
 def ends_conditional(code: bytes) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table with which cycles of a program are estimated while it runs."""
+"""All that cycles of a program are estimated with while it runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from pathlib import Path
 
 from aidge_build.boards import Board
 from aidge_build.elf import read_disassembly
-from aidge_build.elf.cycles import cycle_model, instruction_cycles
-from aidge_build.emulate.program import InstructionCycles
 from aidge_build.errors import MissingTool
+from aidge_build.timing.estimate import Timing
+from aidge_build.timing.memory import caches_of
+from aidge_build.timing.table import timing_of
 from aidge_build.toolchain import disassemble
 
 
-def cycles_of(elf: Path, board: Board) -> InstructionCycles | None:
-    """The numbers of the board's core for `elf`; None where there are none, or no disassembler to read the program with."""
-    model = cycle_model(board.core, board.multiplier_cycles)
-    if model is None:
+def program_timing(elf: Path, board: Board) -> Timing | None:
+    """The timing of `elf` on the board; None if the core has no timing table, or this machine no disassembler."""
+    table = timing_of(board.core, board.multiplier_cycles)
+    if table is None:
         return None
     try:
-        return InstructionCycles(instruction_cycles(model, read_disassembly(disassemble(elf, board.core))), model.taken_cycles)
+        instructions = read_disassembly(disassemble(elf, board.core))
     except MissingTool:
         return None
+    stall_cycles = board.flash.stall_cycles if board.flash else None
+    return Timing(table, instructions, caches_of(board.flash), board.flash_wait_states if stall_cycles is None else stall_cycles)

@@ -24,7 +24,8 @@ def shared_library(name: str, fallback_folder: Path) -> Path | None:
     if compiler is None:
         return None
     source = _SOURCES / f"{name}.c"
-    digest = hashlib.sha256(source.read_bytes() + (_SOURCES / "counting.h").read_bytes() + compiler.c.encode()).hexdigest()[:16]
+    parts = [source, *sorted(_SOURCES.glob("*.h"))]
+    digest = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + compiler.c.encode()).hexdigest()[:16]
     for folder in (_cache_folder(), fallback_folder):
         library = folder / f"{name}-{digest}.so"
         if library.is_file():

@@ -3,41 +3,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from aidge_build.boards import Board
 from aidge_build.elf.image import Image, Symbol
 from aidge_build.errors import CheckFailed
 from aidge_build.naming import counted
+from aidge_build.timing.estimate import Cycles, Executed, Timing
 
 # A bound on instructions and not on time, so that the verdict is the same on every machine. Minutes of emulation.
 INSTRUCTION_LIMIT = 20_000_000_000
 NO_ADDRESS = 0xFFFFFFFF
+Number = TypeVar("Number", int, Cycles)
 NEVER_RETURNS = "firmware that never returns: run with --inferences N, --until SYMBOL, --instructions N or --seconds S"
 WAITS = "waits for an interrupt or a timer, which the emulator does not have"
 
 
 @dataclass(frozen=True)
-class InstructionCycles:
-    """For an estimate: the cycles of the instruction at each address, and what a taken branch adds."""
-
-    of_instruction: Mapping[int, int]
-    taken_cycles: int
-
-
-@dataclass(frozen=True)
 class LayerCount:
-    """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated,
-    `flash_lines` how often its data came from another 16 bytes of flash than before; `longest_step` are the instructions of the
-    longest step that begins with it; `cycles_measured` are those of one run on a board."""
+    """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated;
+    `longest_step` are the instructions of the longest step that begins with it; `cycles_measured` are of one run on a board."""
 
     symbol: str
     instructions: int | None
-    cycles: int | None = None
-    flash_lines: int | None = None
+    cycles: Cycles | None = None
     longest_step: int | None = None
     cycles_measured: int | None = None
 
@@ -108,8 +101,9 @@ class RunResult:
     """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
 
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
-    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `flash_lines` are
-    those of all runs. `pieces` are the functions whose calls together are a run, where it is not one call of the run symbol.
+    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `run_cycles` is
+    the estimate for all runs. `pieces` are the functions whose calls together are a run, if it is not one call of the run
+    symbol.
     `measured` is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there, or
     in an emulator the shortest one, in programs that do not say where their stack is.
     A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
@@ -128,9 +122,8 @@ class RunResult:
     stack_high_water_bytes: int | None
     emulator: str
     written_bytes: int | None = None
-    run_cycles: int | None = None
+    run_cycles: Cycles | None = None
     start_up_instructions: int | None = None
-    flash_lines: int | None = None
     steps: Steps | None = None
     pieces: tuple[str, ...] = ()
     measured: MeasuredCycles | None = None
@@ -162,7 +155,7 @@ class Program:
     layer_symbols: tuple[str, ...]
     instruction_limit: int
     watched_symbols: Sequence[str] = ()
-    cycles: InstructionCycles | None = None
+    timing: Timing | None = None
     step_symbol: str = ""
     stops: Stops = NO_STOPS
     may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
@@ -201,16 +194,23 @@ class Program:
         self,
         slots: tuple[tuple[int, str], ...],
         instructions: list[int],
-        cycles: list[int] | None = None,
-        flash_lines: list[int] | None = None,
+        cycles: list[Cycles] | None = None,
         longest: list[int] | None = None,
     ) -> tuple[LayerCount, ...]:
         """The counts of `slots` in the order of `layer_symbols`."""
-        columns = [
-            {name: number for (_, name), number in zip(slots, numbers, strict=True)} if numbers is not None else {}
-            for numbers in (instructions, cycles, flash_lines, longest)
-        ]
-        return tuple(LayerCount(name, *(column.get(name) for column in columns)) for name in self.layer_symbols)
+        places = {name: place for place, (_, name) in enumerate(slots)}
+
+        def of(numbers: Sequence[Number] | None, name: str) -> Number | None:
+            return numbers[places[name]] if numbers is not None and name in places else None
+
+        return tuple(LayerCount(name, of(instructions, name), of(cycles, name), of(longest, name)) for name in self.layer_symbols)
+
+    def estimated(self, executed: Executed | None, layers: int) -> tuple[Cycles | None, list[Cycles] | None]:
+        """The cycles of what runs executed: of all runs, and of each of so many layers; None if they are not estimated."""
+        if executed is None or self.timing is None:
+            return None, None
+        whole, found = self.timing.cycles(executed, range(layers))
+        return whole, list(found.values())
 
     def watched(self) -> tuple[Symbol, ...]:
         """The watched variables that are in the program."""

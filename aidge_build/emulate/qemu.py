@@ -15,6 +15,7 @@ from aidge_build.emulate.native_code import shared_library
 from aidge_build.emulate.program import End, Program, RunResult, Steps
 from aidge_build.emulate.supervision import supervise
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.timing.estimate import Edge, Executed
 
 # What the start-up code prints when the core takes a fault.
 _FAULT = re.compile(
@@ -139,7 +140,8 @@ def _result(
     inside = "finished_" if end is not End.EXIT and _one(measured, "running") else ""
     instructions = "finished" if inside else "inside_run"
     numbers = measured.get(f"{inside}layer", [])
-    layers = program.layer_counts(slots, numbers, longest=longest) if measured else program.layer_counts((), [])
+    cycles, layer_cycles = program.estimated(_executed(measured, bool(inside)), len(slots))
+    layers = program.layer_counts(slots, numbers, layer_cycles, longest) if measured else program.layer_counts((), [])
     runs = _one(measured, f"{inside}runs")
     written = sum(measured["written"]) if measured.get("written") else None
     return RunResult(
@@ -152,6 +154,7 @@ def _result(
         _one(measured, "stack") or None,
         "qemu",
         written,
+        cycles if runs else None,
         start_up_instructions=_one(measured, "before_main") or None,
         steps=steps,
         ended=end,
@@ -160,6 +163,13 @@ def _result(
         most=_one(measured, "most"),
         inference_stack_bytes=_one(measured, "run_stack") or None,
     )
+
+
+def _executed(measured: dict[str, list[int]], finished: bool) -> Executed | None:
+    """What runs executed, or those runs that returned; None where no edge was counted."""
+    numbers = measured.get("edge", [])
+    edges = [(*numbers[at : at + 5], numbers[at + 5 + finished]) for at in range(0, len(numbers), 7)]
+    return Executed(tuple(Edge(*edge) for edge in edges if edge[-1]), ()) if edges else None
 
 
 def _place(program: Program, measured: dict[str, list[int]]) -> str:
@@ -185,6 +195,7 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Pat
         f"until=0x{program.until_address:x}",
         f"waits={int(bool(program.stops))}",
         f"run_stack={int(program.measures_run_stack)}",
+        f"edges={int(program.timing is not None)}",
         f"step=0x{program.step_address:x}",
         f"main=0x{program.main_address:x}",
         f"stack=0x{low:x}:0x{high:x}",
@@ -196,13 +207,13 @@ def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Pat
 
 
 def _read_counts(path: Path) -> dict[str, list[int]]:
-    """The plug-in's `key number` lines; {} when it did not run."""
+    """The plug-in's lines of a key and numbers; {} when it did not run."""
     if not path.is_file():
         return {}
     counts: dict[str, list[int]] = {"layer": []}
     for line in path.read_text().splitlines():
-        key, number = line.split()
-        counts.setdefault(key, []).append(int(number))
+        key, *numbers = line.split()
+        counts.setdefault(key, []).extend(map(int, numbers))
     return counts
 
 

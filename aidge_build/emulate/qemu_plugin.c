@@ -3,10 +3,8 @@
  * many bytes of stretches of memory (arenas) the runs wrote.
  * Arguments: out=FILE calls=thumb|riscv run=ADDRESS step=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N, layer=ADDRESS, sorted by address, once per layer,
  * progress=FILE (of 16 bytes: instructions and runs so far), runs=N and until=ADDRESS (what ends a program that does not end), waits=1 (a branch to itself
- * waits for an interrupt), run_stack=1 (how deep runs use the stack).
+ * waits for an interrupt), run_stack=1 (how deep runs use the stack), edges=1 (edges between blocks, for cycles).
  * Do not combine with -icount: its restarts of a block would be counted twice. */
-#include "counting.h"
-
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "executed.h"
 
 /* The part of QEMU's plug-in interface that is used here; Debian packages no header for it. */
 typedef uint64_t plugin_id;
@@ -56,6 +56,7 @@ static struct progress nobody_looks;
 static volatile struct progress *progress = &nobody_looks;
 static bool waits_for_interrupts, measures_run_stack;
 static const struct block *previous;
+static struct executed executed; /* `edges` is NULL where they are not counted */
 static const char *result_path;
 static uint32_t stack_low, stack_high, lowest_write;
 /* What runs write: one byte per byte of a stretch of memory. */
@@ -101,13 +102,17 @@ static void write_result(void)
         fprintf(file, "layer_step %" PRIu64 "\n", counting.layers[index].longest_step);
     for (uint32_t index = 0; index < watch_count; index++)
         fprintf(file, "written %u\n", written_bytes(&watches[index]));
+    for (uint32_t index = 0; index < executed.count && !executed.is_full && !entered_by_jump; index++) {
+        const struct edge *edge = &executed.edges[index];
+        fprintf(file, "edge %u %u %u %u %d %" PRIu64 " %" PRIu64 "\n", edge->from, edge->from_size, edge->to, edge->to_size, edge->layer, edge->count, edge->finished);
+    }
     fclose(file);
 }
 
 static void on_execute(unsigned cpu, void *data)
 {
     const struct block *block = data;
-    uint32_t link = 0;
+    uint32_t link = 0, finished = counting.finished_runs;
     (void)cpu;
     if (block->address == counting.run_address || block->address == counting.step_address) {
         /* The interface shows no registers: the return address is what follows the call that led here. */
@@ -117,6 +122,11 @@ static void on_execute(unsigned cpu, void *data)
             *(block->address == counting.run_address ? &entered_by_jump : &stepped_by_jump) = true;
     }
     counting_block(&counting, block->address, block->instructions, block->layer, link);
+    if (executed.edges != NULL) {
+        if (finished != counting.finished_runs)
+            executed_finish_run(&executed);
+        executed_block(&executed, &counting, block->address, block->end - block->address);
+    }
     if (block->endless && !waits_for_interrupts)
         counting.endless_loop = block->address | 1u;
     progress->instructions = counting.total;
@@ -252,6 +262,12 @@ static void add_watch(uint32_t origin, uint32_t length)
     watches[watch_count++] = (struct watch){.origin = origin, .length = length, .written = calloc(length, 1)};
 }
 
+static void count_edges(void)
+{
+    executed.edges = calloc(MOST_EDGES, sizeof *executed.edges);
+    executed.slots = calloc(EDGE_SLOTS, sizeof *executed.slots);
+}
+
 static void show_progress(const char *path)
 {
     int file = open(path, O_RDWR);
@@ -282,6 +298,8 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             counting.wanted_runs = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "run_stack=", 10) == 0)
             measures_run_stack = *value == '1';
+        else if (strncmp(arguments[index], "edges=", 6) == 0 && *value == '1')
+            count_edges();
         else if (strncmp(arguments[index], "waits=", 6) == 0)
             waits_for_interrupts = *value == '1';
         else if (strncmp(arguments[index], "progress=", 9) == 0)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The block hook for Unicorn, registered through ctypes: it counts a hundred times faster than a hook in Python. */
-#include "counting.h"
-
 #include <stddef.h>
 
-enum { LINE_BYTES = 16 }; /* what a flash of 128 bits hands over at once */
+#include "executed.h"
+#include "lines.h"
 
 struct memory {
-    uint32_t origin, length;
+    uint32_t origin, length, is_flash;
     const uint8_t *bytes;
-    struct block *blocks;  /* one per halfword */
-    const uint8_t *cycles; /* of the instruction at each halfword, 0: not known; NULL: no estimate */
+    struct block *blocks; /* one per halfword */
 };
 
 /* What is known of the block that starts at a halfword; size 0: nothing yet. `ends_conditional`: with the last instruction of
@@ -18,22 +16,14 @@ struct memory {
 struct block {
     uint16_t size, instructions;
     int32_t layer;
-    uint32_t cycles;
     uint32_t ends_conditional;
-};
-
-/* Numbers inside of the run, in all and one per layer; `finished` are those when the last run returned. */
-struct sums {
-    uint64_t total, finished_total;
-    uint64_t *layer, *finished_layer;
 };
 
 struct hook {
     struct counting counting;
-    struct sums cycles;
-    struct sums *lines; /* of flash; NULL: not counted */
-    uint32_t finished_runs;
-    uint32_t taken_cycles, following;
+    struct executed executed;
+    struct reads *reads; /* of flash, through the caches that are simulated */
+    uint32_t read_count, counts_edges, finished_runs;
     uint32_t memory_count, link_register, stack_register, status_register, counter_register;
     uint32_t behind_conditional; /* the last block ended so */
     struct memory *memories;
@@ -68,15 +58,8 @@ static uint32_t ends_conditional(const uint8_t *bytes, uint32_t size)
     return before == 1;
 }
 
-static uint32_t sum_cycles(const uint8_t *bytes, const uint8_t *cycles, uint32_t size)
-{
-    uint32_t sum = 0;
-    for (uint32_t at = 0; at < size; at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2)
-        sum += cycles[at / 2] ? cycles[at / 2] : 1;
-    return sum;
-}
-
-static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
+/* The block and the memory that it is in; NULL where no memory may hold code. */
+static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size, const struct memory **found)
 {
     for (uint32_t index = 0; index < hook->memory_count; index++) {
         struct memory *memory = &hook->memories[index];
@@ -86,33 +69,28 @@ static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
             if (block->size != size) {
                 block->size = (uint16_t)size;
                 block->instructions = count_instructions(memory->bytes + offset, size);
-                block->cycles = memory->cycles ? sum_cycles(memory->bytes + offset, memory->cycles + offset / 2, size) : 0;
                 block->ends_conditional = ends_conditional(memory->bytes + offset, size);
                 block->layer = counting_find(&hook->counting, address);
                 /* "b ." never ends: no interrupt will come. */
                 if (size == 2 && memory->bytes[offset] == 0xFE && memory->bytes[offset + 1] == 0xE7)
                     hook->counting.endless_loop = address | 1u;
             }
+            *found = memory;
             return block;
         }
     }
     return NULL;
 }
 
-static void add(const struct counting *counting, struct sums *sums, uint32_t number)
+static void finish(struct hook *hook)
 {
-    if (!counting->running)
-        return;
-    sums->total += number;
-    if (counting->current != NO_LAYER)
-        sums->layer[counting->current] += number;
-}
-
-static void finish(struct sums *sums, uint32_t layers)
-{
-    sums->finished_total = sums->total;
-    for (uint32_t index = 0; index < layers; index++)
-        sums->finished_layer[index] = sums->layer[index];
+    const size_t rows = (size_t)hook->counting.layer_count + 1;
+    executed_finish_run(&hook->executed);
+    for (uint32_t index = 0; index < hook->read_count; index++) {
+        struct reads *reads = &hook->reads[index];
+        memcpy(reads->finished_waited, reads->waited, rows * WAITED * sizeof(uint64_t));
+        memcpy(reads->finished_data_lines, reads->data_lines, rows * sizeof(uint64_t));
+    }
 }
 
 /* What inferences write: one byte per byte of a stretch of memory. */
@@ -146,22 +124,15 @@ void aidge_stack_hook(void *machine, int access, uint64_t address, int size, int
         counting_stack_write(&hook->counting, (uint32_t)address);
 }
 
-/* Lines of flash that inferences read data from, one after another: a line that follows itself is read once. */
-struct lines {
-    const struct counting *counting;
-    struct sums sums;
-    uint32_t last;
-};
-
-void aidge_line_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
+void aidge_read_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
 {
-    struct lines *lines = data;
-    uint32_t line = (uint32_t)address / LINE_BYTES;
+    struct hook *hook = data;
     (void)machine, (void)access, (void)size, (void)value;
-    if (!lines->counting->running || line == lines->last)
-        return;
-    lines->last = line;
-    add(lines->counting, &lines->sums, 1);
+    for (uint32_t index = 0; index < hook->read_count; index++) {
+        struct reads *reads = &hook->reads[index];
+        if (!cache_read(&reads->data, (uint32_t)address / reads->data.line_bytes) && hook->counting.running)
+            reads->data_lines[hook->counting.current + 1]++;
+    }
 }
 
 enum { IT_STATE = 0x0600FC00 };
@@ -180,35 +151,42 @@ static int begins_again(struct hook *hook, void *machine, uint32_t address)
     return 1;
 }
 
+/* The block was counted: what its cycles depend on. */
+static void follow(struct hook *hook, const struct memory *memory, uint32_t address, uint32_t size)
+{
+    const struct counting *counting = &hook->counting;
+    if (counting->finished_runs != hook->finished_runs) {
+        hook->finished_runs = counting->finished_runs;
+        finish(hook);
+    }
+    executed_block(&hook->executed, counting, address, size);
+    for (uint32_t index = 0; index < hook->read_count && memory->is_flash; index++) {
+        uint64_t *row = counting->running ? hook->reads[index].waited + (counting->current + 1) * WAITED : NULL;
+        fetch_block(&hook->reads[index], address, memory->bytes + (address - memory->origin), size, row);
+    }
+}
+
 void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data)
 {
     struct hook *hook = data;
     uint32_t link = 0;
+    const struct memory *memory;
     struct block *block;
     if (hook->behind_conditional && begins_again(hook, machine, (uint32_t)address))
         return;
-    block = look_up(hook, (uint32_t)address, size);
+    block = look_up(hook, (uint32_t)address, size, &memory);
     hook->behind_conditional = block != NULL && block->ends_conditional;
     if (block == NULL)
         return;
     if (address == hook->counting.run_address || address == hook->counting.step_address)
         hook->read_register(machine, (int)hook->link_register, &link);
-    /* What is not executed in the order of memory was reached by a taken branch: its cost belongs to where it came from. */
-    if (address != hook->following)
-        add(&hook->counting, &hook->cycles, hook->taken_cycles);
-    hook->following = (uint32_t)address + size;
     counting_block(&hook->counting, (uint32_t)address, block->instructions, block->layer, link);
     if (address == hook->counting.run_address) {
         hook->read_register(machine, (int)hook->stack_register, &hook->counting.entry_stack);
         hook->counting.lowest_stack = hook->counting.entry_stack;
     }
-    if (hook->counting.finished_runs != hook->finished_runs) {
-        hook->finished_runs = hook->counting.finished_runs;
-        finish(&hook->cycles, hook->counting.layer_count);
-        if (hook->lines != NULL)
-            finish(hook->lines, hook->counting.layer_count);
-    }
-    add(&hook->counting, &hook->cycles, block->cycles);
+    if (hook->counts_edges)
+        follow(hook, memory, (uint32_t)address, size);
     if (hook->counting.total >= hook->look_at && !hook->counting.running)
         hook->look((uint32_t)address);
     if (counting_stops(&hook->counting))

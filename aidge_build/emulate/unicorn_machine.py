@@ -99,10 +99,6 @@ class Machine:
         counter = self.counter([address for address, _ in slots]) if program.count else None
         watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
-        if counter and program.cycles:
-            counter.count_lines(
-                self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"]
-            )
         if counter and program.measures_run_stack:
             counter.watch_stack(
                 self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "ram"]
@@ -162,10 +158,7 @@ class Machine:
             )
         inside = bool(counter.running) and end is not End.EXIT
         runs = counter.finished_runs if inside else counter.runs
-        cycles, lines = (
-            (counter.finished_cycles, counter.finished_flash_lines) if inside else (counter.cycles, counter.flash_lines)
-        )
-        per_layer = [numbers[1] if numbers else None for numbers in (cycles, lines)]
+        cycles, layer_cycles = program.estimated(counter.executed(inside), len(slots))
         steps = Steps(counter.steps, counter.longest_step) if counter.steps else None
         layers = counter.finished_layers if inside else counter.layers
         return RunResult(
@@ -174,13 +167,12 @@ class Machine:
             counter.total,
             (counter.finished if inside else counter.inside_run) if runs else None,
             runs,
-            program.layer_counts(slots, layers, per_layer[0], per_layer[1], counter.layer_steps if steps else None),
+            program.layer_counts(slots, layers, layer_cycles, counter.layer_steps if steps else None),
             stack,
             "unicorn",
             written,
-            cycles[0] if cycles and runs else None,
+            cycles if runs else None,
             counter.before_main or None,
-            lines[0] if lines and runs else None,
             steps,
             ended=end,
             ended_at=self._here(end),

@@ -11,6 +11,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.fit.firmware import roomy
 from aidge_build.fit.sharing import board_of, core_of
 from aidge_build.program import Program
+from aidge_build.timing.estimate import Cycles
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import random_vectors
 
@@ -22,7 +23,7 @@ class Count:
 
     instructions: int | None
     reason: str = ""
-    cycles: int | None = None
+    cycles: Cycles | None = None
 
 
 def count_instructions(program: Program, board: Board, folder: Path) -> Count:

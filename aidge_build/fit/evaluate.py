@@ -256,7 +256,7 @@ def _with_instructions(found: Evaluation, compiled: _Compiled, measure: bool) ->
 def _with_time(found: Evaluation, compiled: _Compiled, board: Board, measure: bool) -> Evaluation:
     """From estimated cycles of what was counted, or else of what is predicted."""
     if measure and compiled.count.instructions is not None:
-        time = time_of(compiled.count.cycles, 0.0, board)
+        time = time_of(compiled.count.cycles.core if compiled.count.cycles else None, 0.0, board)
     elif compiled.prediction.cycles is not None:
         time = time_of(compiled.prediction.cycles, compiled.prediction.cycles_error, board)
     else:

@@ -342,7 +342,7 @@ CHECK = Group(
 )
 BUDGET = Group(
     "Budgets",
-    "check; --max-instructions of run",
+    "check; --max-instructions, --max-cycles and --max-ms of run",
     "env.AidgeBudget(app, ...)",
     "aidge_check_memory(app kws ...)",
     (
@@ -364,6 +364,21 @@ BUDGET = Group(
             "number",
             metavar="N",
             instead={CMAKE: "a target of your own that calls `aidge-build run --max-instructions`"},
+        ),
+        Option(
+            "max-cycles",
+            "limit of the cycles of an inference, the stated error of their estimate included: the run fails above it, or when "
+            "the error is not known (default: no limit)",
+            "number",
+            metavar="N",
+            instead={CMAKE: "a target of your own that calls `aidge-build run --max-cycles`"},
+        ),
+        Option(
+            "max-ms",
+            "the same in milliseconds at the clock of the board (default: no limit)",
+            "decimal",
+            metavar="MS",
+            instead={CMAKE: "a target of your own that calls `aidge-build run --max-ms`"},
         ),
     ),
 )

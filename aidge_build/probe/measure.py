@@ -202,7 +202,6 @@ def beside(on_board: RunResult, emulated: RunResult | None) -> RunResult:
         instructions=emulated.instructions,
         run_instructions=emulated.run_instructions,
         run_cycles=emulated.run_cycles,
-        flash_lines=emulated.flash_lines,
         steps=emulated.steps,
         layers=tuple(replace(layer, cycles_measured=measured.get(layer.symbol)) for layer in emulated.layers),
     )

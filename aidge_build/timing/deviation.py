@@ -18,7 +18,7 @@ from aidge_build.settings import CODE, read_settings
 from aidge_build.timing.table import timing_of
 
 FOLDER = "counts"
-UNKNOWN = "estimated without wait states; compared with no measured count, its error is unknown"
+UNKNOWN = "estimated; compared with no measured count, its error is unknown"
 _KEYS = {"source": str, "chip": str, "compiler": str, "numbers": str, "counts": dict}
 
 
@@ -76,7 +76,7 @@ def stated(core: Core | None) -> str:
     compared = f"{_range(found)} what was measured for {found.counts} programs"
     if source:
         compared = f"no chip was measured; {_range(found)} what {source} says of {found.counts} loops"
-    return f"estimated without wait states; {compared}, {_percent(found.mean)} on average"
+    return f"estimated; the core without wait states: {compared}, {_percent(found.mean)} on average"
 
 
 def _range(found: Deviation) -> str:

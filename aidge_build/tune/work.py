@@ -25,6 +25,7 @@ from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
 from aidge_build.sweep.tasks import Task, canonical, key_of
 from aidge_build.sweep.work import read_answer, require_equal
+from aidge_build.timing.estimate import Cycles
 from aidge_build.tune.measured import Measured
 from aidge_build.tune.turns import turns
 from aidge_build.verify.compare import compare
@@ -115,7 +116,7 @@ def _measured(request: CompileRequest, target: Target) -> Iterator[Measured]:
     _require_exact(program, board, execution, vectors)
     for layer, count in zip(program.layers, execution.result.layers, strict=True):
         if layer.bands is None and count.instructions:
-            yield _of_layer(program, layer, count.instructions, count.cycles, count.flash_lines)
+            yield _of_layer(program, layer, count.instructions, count.cycles)
 
 
 def _require_exact(program: Program, board: Board, execution: Execution, vectors: Vectors) -> None:
@@ -132,7 +133,7 @@ def _require_exact(program: Program, board: Board, execution: Execution, vectors
     raise CheckFailed(f"{counted(differing, 'value', 'differs')} from numpy's; its kernels: {kernels}", code="TUNE")
 
 
-def _of_layer(program: Program, layer: Layer, instructions: int, cycles: int | None, flash_lines: int | None) -> Measured:
+def _of_layer(program: Program, layer: Layer, instructions: int, cycles: Cycles | None) -> Measured:
     view = NodeView.of(program.view, layer.node)
     moved = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None and not tensor.is_constant]
     return Measured(
@@ -147,6 +148,6 @@ def _of_layer(program: Program, layer: Layer, instructions: int, cycles: int | N
         layer.macs,
         sum(tensor.elements for tensor in layer.outputs),
         instructions,
-        cycles,
-        flash_lines,
+        cycles.core if cycles else None,
+        cycles.data_lines if cycles else None,
     )

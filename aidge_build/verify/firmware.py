@@ -16,7 +16,7 @@ from aidge_build.elf import read_claims, read_image
 from aidge_build.emit import emit
 from aidge_build.emit.record import record_functions
 from aidge_build.emulate import RunResult, run_program
-from aidge_build.emulate.estimate import cycles_of
+from aidge_build.emulate.estimate import program_timing
 from aidge_build.errors import CheckFailed
 from aidge_build.graph.tensor import Tensor
 from aidge_build.output import write_sources
@@ -96,7 +96,7 @@ def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, ho
         run_symbol=f"{program.name}_run",
         layer_symbols=[*(layer.symbol for layer in program.layers), *(record_functions(program.name) if recorded else ())],
         count=not how.trace,
-        cycles=cycles_of(elf, board) if how.estimates else None,
+        timing=program_timing(elf, board) if how.estimates else None,
         step_symbol=f"{program.name}_step" if program.waiting else "",
     )
     if result.exit_code != 0:

@@ -233,26 +233,29 @@ def aidge_check(env, elf, models=None, **options):
     return elf
 
 
-def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None):
-    """Limits for what AidgeCheck has proved: bytes of stack and of flash, instructions of one inference (emulated).
+def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None, max_cycles=None, max_ms=None):
+    """Limits for what AidgeCheck has proved: bytes of stack and of flash; and for one inference (emulated): instructions, and
+    estimated cycles or milliseconds with their stated error.
 
     Zero drift: the counts are exact, so a budget may be today's figure. The program that exceeds one is removed.
     """
-    budgets = {"--max-stack": max_stack, "--max-flash": max_flash, "--max-instructions": max_instructions}
-    given = [f"{option}={number:d}" for option, number in budgets.items() if number is not None]
+    proved = {"--max-stack": max_stack, "--max-flash": max_flash}
+    counted = {"--max-instructions": max_instructions, "--max-cycles": max_cycles, "--max-ms": max_ms}
+    of_check, of_run = (
+        [f"{option}={number}" for option, number in budgets.items() if number is not None] for budgets in (proved, counted)
+    )
     for target in env.arg2nodes(elf, env.fs.File):
         checked = getattr(target.attributes, "aidge_check", None)
         if checked is None:
             raise SCons.Errors.UserError(f"AidgeBudget: write env.AidgeCheck({target}) before it")
         boards = [word for word in checked if word.startswith("--board")]
-        if max_instructions is not None and not boards:
-            raise SCons.Errors.UserError(
-                "AidgeBudget: max_instructions needs a board to emulate: env.AidgeModel(..., board='stm32f7')"
-            )
-        target.attributes.aidge_check = checked + [word for word in given if not word.startswith("--max-instructions")]
-        env.Depends(target, env.Value(" ".join(["aidge budget"] + given)))
-        if max_instructions is not None:
-            target.attributes.aidge_count = boards + given[-1:]
+        if of_run and not boards:
+            name = of_run[0].split("=")[0].lstrip("-").replace("-", "_")
+            raise SCons.Errors.UserError(f"AidgeBudget: {name} needs a board to emulate: env.AidgeModel(..., board='stm32f7')")
+        target.attributes.aidge_check = checked + of_check
+        env.Depends(target, env.Value(" ".join(["aidge budget"] + of_check + of_run)))
+        if of_run:
+            target.attributes.aidge_count = boards + of_run
             text = "COUNT  $TARGET" if env.get("AIDGECHECKCOMSTR") else None
             _follow_the_link(target, SCons.Action.Action(_count, cmdstr=text))
     return elf

@@ -42,12 +42,13 @@ MAIN = (
 @pytest.mark.parametrize(
     "budget, message",
     [
-        ({"max_stack": 2000, "max_flash": 60_000, "max_instructions": 2_000_000}, ""),
+        ({"max_stack": 2000, "max_flash": 60_000, "max_instructions": 2_000_000, "max_cycles": 3_000_000}, ""),
         ({"max_stack": 100}, "error STK01: worst stack "),
         ({"max_flash": 3_000}, "error MEM10: "),
         ({"max_instructions": 100}, "error INS01: "),
+        ({"max_ms": 0.001}, "error CYC01: "),
     ],
-    ids=["kept", "stack", "flash", "instructions"],
+    ids=["kept", "stack", "flash", "instructions", "time"],
 )
 def test_a_budget_that_is_exceeded_fails_the_target_until_it_is_kept(tmp_path, budget, message):
     (tmp_path / "main.c").write_text(MAIN)

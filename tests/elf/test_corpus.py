@@ -8,7 +8,7 @@ from tests.elf import test_arena_place, test_data_faults, test_seeded_faults
 
 TABLES = (test_arena_place.FAULTS, test_data_faults.FAULTS, test_seeded_faults.FAULTS)
 # Limits of figures rather than faults of a link; each is seeded by the tests of its figure.
-OF_FIGURES = {"MEM06", "MEM08", "MEM10", "INS01", "INS02", "INS03", "NOTE"}
+OF_FIGURES = {"MEM06", "MEM08", "MEM10", "INS01", "INS02", "INS03", "CYC01", "NOTE"}
 OF_DMA = {"DMA01", "DMA02", "DMA03"}  # tests/elf/test_dma_lines.py
 OF_CODE = {"COD01", "COD02"}  # tests/elf/test_code_compared.py
 OF_PLACES = {"MEM15", "STK03"}  # tests/elf/test_device_memory.py, test_stack_place.py

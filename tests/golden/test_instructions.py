@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is read from the text of a disassembler, and what each instruction is estimated to cost on each core."""
+"""What is read from the text of a disassembler."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from aidge_build.cores import load_core
-from aidge_build.elf.cycles import cycle_model, instruction_cycles
 from aidge_build.elf.disassembly import immediate, memory_operand, read_disassembly, register_bytes, register_list
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
@@ -72,7 +70,6 @@ TEXT = """
  80000a4:\tea5d a51d \t<UNDEFINED> instruction: 0xea5da51d
  80000a8:\tbf00      \tnop
 """
-CORES = ("cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
 MAP = """
 Memory Configuration
 
@@ -105,19 +102,6 @@ def instructions() -> Iterator[str]:
         yield f"{operand}: {registers} of {[register_bytes(register) for register in registers]}"
     for operand in ("#0", "#-12", "#0x1f", "#-0x10", "r0", "12", "#x"):
         yield f"{operand}: {immediate(operand)}"
-
-
-def cycles() -> Iterator[str]:
-    code = read_disassembly(TEXT)
-    for core in CORES:
-        model = cycle_model(load_core(core))
-        if model is None:
-            yield f"{core}: no table"
-            continue
-        yield f"{core}: a taken branch {model.taken_cycles}"
-        for address, count in instruction_cycles(model, code).items():
-            yield f"  {code[address].mnemonic} {', '.join(code[address].operands)}: {count}"
-        yield f"  slow {sorted(model.slow.items())}"
 
 
 def tables() -> Iterator[str]:
@@ -160,6 +144,6 @@ def linkers() -> Iterator[str]:
     yield str(read_memories("no table"))
 
 
-@pytest.mark.parametrize("what", [instructions, cycles, tables, linkers], ids=lambda what: what.__name__)
+@pytest.mark.parametrize("what", [instructions, tables, linkers], ids=lambda what: what.__name__)
 def test_what_is_read_is_as_it_was(golden, what):
     golden(f"elf_{what.__name__}", {f"{what.__name__}.txt": ("\n".join(what()) + "\n").encode()})

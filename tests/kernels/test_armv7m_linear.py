@@ -22,6 +22,7 @@ from test_cortexm_linear import EDGES, fc_cases, int8_case
 from aidge_build.cores import load_core
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
+from aidge_build.timing.table import timing_of
 
 STRESS = "AIDGE_STRESS" in os.environ
 
@@ -210,6 +211,10 @@ def test_sums_in_two_words_are_for_cores_whose_long_products_are_slow():
     assert "are quick" in entry.kernel.spec.rejection(quick, quick.features, "onnx")
     cores = [load_core(name) for name in ("cortex-m3", "cortex-m33+nodsp", "cortex-m4", "cortex-m0plus")]
     assert [core.has_slow_long_products for core in cores] == [True, False, False, False]
+    for core in cores:
+        kinds = timing_of(core).kinds
+        longer = kinds["multiply_accumulate_long"].cycles >= 2 * kinds["multiply_accumulate"].cycles
+        assert core.has_slow_long_products == longer
 
 
 def test_a_build_for_the_least_memory_gets_no_kernel_that_needs_scratch():

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.timing.deviation import deviation_of
 from tests.command import aidge_build
-from tests.programs import build_model, needs_cross_compiler
+from tests.programs import build, build_model, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 
@@ -36,3 +39,34 @@ def test_todays_figure_is_kept_and_one_less_is_not(digits, budget, code):
     assert kept.exit_code == 0 and " error " not in kept.stdout, kept.stdout
     exceeded = aidge_build(verb, *options, budget, number - 1)
     assert exceeded.exit_code == 1 and f" error {code}: " in exceeded.stdout and "(+1" in exceeded.stdout
+
+
+def test_estimated_cycles_and_milliseconds_may_exceed_no_budget_by_their_stated_error(tmp_path):
+    elf, board = build("stm32f4", model("CCM"), tmp_path), load_board("stm32f4")
+    words = (elf, "--board", "stm32f4")
+    ran = aidge_build("run", *words, "--json").json
+    mean = ran["run_cycles_estimated"] / ran["runs"]
+    most = math.ceil(deviation_of(board.core).range_of(mean)[1])
+    assert most > 1.05 * mean
+    for option, unit in (("--max-cycles", 1), ("--max-ms", board.clock_hz / 1e3)):
+        assert aidge_build("run", *words, option, most / unit if unit > 1 else most).exit_code == 0
+        exceeded = aidge_build("run", *words, option, (most - 2) / unit if unit > 1 else most - 2)
+        assert (
+            exceeded.exit_code == 1
+            and " error CYC01: up to " in exceeded.stdout
+            and "per inference, estimated at " in exceeded.stdout
+        )
+
+
+@pytest.mark.parametrize(
+    "board, reason",
+    [
+        ("nrf52840", "the file of board nrf52840 does not describe its flash"),
+        ("mps2-an386", "the file of board mps2-an386 states no clock"),
+        ("m2354", "no inference was counted, or the core has no timing table"),
+    ],
+)
+def test_a_budget_of_time_that_cannot_be_compared_is_not_kept(tmp_path, board, reason):
+    elf = build(board, model(load_board(board).arena_regions[0].name), tmp_path)
+    result = aidge_build("run", elf, "--board", board, "--max-ms", 1000)
+    assert result.exit_code == 1 and f"error CYC01: the budget of ms cannot be checked: {reason}" in result.stdout

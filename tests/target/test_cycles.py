@@ -3,18 +3,28 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
 
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf.cycles import cycle_model
+from aidge_build.compile import build_program
+from aidge_build.elf import read_disassembly, read_image
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.timing.pipeline import block_cycles
+from aidge_build.timing.table import timing_of
+from aidge_build.toolchain import disassemble
+from aidge_build.verify.firmware import execute
+from aidge_build.verify.vectors import random_vectors
 from tests.boards import TRIED
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
+from tests.shared import int8_model
 
 pytestmark = needs_cross_compiler
-WITHOUT_NUMBERS = ("cortex-m7", "cortex-m33", "cortex-m55")
+needs_stress = pytest.mark.skipif(not os.environ.get("AIDGE_STRESS"), reason="AIDGE_STRESS=1: some seconds")
 FUNCTION = """
 static int word[8];
 __attribute__((naked, noinline)) int kws_run(int *p) {{ __asm__("{}"); }}
@@ -27,66 +37,133 @@ def cycles(board, code, tmp_path) -> tuple[int, int]:
     claimed = model().split("static uint8_t", 1)[0]
     result = aidge_build("run", build(board, claimed + FUNCTION.format(code), tmp_path), "--board", board, "--json")
     assert result.exit_code == 0, result.stderr
-    return result.json["run_cycles_estimated"], result.json["run_instructions"]
+    return result.json["run_core_cycles"], result.json["run_instructions"]
 
 
-# The return takes 1 and, as a taken branch, 2 more.
-CASES = {
-    "arithmetic": ("adds r1, r0, #1\\n muls r1, r1\\n bx lr", 2 + 3),
-    "loads in a row overlap": ("ldr r1, [r0]\\n ldr r2, [r0, #4]\\n ldr r3, [r0, #8]\\n bx lr", 2 + 1 + 1 + 3),
-    "a load from a loaded address": ("str r0, [r0]\\n ldr r1, [r0]\\n ldr r1, [r1, #4]\\n bx lr", 1 + 2 + 2 + 3),
-    "a load after a store": ("str r1, [r0]\\n ldr r2, [r0, #4]\\n bx lr", 1 + 2 + 3),
-    "an address just computed": ("adds r1, r0, #4\\n ldr r2, [r1]\\n bx lr", 1 + 3 + 3),
-    "several registers": ("push {r4, r5, r6, lr}\\n pop {r4, r5, r6, pc}", 5 + 5 + 2),
-    "a loop": ("movs r1, #10\\n 1: subs r1, #1\\n bne 1b\\n bx lr", 1 + 10 * 2 + 9 * 2 + 3),
-    "two words behind a load": ("ldr r1, [r0]\\n ldrd r2, r3, [r0, #8]\\n bx lr", 2 + 2 + 3),
-    "two words": ("nop\\n ldrd r2, r3, [r0, #8]\\n strd r2, r3, [r0]\\n bx lr", 1 + 3 + 3 + 3),
-    "numbers of one and two words": ("vldr s0, [r0]\\n vldr d0, [r0]\\n bx lr", 2 + 3 + 3),
-    "a division": ("udiv r1, r0, r0\\n bx lr", 6 + 3),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_rules_of_the_cortex_m4(tmp_path, name):
-    code, expected = CASES[name]
-    assert cycles("stm32f4", code, tmp_path)[0] == expected
-
-
-def test_the_cortex_m0_is_slower_at_loads_and_calls(tmp_path):
-    assert cycles("microbit", "ldr r1, [r0]\\n ldr r2, [r0]\\n str r2, [r0]\\n bx lr", tmp_path)[0] == 2 + 2 + 2 + 3
-
-
-def test_the_cortex_m0plus_has_its_own_numbers_and_that_of_its_boards_multiplier(tmp_path):
-    code = "add r1, r0, #4\\n ldr r2, [r1]\\n mul r1, r2\\n mul r1, r2\\n dmb\\n bx lr"
-    assert cycles("rp2040", code, tmp_path)[0] == 1 + 2 + 1 + 1 + 3 + 2
-    slow = tmp_path / "slow.toml"
-    slow.write_text('extends = "rp2040"\nmultiplier_cycles = 32\n')
+def test_the_cycles_of_a_run_are_those_of_its_blocks_each_behind_the_one_before_it(tmp_path):
+    """The loop runs ten times: as the end of the first block, once behind it, and eight times behind itself."""
     claimed = model().split("static uint8_t", 1)[0]
-    elf = build("rp2040", claimed + FUNCTION.format(code), tmp_path)
-    result = aidge_build("run", elf, "--board", "slow", "--board-path", tmp_path, "--json")
-    assert result.json["run_cycles_estimated"] == 1 + 2 + 32 + 32 + 3 + 2, result.stderr
+    code = "ldr r2, [r0]\\n movs r1, #10\\n 1: adds r2, r1\\n ldr r3, [r0, #4]\\n subs r1, #1\\n bne 1b\\n bx lr"
+    elf = build("stm32f4", claimed + FUNCTION.format(code), tmp_path)
+    board = load_board("stm32f4")
+    program = read_disassembly(disassemble(elf, board.core))
+    begin = read_image(elf).symbol("kws_run").address & ~1
+    whole = [program[at] for at in sorted(program) if begin <= at][:7]
+    call = next(one for one in program.values() if one.mnemonic == "bl" and one.target == begin)
+    first, loop, end = whole[:6], whole[2:6], whole[6:]
+    table = timing_of(board.core)
+    expected = (
+        block_cycles(table, [call], first, True)
+        + block_cycles(table, first, loop, True)
+        + 8 * block_cycles(table, loop, loop, True)
+        + block_cycles(table, loop, end, False)
+    )
+    found = aidge_build("run", elf, "--board", "stm32f4", "--json").json
+    assert (found["run_core_cycles"], found["run_instructions"]) == (expected, 6 + 9 * 4 + 1)
 
 
-def test_lines_of_flash_are_counted_where_data_come_from_another_one_than_before(tmp_path):
+def test_a_board_says_how_fast_its_multiplier_is(tmp_path):
+    code = "mul r1, r2\\n mul r1, r2\\n bx lr"
+    fast = cycles("rp2040", code, tmp_path)[0]
+    board_file(tmp_path, "multiplier_cycles = 32", "rp2040")
+    elf = build("rp2040", model().split("static uint8_t", 1)[0] + FUNCTION.format(code), tmp_path)
+    result = aidge_build("run", elf, "--board", "own", "--board-path", tmp_path, "--json")
+    assert result.json["run_core_cycles"] == fast + 2 * 31, result.stderr
+
+
+def test_constants_wait_for_each_line_of_flash_that_no_cache_holds(tmp_path):
     """Eight words of constants are two lines; read one by one from both ends, every read but the middle ones changes the line."""
     constants = "static const int words[8] __attribute__((aligned(16), used)) = {1, 2, 3, 4, 5, 6, 7, 8};\n"
     claimed = constants + model().split("static uint8_t", 1)[0]
     main = FUNCTION.replace("word[8]", "unused").replace("kws_run(word)", "kws_run((int *)words)")
+    board_file(tmp_path, "flash = { line = 16 }")
     orders = {"in_order": (range(0, 32, 4), 2), "from_both_ends": ((0, 28, 4, 24, 8, 20, 12, 16), 8), "again": ((0, 4, 0, 4), 1)}
     for name, (offsets, lines) in orders.items():
         code = "\n".join(["movs r2, #0", *(f"ldr r1, [r0, #{offset}]" for offset in offsets), "bx lr"]).replace("\n", "\\n ")
-        result = aidge_build(
-            "run", build("stm32f4", claimed + main.format(code), tmp_path, name=name), "--board", "stm32f4", "--json"
-        )
-        assert result.json["run_flash_lines"] == lines, result.stderr
+        elf = build("stm32f4", claimed + main.format(code), tmp_path, name=name)
+        for board, expected in (("own", lines), ("stm32f4", min(lines, 2))):
+            result = aidge_build("run", elf, "--board", board, "--board-path", tmp_path, "--json")
+            found = result.json
+            assert (found["run_flash_lines"], found["run_data_stalls"]) == (expected, 5 * expected), result.stderr
+
+
+def board_file(folder, keys, base="stm32f4"):
+    """A board of the user, called own, with other caches."""
+    (folder / "own.toml").write_text(f'extends = "{base}"\n{keys}\n')
+
+
+# 32 instructions of 2 or 4 bytes and a return, from the begin of a line on; 5 wait states. The 8 or 4 instructions of a line hide
+# as many times the mean cycles of an instruction, of the 6 that the next line takes: (lines without, lines with, instructions).
+STRAIGHT = {
+    "no prefetch": ("nop", "line = 16", (5, 0, 0)),
+    "prefetch": ("nop", "line = 16, prefetch = true", (1, 4, 8)),
+    "wide instructions without prefetch": ("nop.w", "line = 16", (9, 0, 0)),
+    "wide instructions": ("nop.w", "line = 16, prefetch = true", (1, 8, 4)),
+    "short lines": ("nop", "line = 8, prefetch = true", (1, 8, 4)),
+}
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_code_waits_for_each_line_of_flash_that_was_not_fetched_ahead(tmp_path, name):
+    instruction, keys, expected = STRAIGHT[name]
+    board_file(tmp_path, f"flash = {{ {keys} }}")
+    claimed = model().split("static uint8_t", 1)[0]
+    function = FUNCTION.replace("naked,", "naked, aligned(16),").format(f".rept 32\\n {instruction}\\n .endr\\n bx lr")
+    elf = build("stm32f4", claimed + function, tmp_path)
+    found = aidge_build("run", elf, "--board", "own", "--board-path", tmp_path, "--json").json
+    without, ahead, hidden = expected
+    stalls = round(5 * without + ahead * max(0, 6 - hidden * found["run_core_cycles"] / 33))
+    assert found["run_code_stalls"] == stalls and found["run_cycles_estimated"] == found["run_core_cycles"] + stalls
+
+
+def test_a_loop_that_the_cache_holds_waits_once_and_a_longer_one_each_time(tmp_path):
+    claimed = model().split("static uint8_t", 1)[0]
+    code = "movs r1, #10\\n b 1f\\n .p2align 4\\n 1: .rept 22\\n nop\\n .endr\\n subs r1, #1\\n bne 1b\\n bx lr"
+    elf = build("stm32f4", claimed + FUNCTION.replace("naked,", "naked, aligned(16),").format(code), tmp_path)
+    for lines, expected in ((3, 1 + 3 + 1), (2, 1 + 3 * 10 + 1)):  # before the loop, of the loop, of the return
+        board_file(tmp_path, f"flash = {{ line = 16, code_cache = {{ bytes = {16 * lines}, ways = {lines}, line = 16 }} }}")
+        found = aidge_build("run", elf, "--board", "own", "--board-path", tmp_path, "--json").json
+        assert found["run_code_stalls"] == 5 * expected
+
+
+def test_an_external_flash_gives_cycles_with_its_cache_and_without(tmp_path):
+    code = "mov r1, #50\\n 1: sub r1, #1\\n bne 1b\\n bx lr"
+    claimed = model().split("static uint8_t", 1)[0]
+    elf = build("rp2040", claimed + FUNCTION.replace("naked,", "naked, aligned(8),").format(code), tmp_path)
+    result = aidge_build("run", elf, "--board", "rp2040")
+    assert re.search(r"\n~[\d,]+ cycles, ~[\d.]+ ms at 125 MHz without the cache of the external flash\n", result.stdout)
+    found = aidge_build("run", elf, "--board", "rp2040", "--json").json
+    assert (found["run_code_stalls"], found["run_data_stalls"]) == (64, 0)
+    assert found["run_cycles_uncached"] == found["run_core_cycles"] + 64 * (2 + 2 * 49)
+
+
+def test_what_nobody_described_is_not_counted_and_said(tmp_path):
+    elf = build("nrf52840", model("RAM"), tmp_path)
+    found = aidge_build("run", elf, "--board", "nrf52840", "--json").json
+    assert found["run_code_stalls"] is None and found["run_data_stalls"] > 0
+    said = aidge_build("run", elf, "--board", "nrf52840").stdout
+    assert "without stalls for code in flash, which the board's file does not describe" in said
+
+
+@pytest.mark.parametrize("name, cycles", [("kws_dscnn", 3.90e6), pytest.param("ic_resnet8", 15.86e6, marks=needs_stress)])
+def test_core_and_code_take_what_an_independent_model_says(tmp_path, name, cycles):
+    """The model: the cycles of the manual, 5 wait states, prefetch, and a cache of 64 lines of 16 bytes for code alone."""
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    program = build_program(load(parser.parse_args([str(int8_model(name)), "--board", "stm32f4"]), "net"))
+    vectors = random_vectors(program.view, 1, seed=0)
+    found = execute(program, load_board("stm32f4"), vectors, tmp_path, estimates=True).result.run_cycles
+    assert found.core + found.code_stalls == pytest.approx(cycles, rel=0.1)
+    assert found.total == found.core + found.code_stalls + found.data_stalls
 
 
 def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
     elf = build("stm32f4", model("CCM"), tmp_path)
     printed = aidge_build("run", elf, "--board", "stm32f4").stdout
     assert re.search(
-        r" cycles per inference, plus flash stalls: ~\d+ for constants with 5 wait states, and those of fetching code "
-        r"\(estimated without wait states; \d+\.\d % below to \d\.\d % above what was measured for \d+ programs, "
+        r"\n~[\d,]+ cycles per inference, ~[\d.]+ ms at 168 MHz, "
+        r"with stalls of \d+ cycles for code and \d+ for constants in flash "
+        r"\(estimated; the core without wait states: \d+\.\d % below to \d\.\d % above what was measured for \d+ programs, "
         r"\d\.\d % on average; no board was measured\)",
         printed,
     )
@@ -96,9 +173,13 @@ def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
     assert 0 < found["run_cycles_estimated"] - layers < 100
 
 
-@pytest.mark.parametrize("name", [name for name in TRIED if load_board(name).cpu in WITHOUT_NUMBERS])
-def test_cores_without_numbers_get_no_estimate(tmp_path, name):
-    board = load_board(name)
-    assert cycle_model(board.core) is None
-    result = aidge_build("run", build(name, model(board.arena_regions[0].name), tmp_path), "--board", name, "--json")
+def test_a_core_without_a_timing_table_gets_no_estimate(tmp_path):
+    result = aidge_build("run", build("m2354", model("SRAM"), tmp_path), "--board", "m2354", "--json")
     assert result.json["run_cycles_estimated"] is None and "not estimated" in result.json["cycles_validation"]
+
+
+@pytest.mark.parametrize("name", [name for name in TRIED if timing_of(load_board(name).core)])
+def test_every_core_with_a_table_takes_cycles_for_its_instructions(tmp_path, name):
+    board = load_board(name)
+    result = aidge_build("run", build(name, model(board.arena_regions[0].name), tmp_path), "--board", name, "--json")
+    assert result.json["run_core_cycles"] > result.json["run_instructions"] / 2, result.stderr

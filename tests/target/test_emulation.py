@@ -15,6 +15,7 @@ from aidge_build.boards import load_board
 from aidge_build.cli import main
 from aidge_build.elf import read_claims, read_image
 from aidge_build.emulate import block_counter, native_code, run_program
+from aidge_build.emulate.estimate import program_timing
 from aidge_build.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.toolchain import build_program
 from tests.boards import OF_OTHER_CORES, TRIED
@@ -128,11 +129,20 @@ int main(void) { return kws_run(2) + kws_run(9); }
 
 @pytest.mark.parametrize("attribute", ["native", "python"])
 def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeypatch, attribute):
-    elf = build("stm32f7", model("DTCM"), tmp_path)
-    reference = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbols=["kws_arena"])
-    if attribute == "python":
-        monkeypatch.setattr(block_counter, "shared_library", lambda name, folder: None)
-    assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbols=["kws_arena"]) == reference
+    for board, memory in (("stm32f4", "CCM"), ("rp2040", "SRAM")):
+        elf = build(board, model(memory), tmp_path, name=board)
+        asked = {
+            "run_symbol": "kws_run",
+            "layer_symbols": LAYERS,
+            "watched_symbols": ["kws_arena"],
+            "timing": program_timing(elf, load_board(board)),
+        }
+        reference = run(board, elf, tmp_path, **asked)
+        with monkeypatch.context() as patched:
+            if attribute == "python":
+                patched.setattr(block_counter, "shared_library", lambda name, folder: None)
+            assert run(board, elf, tmp_path, **asked) == reference
+        assert reference.run_cycles.code_stalls > 0 and reference.layers[0].cycles.core > reference.layers[0].instructions
 
 
 @pytest.mark.parametrize("attribute", ["native", "python"])

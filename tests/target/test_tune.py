@@ -88,7 +88,7 @@ def test_two_processes_write_the_same_bytes(folder, whole):
     [
         ((), "--board: the board that measures is missing"),
         ((*LIBRARIES, "--layers", 0), "--layers: wants a positive number, got 0"),
-        (("--board", "stm32f7", "--unit", "cycles"), "cycles of this core are not estimated"),
+        (("--board", "m2354", "--unit", "cycles"), "cycles of this core are not estimated"),
         (("--board", "host"), "instructions cannot be counted"),
     ],
 )

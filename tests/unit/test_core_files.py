@@ -11,7 +11,6 @@ import pytest
 from aidge_build.boards import load_board
 from aidge_build.compile import compile
 from aidge_build.cores import THUMB, all_cores, core_of_machine, find_core, list_cores, load_core, runs_code_of
-from aidge_build.elf.cycles import cycle_model
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
 
@@ -89,27 +88,6 @@ def test_a_users_core_builds_on_a_built_in_one_and_hides_one_of_its_name(tmp_pat
     assert load_core("cortex-m4", [tmp_path]).features == frozenset() != load_core("cortex-m4").features
 
 
-CYCLES = """[cycles]
-taken = 3
-pipelined_loads = false
-store = 2
-call = 4
-return_by_pop = 5
-validation = "by nobody"
-[cycles.slow]
-sdiv = 12
-"""
-
-
-def test_a_core_says_how_many_cycles_its_instructions_take(tmp_path):
-    own = load_core("mine", [write(tmp_path, f'extends = "cortex-m4"\n{CYCLES}')])
-    model = cycle_model(own, multiplier_cycles=32)
-    assert (model.taken_cycles, model.store, model.call, model.return_by_pop) == (3, 2, 4, 5)
-    assert model.slow == {"sdiv": 12, "mul": 32, "muls": 32} and model.validation == "by nobody" and not model.pipelined_loads
-    assert cycle_model(own) is own.cycles and cycle_model(None) is None and cycle_model(load_core("cortex-m7")) is None
-    assert cycle_model(load_core("cortex-m4+nofp")) == load_core("cortex-m4").cycles
-
-
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -135,12 +113,7 @@ def test_a_core_says_how_many_cycles_its_instructions_take(tmp_path):
         ),
         (f'{OWN}[known_features]\nwide = {{ name = "w" }}\n', "unknown key 'name'"),
         ("machines = [", "cores/mine.toml"),
-        (f"{OWN}{CYCLES}", "key 'cycles': Thumb code alone is read"),
-        (f'extends = "cortex-m4"\n{CYCLES}'.replace("store = 2\n", ""), "cycles: key 'store' is missing"),
-        (f'extends = "cortex-m4"\n{CYCLES}'.replace("call", "cal"), "cycles: unknown key 'cal'. Hint: did you mean 'call'?"),
-        (f'extends = "cortex-m4"\n{CYCLES}'.replace("12", '"12"'), "cycles.slow: key 'sdiv' has the wrong type of value: '12'"),
-        (f'extends = "cortex-m4"\n{CYCLES}'.replace("12", "0"), "cycles: key 'sdiv': 0 is no number of cycles"),
-        (f'extends = "cortex-m4"\n{CYCLES}'.replace("= 3", "= -1"), "cycles: key 'taken': -1 is no number of cycles"),
+        (f'{OWN}timing = "cortex-m4"\n', "key 'timing': Thumb code alone is read"),
     ],
 )
 def test_a_wrong_core_file_is_refused_with_its_name_and_the_reason(tmp_path, text, message):

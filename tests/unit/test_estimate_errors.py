@@ -31,7 +31,7 @@ def test_the_stated_range_is_that_of_the_counts(tmp_path):
     core = core_with(tmp_path, '"a" = [100, 90]', '"b" = [200, 202]', '"c" = [50, 50]')
     assert deviation_of(core) == Deviation(3, pytest.approx(-0.1), pytest.approx(0.01), pytest.approx(0.11 / 3))
     assert stated(core) == (
-        "estimated without wait states; 10.0 % below to 1.0 % above what was measured for 3 programs, 3.7 % on average"
+        "estimated; the core without wait states: 10.0 % below to 1.0 % above what was measured for 3 programs, 3.7 % on average"
     )
 
 

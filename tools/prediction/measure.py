@@ -59,8 +59,12 @@ class Measuring:
             with tempfile.TemporaryDirectory() as folder:
                 vectors = random_vectors(program.view, 1, seed=0)
                 result = execute(program, large, vectors, Path(folder), estimates=True).result
-            layers = [[count.instructions, count.cycles] for count in result.layers]
-            path.write_text(json.dumps({"layers": layers, "total": [result.run_instructions, result.run_cycles]}))
+            layers = [[count.instructions, count.cycles.core if count.cycles else None] for count in result.layers]
+            path.write_text(
+                json.dumps(
+                    {"layers": layers, "total": [result.run_instructions, result.run_cycles.core if result.run_cycles else None]}
+                )
+            )
         return json.loads(path.read_text())
 
 

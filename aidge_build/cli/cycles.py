@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Estimated cycles and milliseconds of an inference, as text and as JSON."""
+
+from __future__ import annotations
+
+import math
+
+from aidge_build.board import Board
+from aidge_build.calibrations import validation_of
+from aidge_build.elf.findings import ERROR, Finding
+from aidge_build.emulate import LayerCount, RunResult
+from aidge_build.timing.deviation import deviation_of
+from aidge_build.timing.estimate import Cycles
+
+
+def cycle_lines(result: RunResult, board: Board) -> list[str]:
+    """The cycles of an inference, how far they can be trusted, and the time at the board's clock; [] without an estimate."""
+    first, *others = time_lines(result, board) or [""]
+    return [f"{first} ({validation_of(board.core)})", *others] if first else []
+
+
+def time_lines(result: RunResult, board: Board) -> list[str]:
+    """The same without the errors of the estimate."""
+    cycles, runs = result.run_cycles, result.runs
+    if cycles is None or not runs:
+        return []
+    lines = [f"{_time(cycles.total, runs, board, ' per inference')}{_stalls(cycles, runs, board)}"]
+    if cycles.total_uncached is not None:
+        lines.append(f"{_time(cycles.total_uncached, runs, board)} without the cache of the external flash")
+    if board.nanojoules_per_cycle:
+        energy = board.nanojoules_per_cycle
+        lines.append(f"~{cycles.total / runs * energy / 1e3:,.1f} uJ per inference at {energy:g} nJ per cycle")
+    return lines
+
+
+def cycle_data(result: RunResult, board: Board) -> dict:
+    """The numbers of all runs together, and of an inference; None: not known."""
+    cycles = result.run_cycles
+    return {
+        "run_cycles_estimated": cycles.total if cycles else None,
+        "run_core_cycles": cycles.core if cycles else None,
+        "run_code_stalls": cycles.code_stalls if cycles else None,
+        "run_data_stalls": cycles.data_stalls if cycles else None,
+        "run_cycles_uncached": cycles.total_uncached if cycles else None,
+        **inference_data(result, board),
+    }
+
+
+def inference_data(result: RunResult, board: Board) -> dict:
+    """The numbers of an inference, the mean over all; None: not known."""
+    cycles, runs = result.run_cycles, result.runs
+    mean = cycles.total / runs if cycles and runs else None
+    return {
+        "cycles_per_inference": None if mean is None else round(mean),
+        "milliseconds": 1e3 * mean / board.clock_hz if mean is not None and board.clock_hz else None,
+        "nanojoules": mean * board.nanojoules_per_cycle if mean is not None and board.nanojoules_per_cycle else None,
+        "cycles_validation": validation_of(board.core) or "not estimated: no numbers for this core",
+    }
+
+
+def cycle_findings(result: RunResult, board: Board, max_cycles: int | None, max_ms: float | None) -> list[Finding]:
+    """What an inference may take above the budgets, with the stated error of the estimate. No budget is kept
+    that cannot be compared."""
+    found = []
+    if max_cycles is not None:
+        found.append(_over(result, board, max_cycles, 1.0, "cycles"))
+    if max_ms is not None:
+        found.append(_over(result, board, max_ms, board.clock_hz / 1e3, "ms"))
+    return [finding for finding in found if finding is not None]
+
+
+def _over(result: RunResult, board: Board, budget: float, cycles_per_unit: float, unit: str) -> Finding | None:
+    cycles, known = result.run_cycles, deviation_of(board.core)
+    if cycles is None or not result.runs:
+        return _unknown(unit, "no inference was counted, or the core has no timing table")
+    if known is None:
+        return _unknown(unit, f"no published count says how far an estimate for {board.core.name} is off")
+    if not cycles.are_complete:
+        return _unknown(unit, f"the file of board {board.name} does not describe its flash")
+    if not cycles_per_unit:
+        return _unknown(unit, f"the file of board {board.name} states no clock")
+    mean = cycles.total / result.runs
+    most = known.range_of(mean)[1] / cycles_per_unit
+    if most <= budget:
+        return None
+    said = f"up to {_number(most, unit)} {unit} per inference, estimated at {_number(mean / cycles_per_unit, unit)}"
+    return Finding("CYC01", ERROR, f"{said}, the budget is {_number(budget, unit)} (+{_number(most - budget, unit)})")
+
+
+def _unknown(unit: str, reason: str) -> Finding:
+    return Finding("CYC01", ERROR, f"the budget of {unit} cannot be checked: {reason}", "use --max-instructions")
+
+
+def _number(number: float, unit: str) -> str:
+    return f"{math.ceil(number):,}" if unit == "cycles" else f"{number:,.3g}"
+
+
+def layer_cycle_data(layer: LayerCount) -> dict:
+    """The numbers of a layer in all runs together."""
+    cycles = layer.cycles
+    return {
+        "cycles_estimated": cycles.total if cycles else None,
+        "code_stalls": cycles.code_stalls if cycles else None,
+        "data_stalls": cycles.data_stalls if cycles else None,
+        "flash_lines": cycles.data_lines if cycles else None,
+    }
+
+
+def _time(cycles: int, runs: int, board: Board, of_what: str = "") -> str:
+    text = f"~{round(cycles / runs):,} cycles{of_what}"
+    return f"{text}, ~{1e3 * cycles / runs / board.clock_hz:,.1f} ms at {board.clock_hz / 1e6:g} MHz" if board.clock_hz else text
+
+
+def _stalls(cycles: Cycles, runs: int, board: Board) -> str:
+    """What part of the cycles the flash takes, and what is not known of it."""
+    if board.flash_wait_states == 0:
+        return ""
+    parts = [("code", cycles.code_stalls), ("constants", cycles.data_stalls)]
+    known = [(of_what, round(stalls / runs)) for of_what, stalls in parts if stalls is not None]
+    unknown = " and ".join(of_what for of_what, stalls in parts if stalls is None)
+    text = (
+        f", with stalls of {' and '.join(f'{stalls:,} cycles for {of_what}' for of_what, stalls in known)} in flash"
+        if known
+        else ""
+    )
+    if len(known) == len(parts):
+        text = text.replace(" cycles for constants", " for constants")
+    return f"{text}, without stalls for {unknown} in flash, which the board's file does not describe" if unknown else text

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of flash that code and data come from, through caches: the rules are those of timing/memory.py, in C. */
+#ifndef AIDGE_LINES_H
+#define AIDGE_LINES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define NO_LINE UINT32_MAX
+enum { WAITED = 32 }; /* bins of instructions between the start of a prefetch and the use of its line; 0: nothing was fetched ahead */
+
+/* Of each set the lines, the one that was used last first: the last one is replaced. */
+struct cache {
+    uint32_t line_bytes, sets, ways;
+    uint32_t *lines;
+};
+
+static int cache_has(const struct cache *cache, uint32_t line)
+{
+    const uint32_t *set = cache->lines + line % cache->sets * cache->ways;
+    for (uint32_t way = 0; way < cache->ways; way++)
+        if (set[way] == line)
+            return 1;
+    return 0;
+}
+
+/* Whether the cache had the line; it has it now. */
+static int cache_read(struct cache *cache, uint32_t line)
+{
+    uint32_t *set = cache->lines + line % cache->sets * cache->ways, way = 0;
+    while (way < cache->ways - 1 && set[way] != line)
+        way++;
+    int is_there = set[way] == line;
+    memmove(set + 1, set, way * sizeof *set);
+    set[0] = line;
+    return is_there;
+}
+
+/* Reads of a flash through caches, which may share their lines. */
+struct reads {
+    struct cache code, data; /* code.ways is 0: no line of code is counted */
+    uint32_t prefetches, line, ahead, since; /* since: instructions that began in the line */
+    uint64_t *waited, *data_lines; /* rows of WAITED, and lines: outside of layers, then one per layer */
+    uint64_t *finished_waited, *finished_data_lines; /* when the last run returned */
+};
+
+static void fetch_line(struct reads *reads, uint32_t line, uint32_t instructions, uint64_t *row)
+{
+    if (line != reads->line) {
+        uint32_t since = reads->ahead != line ? 0 : reads->since < WAITED ? reads->since : WAITED - 1;
+        if (!cache_read(&reads->code, line) && row != NULL)
+            row[since]++;
+        reads->ahead = reads->prefetches && !cache_has(&reads->code, line + 1) ? line + 1 : NO_LINE;
+        reads->line = line;
+        reads->since = 0;
+    }
+    reads->since += instructions;
+}
+
+/* The lines of a block of Thumb code; `row` is NULL where nothing is counted. */
+static void fetch_block(struct reads *reads, uint32_t address, const uint8_t *bytes, uint32_t size, uint64_t *row)
+{
+    const uint32_t line_bytes = reads->code.line_bytes;
+    if (reads->code.ways == 0)
+        return;
+    for (uint32_t at = 0; at < size;) {
+        uint32_t line = (address + at) / line_bytes, end = (line + 1) * line_bytes - address, instructions = 0;
+        for (; at < size && at < end; instructions++)
+            at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2;
+        fetch_line(reads, line, instructions, row);
+    }
+    fetch_line(reads, (address + size - 1) / line_bytes, 0, row);
+}
+
+#endif

@@ -3,27 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.boards import Board, list_boards
+from aidge_build.emulate import RunResult
 from aidge_build.errors import AidgeError
 from aidge_build.fit.firmware import roomy
 from aidge_build.fit.sharing import board_of, core_of
 from aidge_build.program import Program
-from aidge_build.timing.estimate import Cycles
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import random_vectors
 
 
 @dataclass(frozen=True)
 class Count:
-    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated; None where
-    they cannot be."""
+    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated, of the core
+    alone and by kernel ("library kernel", and "" around the layers); None where they cannot be."""
 
     instructions: int | None
     reason: str = ""
-    cycles: Cycles | None = None
+    cycles: Mapping[str, float] | None = None
 
 
 def count_instructions(program: Program, board: Board, folder: Path) -> Count:
@@ -38,7 +39,18 @@ def count_instructions(program: Program, board: Board, folder: Path) -> Count:
         return Count(None, error.what)
     if result.run_instructions is None:
         return Count(None, "the emulators' counters need a C compiler of this machine")
-    return Count(result.run_instructions, cycles=result.run_cycles)
+    return Count(result.run_instructions, cycles=_by_kernel(program, result))
+
+
+def _by_kernel(program: Program, result: RunResult) -> dict[str, float] | None:
+    if result.run_cycles is None:
+        return None
+    found: dict[str, float] = {"": float(result.run_cycles.core)}
+    for layer, count in zip(program.layers, result.layers, strict=True):
+        kernel, core = f"{layer.kernel.library} {layer.kernel.name}", count.cycles.core if count.cycles else 0
+        found[kernel] = found.get(kernel, 0.0) + core
+        found[""] -= core
+    return found
 
 
 def counting_board(board: Board, has_regions: bool = False) -> Board | None:

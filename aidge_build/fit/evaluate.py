@@ -254,16 +254,21 @@ def _with_instructions(found: Evaluation, compiled: _Compiled, measure: bool) ->
 
 
 def _with_time(found: Evaluation, compiled: _Compiled, board: Board, measure: bool) -> Evaluation:
-    """From estimated cycles of what was counted, or else of what is predicted."""
+    """From estimated cycles of the layers that were counted, or else predicted."""
     if measure and compiled.count.instructions is not None:
-        time = time_of(compiled.count.cycles.core if compiled.count.cycles else None, 0.0, board)
+        time = time_of(compiled.count.cycles, 0.0, board)
     elif compiled.prediction.cycles is not None:
-        time = time_of(compiled.prediction.cycles, compiled.prediction.cycles_error, board)
+        time = time_of(compiled.prediction.cycles_by_kernel, compiled.prediction.cycles_error, board)
     else:
         return found
     if time.milliseconds is None:
         return _unknown(found, MILLISECONDS, time.reason)
-    found = replace(found, milliseconds=time.milliseconds, milliseconds_error=round(100 * time.error, 1))
+    found = replace(
+        found,
+        milliseconds=time.milliseconds,
+        milliseconds_error=round(100 * time.error, 1),
+        milliseconds_uncached=time.uncached,
+    )
     return _without_unknown(found, MILLISECONDS)
 
 

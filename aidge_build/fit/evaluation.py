@@ -39,7 +39,8 @@ class Evaluation:
     `libraries` are those whose kernels run. `missing` are (memory, bytes) that the program lacks there. `arena_in` are the
     memories that hold the arena and the bytes in each. `constants_bytes` are known from the plan alone. `image_bytes` are all of
     flash, with start-up code and the smallest `main`; `is_built`: of the program of this board, not of its core.
-    `instructions_error` is the stated error of a prediction in percent, 0.0 for an exact count. `reason` is one line: why it does
+    `instructions_error` is the stated error of a prediction in percent, 0.0 for an exact count. `milliseconds_uncached`: without
+    the cache of an external flash. `reason` is one line: why it does
     not fit, or is refused. `by_rows`: some layers are computed row by row, because the arena fits no other way.
     """
 
@@ -64,6 +65,7 @@ class Evaluation:
     instructions_error: float | None = None
     milliseconds: float | None = None
     milliseconds_error: float | None = None
+    milliseconds_uncached: float | None = None
     by_rows: bool = False
     notices: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
@@ -109,7 +111,10 @@ _SINGLE: dict[str, tuple[type, ...]] = {
         name: (int, _NONE)
         for name in ("arena_bytes", "io_bytes", "constants_bytes", "image_bytes", "stack_bytes", "instructions")
     },
-    **{name: (int, float, _NONE) for name in ("instructions_error", "milliseconds", "milliseconds_error")},
+    **{
+        name: (int, float, _NONE)
+        for name in ("instructions_error", "milliseconds", "milliseconds_error", "milliseconds_uncached")
+    },
     "is_built": (bool,),
     "by_rows": (bool,),
 }

@@ -57,7 +57,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
         _of(row, "flash"),
         _bytes(found.arena_bytes),
         _instructions(found.instructions, found.instructions_error),
-        _time(found.milliseconds, found.milliseconds_error, row.board.clock_hz),
+        _time(found.milliseconds, found.milliseconds_error, found.milliseconds_uncached, row.board.clock_hz),
         _bytes(found.stack_bytes),
     )
 
@@ -95,14 +95,16 @@ def _instructions(count: int | None, error: float | None) -> str:
     return f"{count:,}" if not error else f"~{count:,} ±{error:.1f} %"
 
 
-def _time(milliseconds: float | None, error: float | None, clock_hz: int | None) -> str:
-    """The shortest and the longest time that the stated error allows, at the clock of the board."""
+def _time(milliseconds: float | None, error: float | None, uncached: float | None, clock_hz: int | None) -> str:
+    """The shortest and the longest time that the stated error allows, at the clock of the board; behind an external flash also
+    about how long it takes without its cache."""
     if milliseconds is None:
         return NOT_KNOWN
     share = (error or 0.0) / 100
     ends = two_digits(milliseconds * (1 - share), math.floor), two_digits(milliseconds * (1 + share), math.ceil)
     clock = f" at {clock_hz / 1e6:g} MHz" if clock_hz else ""
-    return " to ".join(dict.fromkeys(ends)) + f" ms{clock}"
+    without = f", {two_digits(uncached, round)} uncached" if uncached is not None else ""
+    return " to ".join(dict.fromkeys(ends)) + f" ms{clock}{without}"
 
 
 def two_digits(value: float, towards: Callable[[float], int]) -> str:
@@ -137,7 +139,7 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
     if any(row.found.memories for row in rows):
         lines += _what_counts(rows)
     if any(row.found.milliseconds is not None for row in rows):
-        lines.append("time: without and with wait states of the flash; aidge-build run app.elf --board B times your own program")
+        lines.append("time: with the stalls of the flash; aidge-build run app.elf --board B times your own program")
     return lines
 
 

@@ -53,6 +53,16 @@ class Prediction:
         """The layers of which nothing is known."""
         return tuple(layer for layer in self.layers if layer.instructions is None)
 
+    @property
+    def cycles_by_kernel(self) -> dict[str, float]:
+        """The cycles by "library kernel"; "": of what is in no layer that somebody measured."""
+        found: dict[str, float] = {"": self.cycles or 0.0}
+        for layer in self.layers:
+            kernel = f"{layer.library} {layer.kernel}"
+            found[kernel] = found.get(kernel, 0.0) + (layer.cycles or 0.0)
+            found[""] -= layer.cycles or 0.0
+        return found
+
     def __str__(self) -> str:
         if self.instructions is not None:
             return f"{self.instructions:,} instructions ± {self.error:.1%}"

@@ -5,13 +5,15 @@
     python -m tools.prediction judge BOARD [--optimize speed] [--memory-model cascade] MODEL...
     python -m tools.prediction unseen FOLDER
     python -m tools.prediction keep TARGET.json BOARD FIRST COUNT
+    python -m tools.prediction networks MODEL... --float MODEL...
 
 `tables` builds the random networks of the board (corpora.py), runs each on the emulated core, fits, and writes
 kernels/<library>/predicted/<features of the board's core>.toml; with `--parts` only these networks, with `--first` only so
 many of each part, with `--functions` only functions whose names hold one of the words, and all others stay as they are;
 `--only-cycles` adds cycles per instruction to what the tables say. `judge` prints the prediction of models beside what is
 measured: nothing is fitted to them. `unseen` writes five networks that no table was fitted to. `keep` stores some layers of
-networks of other seeds as vectors for tests/prediction. What the emulator counted is kept in `--kept` FOLDER, by the content
+networks of other seeds as vectors for tests/prediction. `networks` writes boards/networks, what models take on each core and
+behind each flash. What the emulator counted is kept in `--kept` FOLDER, by the content
 of the generated C.
 """
 
@@ -24,15 +26,17 @@ from pathlib import Path
 from time import monotonic
 
 from aidge_build.boards import load_board
-from aidge_build.installed import kernel_folder
+from aidge_build.installed import board_folder, kernel_folder
 from aidge_build.prediction.quantities import family_of
 from aidge_build.prediction.table import FOLDER
+from aidge_build.timing.networks import FOLDER as NETWORKS
 from tools.prediction.corpora import CORPORA, Part
 from tools.prediction.fit import by_family
 from tools.prediction.graph import Graph
 from tools.prediction.judge import judged
 from tools.prediction.keep import write_kept
 from tools.prediction.measure import Measuring, layers_of_parts
+from tools.prediction.shares import write_networks
 from tools.prediction.tables import merged, tables, with_cycles
 from tools.prediction.unseen import UNSEEN
 
@@ -43,7 +47,7 @@ def main(words: list[str]) -> int:
     """Measures, fits or judges; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.prediction", description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    asked = {name: verbs.add_parser(name) for name in ("tables", "judge", "unseen", "keep")}
+    asked = {name: verbs.add_parser(name) for name in ("tables", "judge", "unseen", "keep", "networks")}
     asked["keep"].add_argument("target", type=Path)
     for verb in (asked["tables"], asked["judge"], asked["keep"]):
         verb.add_argument("board", choices=sorted(CORPORA))
@@ -56,9 +60,17 @@ def main(words: list[str]) -> int:
     asked["judge"].add_argument("--optimize", default="balanced")
     asked["judge"].add_argument("--memory-model", default="")
     asked["unseen"].add_argument("folder", type=Path)
+    asked["networks"].add_argument("models", nargs="+", type=Path)
+    asked["networks"].add_argument("--float", nargs="+", type=Path, default=[])
     asked["keep"].add_argument("first", type=int)
     asked["keep"].add_argument("count", type=int)
-    for name, verb in (("tables", write_tables), ("judge", judge), ("unseen", write_unseen), ("keep", keep)):
+    for name, verb in (
+        ("tables", write_tables),
+        ("judge", judge),
+        ("unseen", write_unseen),
+        ("keep", keep),
+        ("networks", networks),
+    ):
         asked[name].set_defaults(run=verb)
     arguments = parser.parse_args(words)
     arguments.run(arguments)
@@ -104,6 +116,11 @@ def write_unseen(asked: argparse.Namespace) -> None:
         graph = Graph(0, True)
         build(graph)
         (asked.folder / f"{build.__name__}.onnx").write_bytes(graph.model().SerializeToString())
+
+
+def networks(asked: argparse.Namespace) -> None:
+    """Writes a file for each core."""
+    write_networks(board_folder() / NETWORKS, asked.models, asked.float)
 
 
 def keep(asked: argparse.Namespace) -> None:

@@ -410,9 +410,9 @@ def test_without_a_compiler_there_are_no_counts_in_qemu_but_results(tmp_path, mo
 def test_the_verb_run_prints_the_programs_text_and_counts(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     assert main(["run", str(elf), "--board", "stm32f7"]) == 0
-    first, second, third = capsys.readouterr().out.splitlines()
+    first, second, estimate, third = capsys.readouterr().out.splitlines()
     assert first == "384" and "instructions" in second and "per inference on STM32F746" in second
-    assert third.startswith("stack ") and third.endswith(" B used, arena 64 of 512 B written")
+    assert "cycles" in estimate and third.startswith("stack ") and third.endswith(" B used, arena 64 of 512 B written")
     assert main(["run", str(elf), "--board", "stm32f7", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["exit_code"] == 0 and [layer["name"] for layer in data["layers"]] == list(LAYERS)

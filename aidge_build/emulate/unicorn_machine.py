@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aidge_build.errors import AidgeError, MissingTool
@@ -25,6 +25,7 @@ from aidge_build.emulate.peripherals import FIRST, LAST, Peripherals
 from aidge_build.emulate.program import WAITS, End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.emulate.serial_ports import emulated_port
+from aidge_build.emulate.sleeping_memories import guard_sleeping
 from aidge_build.emulate.supervision import supervise
 from aidge_build.emulate.waits import is_behind_wait, map_memory, waits_in
 
@@ -69,9 +70,9 @@ class Machine:
             self.map(region)
         self.map(_SYSTEM)
         self.channels = Channels()
-        self._map_itm()
-        self.asleep: dict[Region, int] = {region: 0 for region in board.regions if region.clock}  # with the hook that guards it
-        self._map_clocks()
+        itm = Itm(self.channels)
+        self._map_registers(ITM_BASE, ITM_BYTES, lambda offset, size: itm.read(offset), itm.write)
+        guard_sleeping(self.machine, board.regions, self._refuse)
         self._load()
         self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self.read, self.write)
         self.rtt = Rtt(self.channels, self.read, self.write)
@@ -99,12 +100,10 @@ class Machine:
         counter = self.counter([address for address, _ in slots]) if program.count else None
         watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
-        if counter and program.measures_run_stack:
-            counter.watch_stack(
-                self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "ram"]
-            )
         if counter:
             counter.watch_waits(self._waits_at)
+        if counter and program.measures_run_stack:
+            counter.watch_stack(self.machine, [(one.origin, one.end - 1) for one in program.board.regions if one.kind == "ram"])
         if counter and program.answers_peripherals:
             count_instructions(self, lambda: counter.total)
         entry = self._reset()
@@ -268,16 +267,13 @@ class Machine:
         if region.kind == "ram" and region is not _SYSTEM:
             memory[:] = bytes([_PAINT]) * size
 
-    def _map_itm(self) -> None:
-        itm = Itm(self.channels)
-        self.machine.mmio_map(
-            ITM_BASE,
-            ITM_BYTES,
-            lambda machine, offset, size, _: itm.read(offset),
-            None,
-            lambda machine, offset, size, value, _: itm.write(offset, size, value),
-            None,
+    def _map_registers(self, first: int, size_bytes: int, read: Callable, write: Callable) -> None:
+        """Accesses call `read` and `write`, with the distance from the first register and the bytes."""
+        get, put = (
+            (lambda core, offset, size, _: read(offset, size)),
+            (lambda core, offset, size, value, _: write(offset, size, value)),
         )
+        self.machine.mmio_map(first, size_bytes, get, None, put, None)
 
     def _watch_rtt(self) -> None:
         block = control_block(self.program.image)
@@ -298,26 +294,10 @@ class Machine:
             for block in control_blocks_in(memories):
                 self.rtt.drain(block)
 
-    def _map_clocks(self) -> None:
-        """Memories whose clock is off cannot be used before the program sets the bits of their register."""
-        for page in sorted({region.clock[0] // _PAGE * _PAGE for region in self.asleep}):
-            self.machine.mem_map(page, _PAGE)
-        for region in self.asleep:
-            accesses = unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE
-            self.asleep[region] = self.machine.hook_add(
-                accesses, self._on_sleeping_memory, begin=region.origin, end=region.end - 1
-            )
-        for register in sorted({region.clock[0] for region in self.asleep}):
-            self.machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, self._on_clock, begin=register, end=register + 3)
-
-    def _on_clock(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
-        for region in [region for region in self.asleep if region.clock == (address, value & region.clock[1])]:
-            machine.hook_del(self.asleep.pop(region))
-
-    def _on_sleeping_memory(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
-        if any(region.origin <= address < region.end for region in self.asleep):
-            self.fault = self.fault or f"accesses 0x{address:08x} while its clock is off"
-            machine.emu_stop()
+    def _refuse(self, fault: str) -> None:
+        """Stops the program; the first fault is the cause."""
+        self.fault = self.fault or fault
+        self.machine.emu_stop()
 
     def _load(self) -> None:
         """Copies the program to where the flasher would put it."""
@@ -358,9 +338,7 @@ class Machine:
 
     def _on_exception(self, machine: unicorn.Uc, number: int, _) -> None:
         if number != _BREAKPOINT:
-            self.fault = f"takes exception {number} (an undefined instruction, a supervisor call or an unaligned access)"
-            machine.emu_stop()
-            return
+            return self._refuse(f"takes exception {number} (an undefined instruction, a supervisor call or an unaligned access)")
         address = machine.reg_read(arm_const.UC_ARM_REG_PC)
         operation, argument = machine.reg_read(arm_const.UC_ARM_REG_R0), machine.reg_read(arm_const.UC_ARM_REG_R1)
         machine.reg_write(arm_const.UC_ARM_REG_R0, self.semihosting.call(operation, argument))
@@ -376,14 +354,13 @@ class Machine:
         return False
 
     def _map_peripherals(self, page: int) -> None:
-        """Only pages that a program uses: those of clocks (`_map_clocks`) are there already, as plain memory."""
-        self.machine.mmio_map(
+        """Only pages that a program uses: those of clocks (`sleeping_memories`) are there already, as plain memory."""
+        own = self.peripherals
+        self._map_registers(
             page,
             _PAGE,
-            lambda machine, offset, size, _: self.peripherals.read(page + offset, size),
-            None,
-            lambda machine, offset, size, value, _: self.peripherals.write(page + offset, size, value),
-            None,
+            lambda offset, size: own.read(page + offset, size),
+            lambda offset, size, value: own.write(page + offset, size, value),
         )
 
     def _explain_stop(self, counter) -> End:

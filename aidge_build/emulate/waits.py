@@ -45,6 +45,8 @@ _SP, _PC = _NAMES.index("SP"), _NAMES.index("PC")
 _NEVER = 0xFFFFFFFE
 _WAITS = (b"\x30\xbf", b"\x20\xbf", b"\xaf\xf3\x03\x80", b"\xaf\xf3\x02\x80")  # WFI and WFE, of 16 and of 32 bits
 _LONGEST = 1000  # instructions of one round
+# Instructions after which a counter looks for a wait first; each further look is at twice the number of the one before.
+FIRST_LOOK, NEVER = 1 << 24, (1 << 64) - 1
 
 
 def waits_in(machine: Machine, address: int | None = None) -> str:

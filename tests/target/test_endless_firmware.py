@@ -37,6 +37,12 @@ def elf(tmp_path_factory):
     return firmware(tmp_path_factory.mktemp("endless"))
 
 
+def look_first_at(monkeypatch, instructions):
+    """Both counters look for a wait so early."""
+    for counter in ("block_counter", "python_counter"):
+        monkeypatch.setattr(f"aidge_build.emulate.{counter}.FIRST_LOOK", instructions)
+
+
 def firmware(tmp_path, main: str = ENDLESS, name: str = "app"):
     text = model().split("int main(void)", 1)[0]
     slower = text.replace(
@@ -177,7 +183,7 @@ __attribute__((noinline)) void delay(unsigned wait) { for (unsigned begin = tick
 
 @pytest.mark.parametrize("has_compiler", [True, False])
 def test_a_run_ends_by_itself_in_a_wait_that_only_an_interrupt_would_end(tmp_path, monkeypatch, has_compiler):
-    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 30_000)
+    look_first_at(monkeypatch, 30_000)
     if not has_compiler:
         monkeypatch.setattr(block_counter, "shared_library", lambda *_: None)
     kept = "volatile unsigned sum; int main(void) { for (;;) { kws_run(); for (int i = 0; i < 9; i++) sum += i; delay(5); } }"
@@ -198,7 +204,7 @@ def test_what_a_look_for_waits_tries_leaves_the_program_as_it_is(tmp_path, monke
     rounds = "for (int i = 0; i < 3; i++) { kws_run(); n++; } while (n < 900) n++;"
     elf = firmware(tmp_path, f"volatile unsigned n; int main(void) {{ {rounds} return n - 900; }}", "counts")
     usual = run(elf)
-    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 900)
+    look_first_at(monkeypatch, 900)
     assert usual.exit_code == 0 and run(elf).json == usual.json
 
 
@@ -208,7 +214,7 @@ def test_a_wait_for_an_interrupt_ends_at_once_and_a_loop_around_it_is_named(tmp_
     sleep = f'__attribute__((noinline)) void sleep(void) {{ __asm__ volatile("{word}"); }}\n'
     found = run(firmware(tmp_path, sleep + "int main(void) { for (;;) { kws_run(); sleep(); } }", "sleeps"), "--inferences", "3")
     assert (found.exit_code, found.json["runs"]) == (0, 3)
-    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 30_000)
+    look_first_at(monkeypatch, 30_000)
     flag = f'volatile int flag; int main(void) {{ kws_run(); while (!flag) __asm__ volatile("{word}"); return 0; }}'
     assert "\nmain waits for an interrupt or a timer" in run_text(firmware(tmp_path, flag, "flag"))
 

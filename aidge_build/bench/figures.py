@@ -71,6 +71,12 @@ class Figures:
     has_fpu: bool = True  # or is a core that is never built with one
     measured: MeasuredCycles | None = None  # on a board
     by_floats: bool = False
+    clock_hz: int = 0  # of the board, where it is known
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Of the estimated cycles, at the clock of the board."""
+        return 1e3 * self.cycles / self.clock_hz if self.cycles is not None and self.clock_hz else None
 
     @property
     def wrong_values(self) -> int:

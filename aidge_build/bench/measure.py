@@ -115,6 +115,7 @@ def measure(
         measured=result.measured,
         has_fpu="fpu" in board.features or "dsp" not in board.features,
         by_floats=by_floats,
+        clock_hz=board.clock_hz,
     )
 
 

@@ -24,6 +24,7 @@ _COUNTS: tuple[Column, ...] = (
 _ENDING: tuple[Column, ...] = (
     ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
     ("estimated cycles", lambda entry, _: entry.cycles),
+    ("estimated ms", lambda entry, _: entry.milliseconds),
     ("measured cycles", lambda entry, _: entry.cycles_measured),
     ("published", lambda entry, peers: peers.published_cycles(entry)),
     ("values that differ", lambda entry, _: entry.differing_values),

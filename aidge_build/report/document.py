@@ -84,6 +84,7 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, size
         "weights_bytes": claim.weights_bytes,
         "model_constants_bytes": plan.get("model_constants_bytes") if plan else None,
         "runs": runs,
+        "milliseconds": measured.get("milliseconds"),
         "cycles_validation": measured.get("cycles_validation", ""),
         "lower_bound_bytes": plan.get("lower_bound_bytes") if plan else None,
         "layers": layers,
@@ -113,6 +114,8 @@ def _layer(
         "live_bytes": live_bytes,
         "instructions": _mean(counts.get("instructions"), runs),
         "cycles_estimated": _mean(counts.get("cycles_estimated"), runs),
+        "code_stalls": _mean(counts.get("code_stalls"), runs),
+        "data_stalls": _mean(counts.get("data_stalls"), runs),
         "cycles_measured": counts.get("cycles_measured"),
     }
 

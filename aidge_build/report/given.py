@@ -20,9 +20,19 @@ COUNTS = {
     "runs?": _NUMBER,
     "run_instructions?": _NUMBER,
     "run_cycles_estimated?": _NUMBER,
+    "milliseconds?": (int, float, NoneType),
     "cycles_validation?": str,
     "cycles_measured?": {"per_inference": _NUMBER, "counter": str},
-    "layers": [{"name": str, "instructions?": _NUMBER, "cycles_estimated?": _NUMBER, "cycles_measured?": _NUMBER}],
+    "layers": [
+        {
+            "name": str,
+            "instructions?": _NUMBER,
+            "cycles_estimated?": _NUMBER,
+            "cycles_measured?": _NUMBER,
+            "code_stalls?": _NUMBER,
+            "data_stalls?": _NUMBER,
+        }
+    ],
 }
 TOP1 = {"correct": int, "count": int, "share": (int, float), "low": (int, float), "high": (int, float)}
 ERRORS = {"mean_error": (int, float), "mae": (int, float), "rmse": (int, float), "r2": (int, float, NoneType)}

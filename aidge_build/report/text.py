@@ -49,6 +49,8 @@ COLUMNS = (
     ("MACs", "macs"),
     ("instructions", "instructions"),
     ("~cycles", "cycles_estimated"),
+    ("~for code", "code_stalls"),
+    ("~for constants", "data_stalls"),
     ("cycles", "cycles_measured"),
 )
 
@@ -58,12 +60,17 @@ def _layers(model: dict) -> list[str]:
     rows = [[layer["symbol"], layer["kernel"], *(number(layer[key]) for _, key in columns)] for layer in layers]
     rows.append([f"{model['model']} in all", "", *(total(layers, key) for _, key in columns)])
     titles = [model["model"], "kernel", *(title for title, _ in columns)]
-    return table(rows, titles, numbers=range(2, len(titles)))
+    lines = table(rows, titles, numbers=range(2, len(titles)))
+    if model["milliseconds"]:
+        lines.append(
+            f"~{model['milliseconds']:,.1f} ms per inference at the clock of the board, with the cycles of waiting for flash"
+        )
+    return lines
 
 
 def known_columns(model: dict) -> list[tuple[str, str]]:
-    """Title and key of the columns that have a number."""
-    return [column for column in COLUMNS if any(layer[column[1]] is not None for layer in model["layers"])]
+    """Title and key of the columns that have a number above 0."""
+    return [column for column in COLUMNS if any(layer[column[1]] for layer in model["layers"])]
 
 
 def table_rows(model: dict) -> list[dict]:

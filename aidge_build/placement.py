@@ -115,7 +115,7 @@ def _replay(
     lines, by_rows = lines_of(schedule), schedule.by_rows
     io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} - by_rows if outside else set()
     heights = {name: tensor.dims[ROW_AXIS] for name, tensor in moving.items() if tensor.rank > ROW_AXIS}
-    spans = {}
+    spans, span_at = dict[str, Span](), cache(Span)  # one for all tensors in the same place: most in a deep graph
     for name, tensor in moving.items():
         buffer, part = schedule.buffer_of[name], schedule.parts.get(name, _FROM_THE_START)
         if buffer in states.offsets:
@@ -125,7 +125,7 @@ def _replay(
         size = lines[name].size_bytes if name in lines else tensor.size_bytes
         if buffer in by_rows and name not in lines:
             continue  # another name of what is never there as a whole
-        spans[name] = Span(memory, start + part.offset_bytes, size, part.rows, part.stride_bytes)
+        spans[name] = span_at(memory, start + part.offset_bytes, size, part.rows, part.stride_bytes)
         if name in planes:
             spans[name] = _span(planes[name], tensor.size_bytes)
     memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}

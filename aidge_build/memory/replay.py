@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy
@@ -43,7 +44,7 @@ class Span:
         """The lowest one."""
         return min(self.offset_bytes, self.wrap_offset_bytes) if self.cont_bytes else self.offset_bytes
 
-    @property
+    @cached_property
     def end_bytes(self) -> int:
         """One past the last byte."""
         if self.cont_bytes:
@@ -178,7 +179,7 @@ class _Replay:
         self.numbers = {name: number for number, name in enumerate(spans, 1)}
         cuts: dict[str, list[numpy.ndarray]] = {memory: [numpy.array([0, size])] for memory, size in memories.items()}
         ends: dict[str, list[int]] = {memory: [] for memory in memories}
-        for span in (*spans.values(), *scratch):
+        for span in dict.fromkeys([*spans.values(), *scratch]):
             if span.memory not in cuts:
                 continue
             if span.is_whole:

@@ -27,7 +27,7 @@ from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.emulate.serial_ports import emulated_port
 from aidge_build.emulate.sleeping_memories import guard_sleeping
 from aidge_build.emulate.supervision import supervise
-from aidge_build.emulate.waits import is_behind_wait, map_memory, waits_in
+from aidge_build.emulate.waits import Round, endless_round, is_behind_wait, map_memory, runs_on
 
 _SYSTEM = Region("SYSTEM", ITM_BASE + ITM_BYTES, 0x100000 - ITM_BYTES, "ram", ())
 _NEVER = 0xFFFFFFFE
@@ -78,7 +78,7 @@ class Machine:
         self.rtt = Rtt(self.channels, self.read, self.write)
         self.peripherals = Peripherals(emulated_port(board.serial, self.channels))
         self.fault = ""
-        self.waits_in = ""
+        self.round: Round | None = None
         self._counter, self._is_asked = None, False
         self.machine.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
@@ -101,7 +101,7 @@ class Machine:
         watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
         if counter:
-            counter.watch_waits(self._waits_at)
+            counter.watch_waits(self._goes_round)
         if counter and program.measures_run_stack:
             counter.watch_stack(self.machine, [(one.origin, one.end - 1) for one in program.board.regions if one.kind == "ram"])
         if counter and program.answers_peripherals:
@@ -124,11 +124,12 @@ class Machine:
         if end is End.INTERRUPT and not program.may_be_stopped:
             raise KeyboardInterrupt
         result = self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
-        return replace(result, waits_in=self.waits_in or (waits_in(self) if end in _STOPPED else ""))
+        found = self.round or (endless_round(self) if end in _STOPPED else None)
+        return replace(result, waits_in=found.function if found and found.is_wait else "")
 
-    def _waits_at(self, address: int) -> bool:
-        self.waits_in = waits_in(self, address)
-        return bool(self.waits_in)
+    def _goes_round(self, address: int) -> bool:
+        self.round = endless_round(self, address)
+        return self.round is not None
 
     def counter(self, layer_addresses: Sequence[int] = ()):
         """A counter of all that runs from now on (see `make_counter`)."""
@@ -226,8 +227,9 @@ class Machine:
 
     def _execute(self, address: int, until: int) -> None:
         """Runs up to `until`, or until something stops the machine; a wait for an interrupt ends at once, as on some cores."""
+        known = set[int]()  # instructions after a wait which the core can execute
         while True:
-            error = None
+            error, begin = None, address & ~1
             try:
                 self.machine.emu_start(address | 1, until)
             except unicorn.UcError as problem:
@@ -237,6 +239,10 @@ class Machine:
             address = self.machine.reg_read(arm_const.UC_ARM_REG_PC) & ~1
             if not self._sleeps(address) or address == until & ~1:
                 break
+            if error and address == begin and address not in known:  # the wait, once more, or what follows it
+                if not runs_on(self, address):
+                    break
+                known.add(address)
         if error:
             raise self._failure(self.fault or f"stops with '{error}'") from None
 
@@ -369,14 +375,12 @@ class Machine:
             raise self._failure(self.fault)
         if counter and counter.reached:
             return End.UNTIL if counter.finished_runs != self.program.stops.inferences else End.INFERENCES
-        if self.waits_in:
+        if self.round or counter and counter.endless_loop:
             if self.program.may_be_stopped:
                 return End.LOOP
-            raise self.program.failure(f"{self.waits_in} {WAITS}", "leave the wait out of a build for the emulator")
-        if counter and counter.endless_loop:
-            if self.program.may_be_stopped:
-                return End.LOOP
-            raise self.program.endless_loop(counter.endless_loop & ~1)
+            if self.round and self.round.is_wait:
+                raise self.program.failure(f"{self.round.function} {WAITS}", "leave the wait out of a build for the emulator")
+            raise self.program.endless_loop(self.machine.reg_read(arm_const.UC_ARM_REG_PC))
         if counter and counter.over_limit:
             if self.program.may_be_stopped:
                 return End.INSTRUCTIONS if self.program.stops.instructions else End.LIMIT

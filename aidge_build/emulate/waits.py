@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import unicorn
 from unicorn import arm_const
@@ -49,12 +49,53 @@ _LONGEST = 1000  # instructions of one round
 FIRST_LOOK, NEVER = 1 << 24, (1 << 64) - 1
 
 
-def waits_in(machine: Machine, address: int | None = None) -> str:
-    """Returns the function of a loop that its own instructions cannot end, or "" where the program is in none.
+class Round(NamedTuple):
+    """A loop that its own instructions cannot end: the function that it is in, and whether an interrupt may end it."""
 
-    A round of such a loop leaves the core and the memories as they were, uses no peripheral and begins no inference. Another core
-    without hooks takes the steps, on copies of the memories, from `address` on (without one, from the program counter on).
+    function: str
+    is_wait: bool
+
+
+def endless_round(machine: Machine, address: int | None = None) -> Round | None:
+    """Returns the loop that the program is in if its own instructions cannot end it, None otherwise.
+
+    A round of such a loop leaves the core and the memories as they were, uses no peripheral and begins no inference. If it
+    neither reads a variable nor sleeps, no interrupt ends it, either. Another core takes the steps, on copies of the memories,
+    from `address` on (without one, from the program counter on).
     """
+    copy, written = _copy(machine, address)
+    read: list[int] = []
+    for region in written:
+        copy.hook_add(
+            unicorn.UC_HOOK_MEM_READ, lambda core, access, at, *_: read.append(at), begin=region.origin, end=region.end - 1
+        )
+    run = machine.program.run_address & ~1
+    first, outermost, sleeps = _read(copy), (0, 0), False
+    registers = first
+    for _ in range(_LONGEST):
+        outermost = max(outermost, (registers[_SP], registers[_PC]))
+        fails = _fails(copy, registers[_PC])
+        after = _read(copy)
+        is_asleep = is_behind_wait(machine, after[_PC])
+        if fails and not is_asleep or after[_PC] in (run, registers[_PC]):
+            return None
+        sleeps = sleeps or is_asleep
+        if after == first:
+            is_as_before = all(memory[:] == machine.memories[region][:] for region, memory in written.items())
+            function = machine.program.image.describe(outermost[1]).partition("+")[0]
+            return Round(function, sleeps or bool(read)) if is_as_before else None
+        registers = after
+    return None
+
+
+def runs_on(machine: Machine, address: int) -> bool:
+    """Whether the core can execute the instruction at `address`, the program counter."""
+    copy, _ = _copy(machine, address)
+    return not _fails(copy, address) or copy.reg_read(arm_const.UC_ARM_REG_PC) != address
+
+
+def _copy(machine: Machine, address: int | None) -> tuple[unicorn.Uc, dict[Region, mmap.mmap]]:
+    """A core without hooks in the same state, and its memories that it may write."""
     copy, written = machine.core(), {}
     for region, memory in machine.memories.items():
         if region.kind == "ram":
@@ -65,24 +106,16 @@ def waits_in(machine: Machine, address: int | None = None) -> str:
         copy.reg_write(register, machine.machine.reg_read(register))
     if address is not None:
         copy.reg_write(arm_const.UC_ARM_REG_PC, address | 1)
-    run = machine.program.run_address & ~1
-    first, outermost = _read(copy), (0, 0)
-    registers = first
-    for _ in range(_LONGEST):
-        outermost = max(outermost, (registers[_SP], registers[_PC]))
-        try:
-            copy.emu_start(registers[_PC] | 1, _NEVER, count=1)
-        except unicorn.UcError:
-            if not is_behind_wait(machine, copy.reg_read(arm_const.UC_ARM_REG_PC)):
-                return ""
-        after = _read(copy)
-        if after[_PC] == run or after[_PC] == registers[_PC]:
-            return ""
-        if after == first:
-            is_as_before = all(memory[:] == machine.memories[region][:] for region, memory in written.items())
-            return machine.program.image.describe(outermost[1]).partition("+")[0] if is_as_before else ""
-        registers = after
-    return ""
+    return copy, written
+
+
+def _fails(core: unicorn.Uc, address: int) -> bool:
+    """Takes the step at `address`; whether Unicorn stops with an error."""
+    try:
+        core.emu_start(address | 1, _NEVER, count=1)
+    except unicorn.UcError:
+        return True
+    return False
 
 
 def map_memory(core: unicorn.Uc, region: Region, memory: mmap.mmap) -> None:

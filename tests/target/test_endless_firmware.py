@@ -219,6 +219,22 @@ def test_a_wait_for_an_interrupt_ends_at_once_and_a_loop_around_it_is_named(tmp_
     assert "\nmain waits for an interrupt or a timer" in run_text(firmware(tmp_path, flag, "flag"))
 
 
+@pytest.mark.parametrize("word", ["wfi", "wfe"])
+def test_an_invalid_instruction_after_a_wait_stops_the_run_and_rounds_of_waits_do_not(tmp_path, word):
+    rounds = f'for (int i = 0; i < 3; i++) __asm__ volatile("{word}");'
+    assert run(firmware(tmp_path, f"int main(void) {{ {rounds} kws_run(); return 0; }}", "rounds")).exit_code == 0
+    trap = f'int main(void) {{ kws_run(); __asm__ volatile("{word}"); __builtin_trap(); }}'
+    stopped = run(firmware(tmp_path, trap, "trap"))
+    assert stopped.exit_code == 1 and "stops with 'Invalid instruction" in stopped.stderr and "at main+" in stopped.stderr
+
+
+def test_a_loop_that_reads_no_variable_is_no_wait_for_an_interrupt_but_the_end_of_a_fault_handler(tmp_path, monkeypatch):
+    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 30_000)
+    handler = '__attribute__((noinline)) void failed(void) { for (;;) __asm__ volatile("nop"); }\n'
+    found = run(firmware(tmp_path, handler + "int main(void) { kws_run(); failed(); }", "failed"))
+    assert found.exit_code == 1 and "stops in an endless loop at failed" in found.stderr
+
+
 @pytest.mark.parametrize(
     "words, reason",
     [

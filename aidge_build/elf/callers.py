@@ -51,15 +51,16 @@ class Callers:
         return frozenset(known - {function})
 
     def may_compute(self, function: int, dead: Collection[int], numbers: Collection[str]) -> str:
-        """How the program may make the address of a function, which is stored nowhere, in other code than that of `dead`; ""
-        where nothing does. The arrays `numbers` hold no addresses."""
+        """How the program may make the address of a function, or of one of the `dead` that lead to it, in other code than
+        theirs: these addresses are stored nowhere. "" where nothing does. The arrays `numbers` hold no addresses."""
         known = self.code.instructions
         if any(one.kind == "function" and one.size_bytes and one.address not in known for one in self.code.image.symbols):
             return "functions of the program are in a section that is not executable, so their calls are not read"
         named = self._named(dead)
-        if self._is_offset(function, sorted(named), numbers):
-            return f"a table may hold the offset of {self.code.name(function)}"
-        if {function, function | 1} & named or self._computes_calls(dead):
+        for one in (function, *sorted(dead)):
+            if self._is_offset(one, sorted(named), numbers):
+                return f"a table may hold the offset of {self.code.name(one)}"
+        if any({one, one | 1} & named for one in (function, *dead)) or self._computes_calls(dead):
             return "code of the program computes addresses of functions"
         return ""
 

@@ -109,6 +109,14 @@ def test_code_that_computes_what_it_calls_leaves_open_whether_weights_are_bound(
     assert finding["text"].endswith("calls toy_bind: code of the program computes addresses of functions")
 
 
+def test_a_caller_whose_address_is_computed_leaves_open_whether_weights_are_bound(folder):
+    """As position-independent code does for a handler that it registers."""
+    declared = "void tick(void) { toy_bind(toy_weights, toy_weights_bytes); }\nvoid (**volatile table)(void);"
+    (finding,) = findings(folder, declared, "table[3] = tick;", "-fPIE", "-msingle-pic-base", "-mpic-register=r9")
+    assert (finding["code"], finding["severity"]) == ("MEM07", "note")
+    assert finding["text"].endswith("calls toy_bind: a table may hold the offset of tick")
+
+
 def test_code_that_sets_the_bound_weights_itself_may_be_an_inlined_bind(folder):
     (finding,) = findings(folder, "extern const void *volatile toy_bound;", "toy_bound = toy_weights;")
     assert (finding["code"], finding["severity"]) == ("MEM07", "note")

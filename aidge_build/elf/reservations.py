@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aidge_build.elf.image import Image
 
@@ -62,7 +62,7 @@ def reservations(image: Image) -> Iterator[Reservation]:
             below = {begin: first for first, begin in begins.items() if begin < end}
             if below:
                 yield Reservation(f"{below[max(below)]} to {name}", max(below), end, is_heap)
-    sizes = _addresses(image, (_STACK_BYTES, _HEAP_BYTES))
+    sizes = _sizes(image, (_STACK_BYTES, _HEAP_BYTES))
     for name, top in _addresses(image, (_STACK_TOP,)).items():
         if sizes.get(_STACK_BYTES):
             yield Reservation(f"{_STACK_BYTES} below {name}", top - sizes[_STACK_BYTES], top, False)
@@ -73,18 +73,28 @@ def reservations(image: Image) -> Iterator[Reservation]:
 
 def stack_reservation(image: Image, begin: int) -> Reservation | None:
     """The bytes that symbols or an array keep for the stack that begins at `begin`; None where nothing says how many."""
-    found = [item for item in reservations(image) if not item.is_heap and item.end == begin]
-    sizes = (symbol for name in _STACK_SIZES if (symbol := image.symbol(name)) and symbol.kind == "absolute")
-    found += [Reservation(symbol.name, begin - symbol.address, begin, False) for symbol in sizes if 0 < symbol.address <= begin]
+    known = list(reservations(image))
+    found = [item for item in known if not item.is_heap and item.end == begin]
+    sizes = _sizes(image, _STACK_SIZES)
+    found += [Reservation(name, begin - size, begin, False) for name, size in sizes.items() if 0 < size <= begin]
     found += [
         Reservation(symbol.linked_name, symbol.address, begin, False)
         for symbol in image.symbols
         if symbol.kind == "object" and "stack" in symbol.name.lower()
         if symbol.address < begin <= symbol.address + symbol.size_bytes
     ]
-    return next(iter(found), None)
+    if not found:
+        return None
+    heap_end = max((item.end for item in known if item.is_heap and found[0].begin < item.end < begin), default=None)
+    return found[0] if heap_end is None else replace(found[0], by=f"{found[0].by}, but for the heap", begin=heap_end)
 
 
 def _addresses(image: Image, names: tuple[str, ...]) -> dict[str, int]:
     found = ((name, image.symbol(name)) for name in names)
     return {name: symbol.address for name, symbol in found if symbol}
+
+
+def _sizes(image: Image, names: tuple[str, ...]) -> dict[str, int]:
+    """The numbers of bytes that these symbols are; a variable of such a name is none."""
+    found = ((name, image.symbol(name)) for name in names)
+    return {name: symbol.address for name, symbol in found if symbol and symbol.kind == "absolute"}

@@ -131,6 +131,13 @@ RESERVES = {
     "start-up code": ("", '__asm__(".equ Stack_Size, 0x600\\n.global Stack_Size");', " of 1,536 B", "reserved by Stack_Size"),
     "an array": ("", "", " of 512 B", "reserved by my_stack"),
     "too few bytes": ("_estack = stack_top; _Min_Stack_Size = 40;", "", " of 40 B", "reserved by _Min_Stack_Size below _estack"),
+    "a heap within": (
+        "__StackTop = stack_top; __StackLimit = stack_top - 4096; __HeapBase = stack_top - 4000; __HeapLimit = stack_top - 512;",
+        "",
+        " of 512 B",
+        "reserved by __StackLimit to __StackTop, but for the heap",
+    ),
+    "a variable of ST's name": ("_estack = stack_top;", "int _Min_Stack_Size = 512;", "", "compared with nothing: --max-stack N"),
     "another stack": ("__StackTop = 0x24080000; __StackLimit = 0x24070000;", "", "", "compared with nothing: --max-stack N"),
     "a variable of this name": ("", "int STACK_SIZE = 512;", "", "compared with nothing: --max-stack N"),
 }

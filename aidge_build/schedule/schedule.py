@@ -169,9 +169,8 @@ def buffers_of(assignment: Assignment) -> dict[str, str]:
         if assignment.choices[node.name].kernel is None:
             source, result = node.inputs[0], node.outputs[0]
             buffer_of[result] = buffer_of.get(source, source)
-    outputs = {
-        buffer_of[name]: name for name in view.outputs
-    }  # one may be a view of a computed tensor: all of that is the output's
+    # An output may be a view of a computed tensor: the whole buffer is the output's.
+    outputs = {buffer_of[name]: name for name in view.outputs}
     return {name: outputs.get(buffer, buffer) for name, buffer in buffer_of.items()}
 
 

@@ -229,7 +229,7 @@ def test_an_invalid_instruction_after_a_wait_stops_the_run_and_rounds_of_waits_d
 
 
 def test_a_loop_that_reads_no_variable_is_no_wait_for_an_interrupt_but_the_end_of_a_fault_handler(tmp_path, monkeypatch):
-    monkeypatch.setattr(block_counter, "_FIRST_LOOK", 30_000)
+    look_first_at(monkeypatch, 30_000)
     handler = '__attribute__((noinline)) void failed(void) { for (;;) __asm__ volatile("nop"); }\n'
     found = run(firmware(tmp_path, handler + "int main(void) { kws_run(); failed(); }", "failed"))
     assert found.exit_code == 1 and "stops in an endless loop at failed" in found.stderr

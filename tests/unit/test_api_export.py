@@ -424,7 +424,7 @@ def test_a_template_node_becomes_one_function_of_the_generated_file(folder):
     (text,) = call.texts
     assert call.function == "Conv_0_forward" and "#include <math.h>" in text
     assert (
-        "static void Conv_0_forward(const float *Conv_0_input_0, const float *w_output_0, const float "
+        "static AIDGE_FUNCTION void Conv_0_forward(const float *Conv_0_input_0, const float *w_output_0, const float "
         "*Conv_0_no_bias_output_0, float *Conv_0_output_0)\n{\n    convolve(" in text
     )
     assert [type(argument).__name__ for argument in call.arguments] == ["Input", "Constant", "Constant", "Output"]

@@ -212,8 +212,8 @@ class ExportNodeCpp(ExportNode):
     def _function(self, headers: list[str], local: list[str], config: str, brought: Mapping[str, bytes]) -> Call:
         """The forward text as a function behind its headers and its configuration.
 
-        AIDGE_FUNCTION keeps addresses of the arena and of constants out of the kernel. Known addresses make gcc -O2 spill in the template's loops:
-        23 % more instructions in LeNet through aidge_export_cpp 0.10.1 on a Cortex-M4.
+        AIDGE_FUNCTION keeps addresses of the arena and of constants out of the kernel. Known addresses make gcc -O2 spill in
+        its loops: 23 % more instructions in LeNet through aidge_export_cpp 0.10.1 on a Cortex-M4.
         """
         function, text = f"{self.attributes['name']}_forward", self._text()
         parameters, conversions, arguments = self._parameters()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -264,9 +264,9 @@ def _macs(view: GraphView) -> int:
     return sum(node.operator.multiply_accumulates(view.input_tensors(node), view.output_tensors(node)) for node in view.nodes)
 
 
-def model_sha256(request: CompileRequest) -> str:
+def model_sha256(model: bytes, external: Mapping[str, bytes]) -> str:
     """The digest of the model's file and its external data, by which a linked program says what it was made from."""
-    return hashlib.sha256(request.model + b"".join(request.external[key] for key in sorted(request.external))).hexdigest()
+    return hashlib.sha256(model + b"".join(external[key] for key in sorted(external))).hexdigest()
 
 
 def bands_of(request: CompileRequest) -> Callable[[Assignment], BandKernels]:
@@ -378,7 +378,7 @@ def make_program(
     language = _language(request.libraries, layers)
     return Program(
         name=request.name,
-        model_sha256=model_sha256(request),
+        model_sha256=model_sha256(request.model, request.external),
         view=assignment.view,
         layers=tuple(layers),
         places=placed.places,

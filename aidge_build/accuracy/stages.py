@@ -82,9 +82,10 @@ def on_board(program: Program, board: Board, samples: LabelledSet, folder: Path,
     )
 
 
-def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet) -> Stage:
+def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, other: tuple[str, str] = ("", "")) -> Stage:
     """The linked program's own code, called for each sample. `program` is what its model must have been generated from, by the
-    name in the ELF (`claim_of`): AidgeError for a model that was generated in another way."""
+    name in the ELF (`claim_of`): AidgeError for a model that was generated in another way. `other` are the options that differ:
+    the user's, and the options of the linked program."""
     require_calls(board)
     claim = claim_of(elf, program.model_sha256)
     if program.options.io != "caller" or program.options.arena != "static":
@@ -96,10 +97,13 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet) -> S
         )
     texts = b"".join(emit(program).files.values()).decode(errors="replace")
     if f"{claim.model}_run_{claim.interface}" not in texts or claim.code not in texts:
+        given, before = other
         raise AidgeError(
-            "its model was generated with other options, or by another version",
+            f"its model was generated with {before}, and not with {given}"
+            if given
+            else f"its model was generated with other options, or by another version ({claim.tool or 'unknown'})",
             where=str(elf),
-            hint="give the options of the build; SCons and CMake do",
+            hint=f"leave out {given}: the options come from the program" if given else "compile and link it again",
             code="USAGE",
         )
     view = program.view

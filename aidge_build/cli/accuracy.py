@@ -16,9 +16,11 @@ from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_sampl
 from aidge_build.accuracy.stages import Stage, claim_of, first_samples, input_quantizations, on_board, on_elf, on_host, renamed
 from aidge_build.accuracy.task import judged, task_of
 from aidge_build.boards import load_board
+from aidge_build.cli.firmware_options import other_options, with_options_of
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model, model_sha256
+from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
@@ -68,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     limits = {name: value for name in LIMITS if (value := getattr(arguments, name.replace("-", "_"))) is not None}
-    request = load(arguments, NAME_TO_LOOK_AT)
+    request, other = _request(arguments)
     path = arguments.labels or arguments.quantize
     if path is None:
         raise AidgeError("the samples are missing", where="--labels", code="USAGE", hint="add --labels F.npz (docs/accuracy.md)")
@@ -81,7 +83,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise error.within(path)
     if not is_labelled:
         _require_float(arguments, path, limits)
-    stages = _stages(arguments, request, view, samples)
+    stages = _stages(arguments, request, view, samples, other)
     if not is_labelled:
         data = agreement(arguments.model, stages, samples.count, _differing(stages))
         _write(arguments.out, data, bool(data["differing_values"]))
@@ -96,6 +98,34 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return Outcome(lines(found, data), data, EXIT_CHECK_FAILED if failed else 0)
 
 
+def _request(arguments: argparse.Namespace) -> tuple[CompileRequest, tuple[str, str]]:
+    """The request, with the options of the program of --elf where the command gives none; and the options that differ, in the
+    words of the command and of the program: ("", "") without a program that states its options."""
+    if arguments.elf is None:
+        return load(arguments, NAME_TO_LOOK_AT), ("", "")
+    if not arguments.board:
+        replaced = f"replace --cpu {arguments.cpu} by" if arguments.cpu else "add"
+        hint = f"{replaced} --board B, the board to emulate; the program states the options of its model"
+        raise AidgeError("works only with --board", where="--elf", hint=hint, code="USAGE")
+    claim = _claim_of(Path(arguments.elf), arguments)
+    if claim.made_with is None:
+        return load(arguments, claim.model), ("", "")
+    merged, firmware = with_options_of(claim, arguments.elf, arguments)
+    return load(merged, claim.model), other_options(merged, firmware)
+
+
+def _claim_of(elf: Path, arguments: argparse.Namespace) -> Claim:
+    """The claim about the model. The digest of a model that is quantized here depends on options that the program states: if
+    that program has one model, it is the model."""
+    if not arguments.quantize:
+        return claim_of(elf, model_sha256(*read_model_file(Path(arguments.model))))
+    claims = read_claims(read_image(elf))
+    if len(claims) == 1:
+        return claims[0]
+    request = load(arguments, NAME_TO_LOOK_AT)
+    return claim_of(elf, model_sha256(request.model, request.external))
+
+
 def _require_float(arguments: argparse.Namespace, path: str, limits: Mapping[str, float]) -> None:
     """Without labels there is no right answer: only how often a model agrees with the float model."""
     if not arguments.float and not arguments.quantize:
@@ -105,8 +135,11 @@ def _require_float(arguments: argparse.Namespace, path: str, limits: Mapping[str
         raise AidgeError("limits a figure of labelled samples", where=f"--{next(iter(limits))}", code="USAGE", hint="add labels")
 
 
-def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphView, samples: LabelledSet) -> list[Stage]:
-    """Float model, model on the host, firmware: what is named of them. The float model's outputs get the model's names."""
+def _stages(
+    arguments: argparse.Namespace, request: CompileRequest, view: GraphView, samples: LabelledSet, other: tuple[str, str]
+) -> list[Stage]:
+    """Float model, model on the host, firmware: what is named of them. The float model's outputs get the model's names. `other`
+    are the options that differ from the program's."""
     known = input_quantizations(view)
     stages = []
     floats = _float_request(arguments, request)
@@ -115,13 +148,9 @@ def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphV
         stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
         stages.append(replace(stage, outputs=renamed(stage.outputs, view.handed_out)))
     stages.append(on_host("model", view, samples, known))
-    if arguments.elf and not arguments.board:
-        raise AidgeError("works only with --board", where="--elf", hint="leave it out, or add --board B", code="USAGE")
     if arguments.elf:
         board = load_board(arguments.board, arguments.board_path)
-        elf = Path(arguments.elf)
-        named = replace(request, name=claim_of(elf, model_sha256(request)).model)  # as its files and symbols begin with it
-        stages.append(on_elf(elf, build_program(named), board, samples))
+        stages.append(on_elf(Path(arguments.elf), build_program(request), board, samples, other))
     elif arguments.board:
         board = load_board(arguments.board, arguments.board_path)
         with tempfile.TemporaryDirectory() as folder:

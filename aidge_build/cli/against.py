@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board, load_board
-from aidge_build.cli.firmware_options import options_of, other_options
+from aidge_build.cli.firmware_options import other_options, with_options_of
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
@@ -22,7 +22,6 @@ from aidge_build.emulate.model_calls import call_claimed, require_calls
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import load
 from aidge_build.naming import counted
-from aidge_build.options import MODEL, with_given
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
@@ -109,10 +108,7 @@ def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileReques
         return load(
             arguments, claim.model
         ), f"options: {arguments.against.name} does not say its own, new: the options of this command"
-    firmware = options_of(claim, str(arguments.against))
-    merged = with_given(arguments, firmware, MODEL.options)
-    if firmware.board is None:  # generated for a core: the board of the command only runs it
-        merged.board = None
+    merged, firmware = with_options_of(claim, str(arguments.against), arguments)
     given, before = other_options(merged, firmware)
     both = f"options of both: {' '.join(claim.made_with) or 'the defaults'}"
     return load(merged, claim.model), f"options: old {before}; new {given}" if given else both

@@ -132,7 +132,7 @@ def _emulated(arguments: argparse.Namespace, report: Report, board: Board) -> tu
     """The figures of the model in the emulator, and the digest of its outputs from the inputs of the image."""
     case = Case(arguments.models[0].stem, ANY, arguments.models[0], None)
     request = _request(argparse.Namespace(**{**vars(arguments), "board": board.name}), case)
-    if model_sha256(request) != report.model_sha256:
+    if model_sha256(request.model, request.external) != report.model_sha256:
         raise AidgeError(
             "is not the model of the image",
             where=str(case.path),

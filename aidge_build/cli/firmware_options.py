@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from aidge_build.elf.claim import Claim
+from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import UNNAMED_CONTRACT
-from aidge_build.options import MODEL, differing, from_words
+from aidge_build.options import MODEL, QUANTIZATION, differing, from_words, with_given
 from aidge_build.version import VERSION
 
 
@@ -27,6 +28,26 @@ def options_of(claim: Claim, elf: str) -> argparse.Namespace:
         ) from error
     remembered.rounding = remembered.rounding or UNNAMED_CONTRACT
     return remembered
+
+
+def with_options_of(claim: Claim, elf: str, arguments: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namespace]:
+    """The command with the options of the claim where it gives none, and the options of the claim. If the model was generated
+    for a core, the board of the command only runs it."""
+    firmware = options_of(claim, elf)
+    options = MODEL.options
+    if arguments.quantize is None:  # the model is a quantized file: its options of quantizing are in it
+        options = tuple(option for option in options if option not in QUANTIZATION)
+    merged = with_given(arguments, firmware, options)
+    if firmware.board is None:
+        merged.board = None
+    return merged, firmware
+
+
+def with_options_in(elf: Path, name: str, arguments: argparse.Namespace) -> argparse.Namespace:
+    """The command with the options that the model of this name states in a linked program; the command as it is where the
+    program has no such model, or does not state them."""
+    claim = next((claim for claim in read_claims(read_image(elf)) if claim.model == name and claim.made_with is not None), None)
+    return with_options_of(claim, str(elf), arguments)[0] if claim else arguments
 
 
 def install(claim: Claim) -> str:

@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         gone = [word for before, word in zip(("", *self.words), self.words, strict=False) if _is_gone(before, word)]
         if gone:  # whatever else is missing: the first thing to know
             raise AidgeError("cannot be read: No such file or directory", where=gone[0], hint="check the path", code="INPUT")
-        hint = f"{self._near() or self._lacking(message)}{PROGRAM} {self.called} --help"
+        hint = f"{_one_of(message) or self._near() or self._lacking(message)}{PROGRAM} {self.called} --help"
         raise AidgeError(message, where=self.called, hint=hint, code="USAGE")
 
     def _lacking(self, message: str) -> str:
@@ -56,6 +56,12 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file=None) -> None:
         print_lines(message.rstrip("\n").split("\n"))
+
+
+def _one_of(message: str) -> str:
+    """`leave out --cpu or --board; ` for two options that the message says exclude each other."""
+    found = re.fullmatch(r"argument (\S+): not allowed with argument (\S+)", message)
+    return f"leave out {found[1]} or {found[2]}; " if found else ""
 
 
 def _is_gone(before: str, word: str) -> bool:

@@ -59,6 +59,9 @@ def require_one_source(arguments: argparse.Namespace) -> None:
     if arguments.replay is None:
         own = ("dump_base",) if arguments.probe is not None and arguments.elf is not None else ("name", "elf", "dump_base")
         given = next((name for name in own if getattr(arguments, name) is not None), None)
+        if given == "elf":
+            hint = "to call the model of a program in the emulator: --against ELF; on a real board: add --probe HOST:PORT"
+            raise AidgeError("works only with --replay or --probe", where="--elf", hint=hint, code="USAGE")
         if given:
             raise needs_option(given, "--replay DUMP")
         return

@@ -18,6 +18,7 @@ from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
 from aidge_build.cli.against import add_against_arguments, run_against
 from aidge_build.cli.cycles import cycle_lines, inference_data
+from aidge_build.cli.firmware_options import with_options_in
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
@@ -157,7 +158,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
     board = load_board(arguments.board, arguments.board_path)
     probe = probe_from(arguments, board)
-    request = load(arguments, name_of(arguments))
+    name = name_of(arguments)
+    request = load(with_options_in(arguments.elf, name, arguments) if probe and arguments.elf else arguments, name)
     program = build_program(request)
     partners = beside_float(program, request, floats) if floats else None
     replay = replay_from(arguments, program) if arguments.replay else None

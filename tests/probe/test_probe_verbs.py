@@ -30,6 +30,7 @@ from tests.small_model import small_model
 
 pytestmark = needs_cross_compiler
 BOARD = "mps2-an386"
+OPTIONS = ("--optimize", "size", "--lib", "ref")  # verify takes them from the firmware
 MAIN = """
 #include "small.h"
 static int8_t x[SMALL_INPUT_SIZE], y[SMALL_OUTPUT_SIZE];
@@ -40,13 +41,13 @@ int main(void) { for (;;) { if (small_run(x, y) != 0) return 1; calls++; } }
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Path:
-    """A network, vectors, and a firmware that calls it and never returns."""
+    """A network, vectors, and a firmware with options of its own that calls it and never returns."""
     folder = tmp_path_factory.mktemp("probed")
     (folder / "small.onnx").write_bytes(small_model())
     random = numpy.random.Generator(numpy.random.PCG64(3))
     x = random.integers(-128, 128, (3, 1, 8), dtype=numpy.int8)
     numpy.savez(folder / "io.npz", x=x, labels=numpy.array([0, 1, 2]))
-    assert aidge_build("compile", folder / "small.onnx", "--board", BOARD, "--out", folder).exit_code == 0
+    assert aidge_build("compile", folder / "small.onnx", "--board", BOARD, "--out", folder, *OPTIONS).exit_code == 0
     (folder / "main.c").write_text(MAIN)
     sources = [folder / "main.c", folder / "small.c", folder / "small_weights.c"]
     build_program(load_board(BOARD), sources, folder / "app.elf", work_folder=folder / "objects", include_folders=[folder])

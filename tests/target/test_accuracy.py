@@ -9,12 +9,23 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.boards import load_board
 from aidge_build.elf import read_claims, read_image
+from aidge_build.toolchain import build_program
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+CORE = ("--cpu", "cortex-m4", "--fpu", "auto", "--optimize", "size")
+CALLS = """#include "net.h"
+
+int main(void)
+{
+    static int8_t input[NET_INPUT_SIZE], output[NET_OUTPUT_SIZE];
+    return net_run(input, output);
+}
+"""
 MODEL, IMAGES = DIGITS / "digits.onnx", DIGITS / "test_images.npz"
 
 
@@ -116,7 +127,8 @@ def test_a_program_whose_weights_were_changed_answers_otherwise(program, tmp_pat
     "words, message",
     [
         ((), "--elf: works only with --board"),
-        (("--board", "stm32f7", "--optimize", "speed"), "its model was generated with other options"),
+        (("--cpu", "cortex-m7"), "replace --cpu cortex-m7 by --board B"),
+        (("--board", "stm32f7", "--optimize", "speed"), "generated with --optimize balanced, and not with --optimize speed"),
         (("--board", "stm32f7", "--io", "arena"), "only a model with --io caller and --arena static can be called"),
         (("--board", "mps3-an547"), "functions of a linked program can only be called in Unicorn"),
     ],
@@ -124,6 +136,22 @@ def test_a_program_whose_weights_were_changed_answers_otherwise(program, tmp_pat
 def test_a_program_that_cannot_be_called_is_refused(program, words, message):
     done = accuracy("--elf", program, "--samples", "1", *words)
     assert done.exit_code == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+@needs_cross_compiler
+def test_a_program_is_measured_with_the_options_of_its_build_which_nobody_gives(tmp_path):
+    """A program for a core, as projects without a board file make it: the board of the command only runs it."""
+    generated = aidge_build("compile", MODEL, "--name", "net", "--out", tmp_path, *CORE)
+    assert generated.exit_code == 0, generated.stderr
+    board = load_board("stm32f4")
+    sources = [tmp_path / name for name in ("net.c", "net_weights.c")]
+    (tmp_path / "main.c").write_text(CALLS)
+    elf = tmp_path / "fw.elf"
+    build_program(board, [tmp_path / "main.c", *sources], elf, work_folder=tmp_path / "objects", include_folders=[tmp_path])
+    done = accuracy("--board", "stm32f4", "--elf", elf, "--samples", "5", "--json")
+    assert done.exit_code == 0 and done.json["differing_values"] == 0, done.stderr
+    refused = accuracy("--board", "stm32f4", "--elf", elf, "--samples", "5", "--optimize", "speed")
+    assert "generated with --optimize size, and not with --optimize speed" in refused.stderr
 
 
 @needs_cross_compiler

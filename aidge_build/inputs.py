@@ -168,7 +168,7 @@ def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> Compil
         request.model,
         request.file_name,
         Path(arguments.quantize),
-        scheme,
+        replace(scheme, ports=getattr(arguments, "ports", ())),
         operators=request.operators,
         bind=request.bind,
         external=request.external,

@@ -16,6 +16,7 @@ from aidge_build.elf.findings import ERROR
 from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.image import Image, read_image
 from aidge_build.emit.blob import read_blob
+from aidge_build.emit.ports import quantization_in
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.naming import counted
@@ -49,6 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     firmware = options_of(claim, arguments.against)
     firmware.weights_version = update.version + 1
     merged = with_given(arguments, firmware, MODEL.options)
+    merged.ports = tuple(quantization_in(port) for port in update.ports)  # what the firmware feeds and reads keeps its meaning
     request = _requested(merged, claim.model)
     sources = _compiled(request)
     _require_suits(request, sources, claim, update, other_options(merged, firmware, "weights-version"))
@@ -61,7 +63,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
     )
     if arguments.weights_version is None:
         line += f". A device whose block has version {head.version:,} ignores it: for that, --weights-version {head.version + 1}"
-    return Outcome([line], {"model": claim.model, "version": head.version, "size_bytes": head.size_bytes, "layout": head.layout})
+    return Outcome(
+        [line, *request.notices],
+        {"model": claim.model, "version": head.version, "size_bytes": head.size_bytes, "layout": head.layout},
+    )
 
 
 def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
@@ -131,12 +136,23 @@ def _require_suits(
             code="WEIGHTS",
             hint=f"leave out {given}: the command takes the options of the firmware from it",
         )
+    hint = _other_format(request) or _of_scales(request, update, new) or _remedy(claim)
     raise CheckFailed(
         _difference(sources, update),
         where=request.file_name,
         code="WEIGHTS",
-        hint=f"the firmware was generated with `{' '.join(claim.made_with or ())}`; {_other_format(request) or _remedy(claim)}",
+        hint=f"the firmware was generated with `{' '.join(claim.made_with or ())}`; {hint}",
     )
+
+
+def _of_scales(request: CompileRequest, update: ClaimedUpdate, new: dict) -> str:
+    """Returns how an input or output keeps the firmware's scale, where nothing else of it differs; else ""."""
+    ports = [(before, after) for before, after in zip(update.ports, new["ports"], strict=False) if before != after]
+    if not ports or any(before.partition(", scale ")[0] != after.partition(", scale ")[0] for before, after in ports):
+        return ""
+    if request.float_model is None:
+        return "give the float model and --quantize SAMPLES.npz: the command keeps the firmware's scales"
+    return "quantize with the samples of the firmware's build: a model with states keeps no scales"
 
 
 def _remedy(claim: Claim) -> str:

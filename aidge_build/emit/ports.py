@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import gcd
 
 from aidge_build.contract.node import WORD_BYTES
 from aidge_build.emit.digest import digest_of, facts_of
+from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import Namer
 from aidge_build.program import Program
@@ -98,6 +100,12 @@ def scale_words(tensor: Tensor) -> str:
     if quantization is None or not quantization.per_tensor:
         return "no scale"
     return f"scale {quantization.scale:.9g}, zero point {quantization.zero_point}"
+
+
+def quantization_in(words: str) -> Quantization | None:
+    """The quantization that `scale_words` wrote at the end of these words; None for "no scale"."""
+    found = re.search(r"scale (\S+), zero point (-?\d+)$", words)
+    return per_tensor(float(found[1]), int(found[2])) if found else None
 
 
 def data_digest(program: Program) -> str:

@@ -22,7 +22,7 @@ from aidge_build.quantization.insert import with_quantizers
 from aidge_build.quantization.layers import Layer, Layers, layers_of
 from aidge_build.quantization.nearness import Nearness, Run, nearness, refusal, too_far
 from aidge_build.quantization.observe import Progress
-from aidge_build.quantization.parameters import activations_of, constants_of, observed
+from aidge_build.quantization.parameters import activations_of, clamped, constants_of, observed
 from aidge_build.quantization.prepare import dequantized_weights, prepared, with_biases
 from aidge_build.quantization.samples import checked_samples, count_of
 from aidge_build.quantization.scheme import Scheme
@@ -117,12 +117,15 @@ def _quantized(
     output = too_far(made.outputs, scheme.least_sqnr)
     if output is not None:
         layers = made.layer_by_layer()
-        raise refusal(output, made.outputs, layers, scheme.least_sqnr, count_of(given))
+        refused = refusal(output, made.outputs, layers, scheme.least_sqnr, count_of(given))
+        if made.clamped:
+            refused.hint = f"{'; '.join(made.clamped)}: keep the range in training, or make new firmware"
+        raise refused
     plain = replace(scheme, **{name: getattr(Scheme, name) for name in TRADING})
     lost = (
         () if plain == scheme or not made.outputs else made.lost_against(_by_scheme(imported, given, plain, operators, progress))
     )
-    return Quantized(made.file, (*made.notices, *lost), made.outputs, count_of(given))
+    return Quantized(made.file, (*made.clamped, *made.notices, *lost), made.outputs, count_of(given))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,7 @@ class _Made:
 
     file: bytes
     notices: tuple[str, ...]
+    clamped: tuple[str, ...]  # values beyond the range that an input or output keeps, one line for each tensor
     layers: Layers
     real: Mapping[str, str]
     floats: Run  # the graph that the layers are made of
@@ -179,7 +183,16 @@ def _by_scheme(
     run = Run(again, inputs, written.stated)
     same = {name: name for name in view.outputs}
     outputs = nearness(Run(imported.view, given, {}), run, same, progress) if compares else {}
-    return _Made(file, (*notices, *_in_float(layers)), layers, written.real, Run(view, inputs, {}), run, outputs)
+    return _Made(
+        file,
+        (*notices, *_in_float(layers)),
+        clamped(layers, seen, scheme),
+        layers,
+        written.real,
+        Run(view, inputs, {}),
+        run,
+        outputs,
+    )
 
 
 def _in_float(layers: Layers) -> list[str]:

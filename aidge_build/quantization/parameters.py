@@ -32,13 +32,40 @@ def observed(
 
 def activations_of(layers: Layers, seen: Mapping[str, Observed], scheme: Scheme) -> dict[tuple[str, DType], Quantization]:
     """The quantization of every tensor in every type in which it is stored or read."""
-    source, found = _sources(layers), {}
+    source, found, kept = _sources(layers), {}, _kept(layers, scheme)
     for name, dtype in _wanted(layers):
         origin = source.get(name, name)
+        if origin in kept and dtype is layers.stored.get(origin):
+            found[name, dtype] = kept[origin]
+            continue
         producer = layers.of_output.get(origin)
         fixed = producer is not None and isinstance(producer.node.operator, Softmax)
         found[name, dtype] = quantization_of(SHARES if fixed else range_of(seen[origin], scheme, dtype), scheme, dtype)
     return found
+
+
+def _kept(layers: Layers, scheme: Scheme) -> dict[str, Quantization]:
+    """The quantizations of `Scheme.ports`, by the tensor that the port shares its quantization with."""
+    source, names = _sources(layers), (*layers.view.inputs, *layers.view.outputs)
+    if len(names) != len(scheme.ports):
+        return {}
+    return {source.get(name, name): port for name, port in zip(names, scheme.ports, strict=True) if port is not None}
+
+
+def clamped(layers: Layers, seen: Mapping[str, Observed], scheme: Scheme) -> tuple[str, ...]:
+    """A line about each tensor whose values on the samples exceed the range of a quantization that it keeps."""
+    lines = []
+    for name, port in _kept(layers, scheme).items():
+        if name not in seen or name not in layers.stored:
+            continue
+        step = float(port.scale)
+        low, high = ((end - port.zero_point) * step for end in layers.stored[name].range)
+        if seen[name].low < low - step or seen[name].high > high + step:
+            lines.append(
+                f"'{name}' is {seen[name].low:.4g} to {seen[name].high:.4g} on the samples, and the scale that it keeps reaches "
+                f"from {low:.4g} to {high:.4g}: values outside are clamped"
+            )
+    return tuple(lines)
 
 
 def _wanted(layers: Layers) -> list[tuple[str, DType]]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aidge_build.errors import AidgeError
+from aidge_build.graph.quantization import Quantization
 
 ACTIVATIONS = ("asymmetric", "symmetric")
 CALIBRATIONS = ("minmax", "moving-average", "percentile", "mse", "entropy")
@@ -23,7 +24,8 @@ class Scheme:
     `layers` maps layers (a node's name, or the name of a tensor that it writes) to the type in which they hand on their result:
     int8, int16, or float32 for a layer that computes in float. `percentile` is the share of values, in percent, that the range
     of calibration "percentile" holds. `least_sqnr` is what each output of floats must have of signal to quantization noise on the
-    samples, in dB; minus infinity: the result is not compared with the float model.
+    samples, in dB; minus infinity: the result is not compared with the float model. `ports` are quantizations that inputs, then
+    outputs keep, in the order of the model, whatever the samples are; None: the samples say.
     """
 
     activations: str = "asymmetric"
@@ -36,6 +38,7 @@ class Scheme:
     io_layout: str = "model"
     percentile: float = 99.99
     least_sqnr: float = 10.0
+    ports: tuple[Quantization | None, ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "layers", dict(self.layers))

@@ -23,6 +23,7 @@ from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program
 from aidge_build.version import VERSION
 from tests.command import aidge_build
+from tests.models import model
 from tests.programs import EXAMPLE_MODELS, needs_cross_compiler
 from tests.retrained import retrained
 
@@ -250,6 +251,7 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
     onnx.save(other, tmp_path / "other.onnx")
     refused = aidge_build("weights", tmp_path / "other.onnx", "--against", elf, "--out", out)
     assert refused.exit_code == 1 and "scale 0.300000012" in refused.stderr
+    assert "give the float model and --quantize SAMPLES.npz: the command keeps the firmware's scales" in refused.stderr
     refused = aidge_build("weights", DIGITS, "--against", elf, "--optimize", "size", "--out", out)
     assert (
         refused.exit_code == 1
@@ -264,3 +266,32 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
         assert refused.exit_code == 2 and not out.exists() and not refused.stdout, refused
         assert refused.stderr.count("\n") == 1 and "was generated with options that this version does not know" in refused.stderr
         assert f"the version that made the firmware: pip install aidge-build=={VERSION}" in refused.stderr
+
+
+@needs_cross_compiler
+def test_new_samples_keep_the_scales_that_the_firmware_feeds_and_reads(tmp_path):
+    random = numpy.random.default_rng(3)
+    weights = random.normal(size=(3, 8)).astype(numpy.float32)
+    samples = random.normal(size=(40, 1, 8)).astype(numpy.float32)
+    for name, values, factor in (
+        ("old", weights, 1),
+        ("new", weights[::-1] * 0.9, 0.8),
+        ("near", weights, 1.2),
+        ("far", weights, 3),
+    ):
+        text = "y = Gemm <transB = 1> (x, w)"
+        file = model(text, inputs="float[1,8] x", outputs="float[1,3] y", constants={"w": numpy.ascontiguousarray(values)})
+        (tmp_path / f"{name}.onnx").write_bytes(file)
+        numpy.savez(tmp_path / f"{name}.npz", x=samples * factor)
+    compiled(tmp_path, "--board", "mps2-an386", "--quantize", tmp_path / "old.npz", model=tmp_path / "old.onnx")
+    main = tmp_path / "main.c"
+    main.write_text('#include "net.h"\nint main(void) { return net_bind(net_weights, net_weights_bytes); }\n')
+    sources, out = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")], tmp_path / "new.bin"
+    board = load_board("mps2-an386")
+    elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
+    for name, exit_code, exceeds in (("new", 0, False), ("near", 0, True), ("far", 1, True)):
+        words = ("--against", elf, "--quantize", tmp_path / f"{name}.npz", "--out", out)
+        done = aidge_build("weights", tmp_path / f"{name}.onnx", *words)
+        assert done.exit_code == exit_code and out.exists() == (exit_code == 0), done.stderr
+        assert ("values outside are clamped" in done.stdout + done.stderr) == exceeds, done
+        out.unlink(missing_ok=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from aidge_build.fit.evaluation import Evaluation
 from aidge_build.fit.many import answers_of
 from aidge_build.fit.question import Question, read_questions
 from aidge_build.fit.words import UNVERIFIED, lines_of, unverified_line
-from aidge_build.options import MODEL, add_options, also_called
+from aidge_build.options import BOARD_PATH, MODEL, add_options, also_called, typed_again
 from aidge_build.output import write_files
 from aidge_build.report.fit_page import fit_page
 from aidge_build.terminal import counting, table
@@ -114,7 +115,6 @@ def _lines(found: dict[str, list[Row]], arguments: argparse.Namespace) -> list[s
 
 def _next(model: str, rows: Sequence[Row], arguments: argparse.Namespace) -> list[str]:
     """What to type next."""
-    is_proved = arguments.build and arguments.measure
     short = {
         kind: [row for row in rows if any(one.kind == kind and one.name in dict(row.found.missing) for one in row.board.regions)]
         for kind in _LESS
@@ -123,9 +123,20 @@ def _next(model: str, rows: Sequence[Row], arguments: argparse.Namespace) -> lis
     first = rows[0]
     if not first.is_kept:
         return lines
-    if not is_proved:
-        return [*lines, f"Next: aidge-build fit {model} --board {first.board.name} --build --measure"]
-    return [*lines, f"Next: aidge-build new DIR --board {first.board.name} --model {model}"]
+    return [*lines, f"Next: aidge-build {_again(shlex.quote(model), first.board.name, arguments)}"]
+
+
+def _again(model: str, board: str, arguments: argparse.Namespace) -> str:
+    """The command that goes on from a model that fits a board, with the options that the answer depends on."""
+    options = typed_again(arguments, [option for option in MODEL.options if option.argument not in _TARGET])
+    if not (arguments.build and arguments.measure):
+        budget = f" --budget {shlex.quote(arguments.budget)}" if arguments.budget else ""
+        return f"fit {model} --board {board}{options}{budget} --build --measure"
+    folders = typed_again(arguments, [BOARD_PATH])
+    if options == folders:
+        return f"new DIR --board {board} --model {model}{folders}"
+    # A starter project takes the model at the options' defaults.
+    return f"compile {model} --board {board}{options} --out generated"
 
 
 def _less(kind: str, rows: Sequence[Row], arguments: argparse.Namespace) -> str:

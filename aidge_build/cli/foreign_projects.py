@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from aidge_build.cli.foreign_cmake import call, folders_with_programs, links_without_keyword, program_of
 from aidge_build.errors import AidgeError
 from aidge_build.installed import integrations_folder
+from aidge_build.naming import model_name_of
 
 # What is looked at, in this order of importance.
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
@@ -47,6 +48,11 @@ def advice_for(files: Mapping[str, str], name: str, model: str) -> Advice | None
         if is_it(files):
             return advise(files, name, model)
     return None
+
+
+def named(name: str, model: str) -> str:
+    """The option that gives a model its name again, "" where its file has that name."""
+    return "" if name == model_name_of(PurePosixPath(model)) else f" --name {name}"
 
 
 def _rt_thread(files: Mapping[str, str], name: str, model: str) -> Advice:
@@ -126,7 +132,7 @@ def _platformio(files: Mapping[str, str], name: str, model: str) -> Advice:
 
 
 def _esp_idf(files: Mapping[str, str], name: str, model: str) -> Advice:
-    line = f"aidge-build package {model} --for espidf --out components"
+    line = f"aidge-build package {model}{named(name, model)} --for espidf --out components"
     return Advice("ESP-IDF", "docs/packages.md", (Step("", (line,), "a component of the model"),))
 
 
@@ -157,7 +163,8 @@ def _cmake(files: Mapping[str, str], name: str, model: str) -> Advice:
             where="CMakeLists.txt",
             tried=folders[:3],
             code="USAGE",
-            hint=f"for the program: aidge-build new --existing {posixpath.relpath(model, below)} --folder FOLDER/{below}",
+            hint=f"for the program: aidge-build new --existing {posixpath.relpath(model, below)}{named(name, model)} "
+            f"--folder FOLDER/{below}",
         )
     elif included := next(filter(None, (program_of(one) for path, one in files.items() if path.endswith(".cmake"))), None):
         target, where = included[0], f"after the line that makes {included[0]}"

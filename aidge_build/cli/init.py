@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aidge_build.cli.foreign_cmake import cmake_files_below
-from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for
+from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for, named
 from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import AidgeError
 from aidge_build.naming import model_name_of
@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
             where=str(arguments.folder),
             tried=list(FILES),
             code="USAGE",
-            hint=f"aidge-build new makes a project; for any other build: aidge-build compile {model} --out generated",
+            hint="aidge-build new makes a project; for any other build: "
+            f"aidge-build compile {model}{named(name, model)} --out generated",
         )
     _require_model(arguments.folder, model)
     return Outcome(_lines(advice, files, name), _as_json(advice))

@@ -2,7 +2,7 @@
 """The one table of options, and what is written from it: arguments of the verbs, names in SCons and CMake, the page."""
 
 from aidge_build.options.accuracy import ACCURACY, LIMITS
-from aidge_build.options.arguments import add_options, also_called, differing, from_words, with_given, words_of
+from aidge_build.options.arguments import add_options, also_called, differing, from_words, typed_again, with_given, words_of
 from aidge_build.options.option import Group, Option, options_named
 from aidge_build.options.table import BOARD_PATH, BUDGET, CHECK, FILES, FIRST_PAGE, MODEL, QUANTIZATION, TABLE, TOPICS
 
@@ -25,6 +25,7 @@ __all__ = [
     "differing",
     "from_words",
     "options_named",
+    "typed_again",
     "with_given",
     "words_of",
 ]

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from aidge_build.options.option import Option
@@ -72,12 +73,20 @@ def _without_paths(options: Iterable[Option]) -> list[Option]:
 
 def words_of(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
     """The words of a command line that mean the same, without options that are at their default and without paths."""
-    found = []
-    for option in _without_paths(options):
+    return [f"--{name}={value}" for name, value in _given(arguments, _without_paths(options))]
+
+
+def typed_again(arguments: argparse.Namespace, options: Iterable[Option]) -> str:
+    """What a person types to give the same options, paths, too, to another command: each after a space, quoted for a shell."""
+    return "".join(f" --{name} {shlex.quote(value)}" for name, value in _given(arguments, options))
+
+
+def _given(arguments: argparse.Namespace, options: Iterable[Option]) -> Iterator[tuple[str, str]]:
+    """Name and value of each option that is not at its default, once for each of several values."""
+    for option in options:
         value = getattr(arguments, option.argument, None)
         if value not in (option.default or None, None, []):
-            found += [f"--{option.name}={one}" for one in (value if isinstance(value, list) else [value])]
-    return found
+            yield from ((option.name, str(one)) for one in (value if isinstance(value, list) else [value]))
 
 
 def from_words(words: Iterable[str], options: Iterable[Option]) -> argparse.Namespace:

@@ -198,9 +198,18 @@ def test_init_in_a_folder_whose_programs_are_made_below_says_where(tmp_path):
     done = aidge_build("init", "models/kws.onnx", "--folder", tmp_path)
     assert done.exit_code == 2 and "this folder makes no program of its own" in done.stderr and done.stderr.count("\n") == 1
     assert "aidge-build new --existing ../../../models/kws.onnx --folder FOLDER/source/app/blinker" in done.stderr
+    again = aidge_build("init", "models/kws.onnx", "--folder", tmp_path, "--name", "ears")
+    assert "aidge-build new --existing ../../../models/kws.onnx --name ears --folder FOLDER/source/app/blinker" in again.stderr
     (tmp_path / "source/app/blinker/kws.onnx").touch()
     below = aidge_build("init", "kws.onnx", "--folder", tmp_path / "source/app/blinker", "--json").json
     assert "target_link_libraries(blinker PRIVATE kws)" in below["steps"][1]["lines"]
+
+
+def test_a_component_for_esp_idf_keeps_the_name_that_was_given(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text("include($ENV{IDF_PATH}/tools/cmake/project.cmake)\nproject(a)\n")
+    (tmp_path / "kws.onnx").touch()
+    (step,) = aidge_build("init", "kws.onnx", "--folder", tmp_path, "--name", "ears", "--json").json["steps"]
+    assert step["lines"] == ["aidge-build package kws.onnx --name ears --for espidf --out components"]
 
 
 def test_a_firmware_of_cmake_says_what_to_install_where_the_command_is_missing(tmp_path):

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
+import shlex
 from types import SimpleNamespace
 
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.cli.fit import _next
+from aidge_build.cli.fit import _next, add_arguments
 from aidge_build.errors import AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
@@ -65,6 +67,29 @@ def test_every_model_gets_a_row_for_each_board_and_what_is_unknown_a_reason(fold
     assert any(line.startswith("not known: flash: ") and "arm-none-eabi-gcc" in line for line in lines)
     assert any(line.startswith("* ") and "verified = false" in line for line in lines)
     assert "Next: aidge-build fit small.onnx --board stm32f4 --build --measure" in lines
+
+
+@pytest.mark.parametrize(
+    "words, command",
+    [
+        ("--optimize size --io arena", "fit m.onnx --board stm32f401 --io arena --optimize size --build --measure"),
+        (
+            "--quantize 'my samples.npz' --ranges mse --budget ram=64K",
+            "fit m.onnx --board stm32f401 --quantize 'my samples.npz' --ranges mse --budget ram=64K --build --measure",
+        ),
+        (
+            "--board-path a --board-path b --bind n=2",
+            "fit m.onnx --board stm32f401 --bind n=2 --board-path a --board-path b --build --measure",
+        ),
+        ("--build --measure", "new DIR --board stm32f401 --model m.onnx"),
+        ("--build --measure --board-path a", "new DIR --board stm32f401 --model m.onnx --board-path a"),
+        ("--build --measure --quantize s.npz", "compile m.onnx --board stm32f401 --quantize s.npz --out generated"),
+    ],
+)
+def test_the_command_to_type_next_keeps_the_options_that_the_answer_depends_on(words, command):
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert _next("m.onnx", [row()], parser.parse_args(["m.onnx", *shlex.split(words)])) == [f"Next: aidge-build {command}"]
 
 
 def test_a_model_that_fits_no_board_fails_the_command_and_names_what_is_missing(folder):

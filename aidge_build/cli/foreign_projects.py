@@ -136,13 +136,14 @@ def _esp_idf(files: Mapping[str, str], name: str, model: str) -> Advice:
     return Advice("ESP-IDF", "docs/packages.md", (Step("", (line,), "a component of the model"),))
 
 
-# Behind project(...). Who has no aidge-build on the PATH is told what to install.
+# Behind project(...). Who has no aidge-build on the PATH is told what to activate or give.
 _FIND_PACKAGE = (
     "if(NOT aidge_build_DIR)",
     "  execute_process(COMMAND aidge-build doctor --cmake-dir OUTPUT_VARIABLE aidge_build_DIR",
     "                  OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE aidge_build_missing)",
     "  if(aidge_build_missing)",
-    '    message(FATAL_ERROR "aidge-build: ${aidge_build_missing}. Install the Python package aidge_build (pip install)")',
+    '    message(FATAL_ERROR "aidge-build: ${aidge_build_missing}. Activate its Python environment (or pip install it), "',
+    '                        "or give what ENVIRONMENT/bin/aidge-build doctor --cmake-dir prints: -Daidge_build_DIR=FOLDER")',
     "  endif()",
     "endif()",
     "find_package(aidge_build CONFIG REQUIRED)",

@@ -499,7 +499,7 @@ function(_aidge_require_executable)
   endif()
   if(NOT status STREQUAL "0")
     message(FATAL_ERROR "The command aidge-build does not answer (AIDGE_EXECUTABLE is '${AIDGE_EXECUTABLE}': ${status} ${complaint}). "
-                        "Install the Python package (pip install .), or give -DAIDGE_EXECUTABLE=<path>")
+                        "Activate its Python environment (not installed: pip install .), or give -DAIDGE_EXECUTABLE=ENVIRONMENT/bin/aidge-build")
   endif()
   message(STATUS "Found ${version}: ${AIDGE_EXECUTABLE}")
   set_property(GLOBAL PROPERTY AIDGE_EXECUTABLE_ANSWERS TRUE)

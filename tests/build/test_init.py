@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.installed import cmake_folder
 from tests.build.checkout import ROOT, run_in
 from tests.command import aidge_build
 
@@ -212,22 +213,27 @@ def test_a_component_for_esp_idf_keeps_the_name_that_was_given(tmp_path):
     assert step["lines"] == ["aidge-build package kws.onnx --name ears --for espidf --out components"]
 
 
-def test_a_firmware_of_cmake_says_what_to_install_where_the_command_is_missing(tmp_path):
+def test_a_firmware_of_cmake_whose_environment_is_not_active_says_what_to_give_and_that_works(tmp_path):
     if not (shutil.which("cmake") and shutil.which("ninja")):
         pytest.skip("needs cmake and ninja")
     adopted(tmp_path, {"CMakeLists.txt": CMAKE})
     path = os.pathsep.join(
         folder for folder in os.environ["PATH"].split(os.pathsep) if not (Path(folder) / "aidge-build").exists()
     )
-    done = subprocess.run(
-        ["cmake", "-G", "Ninja", "-B", "out"],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1 and "Install the Python package aidge_build (pip install)" in " ".join(done.stderr.split())
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+    def configured(*words: str) -> subprocess.CompletedProcess[str]:
+        command = ["cmake", "-G", "Ninja", "-B", "out", *words]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    done = configured()
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 1 and "Activate its Python environment" in said and "-Daidge_build_DIR=FOLDER" in said
+    unnamed = configured(f"-Daidge_build_DIR={cmake_folder()}", "-DAIDGE_EXECUTABLE=no-such-program")
+    said = " ".join(unnamed.stderr.split())
+    assert unnamed.returncode == 1 and "-DAIDGE_EXECUTABLE=ENVIRONMENT/bin/aidge-build" in said
+    given = configured(f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build")
+    assert given.returncode == 0, given.stderr
 
 
 @pytest.mark.parametrize("text", [OBJECTS, SOURCES] if STRESS else [SOURCES])

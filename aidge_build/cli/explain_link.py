@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build explain --link`: why a program does not fit, has a wrong header or lacks a library or file, whoever links it."""
+"""`aidge-build explain --link`: why a program does not fit, has a wrong header or flags, or lacks a library or file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 _WITHOUT_LIBRARIES = ("-nostdlib", "-nodefaultlibs", "-nolibc")
-SUMMARY = "explain a failed link: memory too small, wrong header of a model, or undefined names"
+SUMMARY = "explain a failed link: memory too small, wrong header, other compiler flags, or undefined names"
 EXAMPLES = (("explain --link -- arm-none-eabi-gcc main.o kws.o -T my.ld -o app.elf", "after a link that failed"),)
 
 
@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "memories": [memory.as_json() for memory in failed.memories],
         "headers": [header.as_json() for header in failed.headers],
         "libraries": [library.as_json() for library in failed.libraries],
+        "abis": [abi.as_json() for abi in failed.abis],
         "undefined": [{"symbol": one.symbol, "sources": list(one.sources)} for one in failed.undefined],
     }
     is_asked = not arguments.launch and not arguments.hook  # by somebody who does not have the linker's messages before them
@@ -89,6 +90,9 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
     for header in failed.headers:
         yield f"{output}: error LINK_HEADER: {header.fact}"
         yield f"       what helps:  {header.hint}"
+    for abi in failed.abis:
+        yield f"{output}: error LINK_ABI: {abi.fact}"
+        yield f"       what helps:  {abi.hint}"
     for library in failed.libraries:
         yield f"{output}: error LINK_LIBRARY: {library.fact}"
         yield f"       what helps:  {library.hint}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Finds out why a link failed for want of memory, for a header that is not that of the linked model, or for a library that its
-code needs: links once more, asks for the program all the same, and looks into it."""
+"""Finds out why a link failed for want of memory, for a header that is not that of the linked model, for a library that its
+code needs, or for files compiled with other flags: links once more, asks for the program all the same, and looks into it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from aidge_build.elf.claims import read_claims
 from aidge_build.elf.compiled import compiled_files
 from aidge_build.elf.image import Image, read_image
 from aidge_build.elf.link_map import read_memories
+from aidge_build.elf.other_abi import OtherAbi, read_other_abis
 from aidge_build.elf.overflow import read_overflows
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.errors import AidgeError
@@ -42,17 +43,19 @@ class TooLarge(AidgeError):
 @dataclass(frozen=True)
 class FailedLink:
     """`memories` are those that are too small, `headers` those that do not belong to the program, `libraries` those that a
-    model's code asks for, `undefined` the names that neither headers nor libraries explain."""
+    model's code asks for, `undefined` the names that neither headers nor libraries explain, `abis` the files with other
+    flags."""
 
     memories: tuple[TooSmall, ...]
     headers: tuple[WrongHeader, ...]
     libraries: tuple[MissingLibrary, ...] = ()
     undefined: tuple[Undefined, ...] = ()
+    abis: tuple[OtherAbi, ...] = ()
 
     @property
     def is_explained(self) -> bool:
         """Whether there is more to say than the linker did."""
-        return bool(self.memories or self.headers or self.libraries)
+        return bool(self.memories or self.headers or self.libraries or self.abis)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def diagnose(command: Sequence[str]) -> FailedLink:
             if changed is None:
                 break
             command, attempt = changed, _attempt(changed, Path(name), [])
-        undefined = read_undefined(attempt.messages)
+        undefined, abis = read_undefined(attempt.messages), read_other_abis(attempt.messages, str(attempt.elf))
         # An archive gives the model's code only to who asks for a name that it has.
         firsts = sorted({first for first, _ in second_names(undefined).values()})
         if firsts:
@@ -88,7 +91,7 @@ def diagnose(command: Sequence[str]) -> FailedLink:
         libraries = missing_libraries(undefined, _models(attempt))
         explained = {*(second_names(undefined) if headers else ()), *(name for one in libraries for name in one.symbols)}
         rest = tuple(one for one in undefined if one.symbol not in explained)
-        return FailedLink(_too_small(attempt, command), headers, libraries, rest)
+        return FailedLink(_too_small(attempt, command), headers, libraries, rest, abis)
 
 
 def complaints(command: Sequence[str]) -> tuple[str, ...]:

@@ -120,10 +120,7 @@ def lines(judged: Sequence[Judged], data: dict) -> list[str]:
             "says less"
         )
     if data["differing_values"]:
-        found.append(
-            f"FAILED: {counted(data['differing_values'], 'value', 'differs')} between the firmware and the host. "
-            "Next: aidge-build verify"
-        )
+        found.append(f"FAILED: {counted(data['differing_values'], 'value', 'differs')} between the firmware and the host")
     return [*found, *map(limit_line, data["limits"])]
 
 

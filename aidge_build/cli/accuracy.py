@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +26,7 @@ from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
 from aidge_build.option_values import bindings
-from aidge_build.options import ACCURACY, LIMITS, add_options
+from aidge_build.options import ACCURACY, LIMITS, MODEL, add_options, typed_again
 from aidge_build.output import remove_file, write_files
 from aidge_build.request import CompileRequest
 from aidge_build.verify.compare import compare
@@ -87,7 +88,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if not is_labelled:
         data = agreement(arguments.model, stages, samples.count, _differing(stages))
         _write(arguments.out, data, bool(data["differing_values"]))
-        return Outcome(agreement_lines(data), data, EXIT_CHECK_FAILED if data["differing_values"] else 0)
+        return Outcome(
+            [*agreement_lines(data), *_next(arguments, data)], data, EXIT_CHECK_FAILED if data["differing_values"] else 0
+        )
     first = stages[0]
     task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
     found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]
@@ -95,7 +98,16 @@ def run(arguments: argparse.Namespace) -> Outcome:
     data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
     _write(arguments.out, data, failed)
-    return Outcome(lines(found, data), data, EXIT_CHECK_FAILED if failed else 0)
+    return Outcome([*lines(found, data), *_next(arguments, data)], data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _next(arguments: argparse.Namespace, data: Mapping[str, object]) -> list[str]:
+    """What to type where the firmware computes other values: it names the layer, with the same options."""
+    options = typed_again(arguments, MODEL.options)
+    flags = "".join(f" --flag={shlex.quote(flag)}" for flag in arguments.flag)
+    samples = shlex.quote(str(arguments.labels or arguments.quantize))
+    elf = f" --io-data {samples} --against {shlex.quote(str(arguments.elf))}" if arguments.elf else ""
+    return [f"Next: aidge-build verify {shlex.quote(arguments.model)}{options}{flags}{elf}"] if data["differing_values"] else []
 
 
 def _request(arguments: argparse.Namespace) -> tuple[CompileRequest, tuple[str, str]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy
@@ -120,6 +121,11 @@ def test_a_program_whose_weights_were_changed_answers_otherwise(program, tmp_pat
     (tmp_path / "model.elf").write_bytes(data)
     done = accuracy("--board", "stm32f7", "--elf", tmp_path / "model.elf", "--samples", "30")
     assert done.exit_code == 1 and " between the firmware and the host" in done.stdout
+    *_, command = done.stdout.splitlines()
+    assert command.startswith("Next: aidge-build verify ") and command.endswith(
+        f" --board stm32f7 --io-data {IMAGES} --against {tmp_path / 'model.elf'}"
+    )
+    assert "FAILED: the same model file gives other values" in aidge_build(*shlex.split(command)[2:]).stdout
 
 
 @needs_cross_compiler

@@ -35,7 +35,7 @@ GROUP = PROVE
 EXAMPLES = (
     ("run app.elf --board stm32f7", "in the emulator, on the board's true memory map"),
     ("run app.elf --board mps2-an386 --json", "instructions of each layer"),
-    ("run app.elf --board stm32f4 --inferences 3 --peripherals", "firmware that sets up its chip and never returns"),
+    ("run app.elf --board stm32f4 --inferences 1 --peripherals", "firmware that sets up its chip and never returns"),
     ("run app.elf --board stm32f4 --probe localhost:3333", "on the board, with its cycles"),
 )
 COMMON = (

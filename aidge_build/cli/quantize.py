@@ -57,15 +57,16 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError("would replace the float model", where=f"--out {out}", code="USAGE", hint="name another file")
     write_files({out: made.file})
     notices = [f"{path.name}: {notice}" for notice in made.notices]
-    line = f"{out}: {len(made.file):,} B, the float model has {len(model):,} B"
-    if len(made.file) > len(model):
+    float_bytes = len(model) + sum(map(len, external.values()))
+    line = f"{out}: {len(made.file):,} B, the float model has {float_bytes:,} B"
+    if len(made.file) > float_bytes:
         line += "; the ONNX file is larger, because it names a scale and a zero point for each tensor: weights in flash are int8"
     return Outcome(
         [*notices, line],
         {
             "file": str(out),
             "bytes": len(made.file),
-            "float_bytes": len(model),
+            "float_bytes": float_bytes,
             "notices": list(made.notices),
             "outputs": {name: str(found) for name, found in made.outputs.items()},
         },

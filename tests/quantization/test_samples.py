@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy
+import onnx
 import pytest
 
 from aidge_build.quantization.samples import checked_samples
@@ -75,3 +76,16 @@ def test_the_verb_writes_the_file_and_says_what_stays_in_float(tmp_path):
     first = (tmp_path / "new/q.onnx").read_bytes()
     assert aidge_build(*words).exit_code == 0 and (tmp_path / "new/q.onnx").read_bytes() == first
     assert aidge_build(*words[:-1], tmp_path / "net.onnx").exit_code == 2  # never over the float model
+
+
+def test_the_verb_compares_with_all_bytes_of_a_float_model_whose_weights_are_in_a_file_of_their_own(tmp_path):
+    weights = numpy.random.default_rng(1).normal(size=(64, 64)).astype(numpy.float32)
+    whole = onnx.load_from_string(model("y = MatMul (x, w)", inputs="float[1,64] x", outputs="float[1,64] y"))
+    whole.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    onnx.save_model(whole, tmp_path / "net.onnx", save_as_external_data=True, location="net.onnx.data", size_threshold=0)
+    numpy.savez(tmp_path / "cal.npz", x=numpy.random.default_rng(2).normal(size=(100, 64)).astype(numpy.float32))
+    words = ["quantize", tmp_path / "net.onnx", "--quantize", tmp_path / "cal.npz", "--out", tmp_path / "q.onnx"]
+    found = aidge_build(*words)
+    assert found.exit_code == 0, found.stderr
+    size = sum((tmp_path / name).stat().st_size for name in ("net.onnx", "net.onnx.data"))
+    assert f"the float model has {size:,} B" in found.stdout and "the ONNX file is larger" not in found.stdout

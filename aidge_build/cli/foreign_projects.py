@@ -7,7 +7,7 @@ import ast
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from aidge_build.cli.foreign_cmake import call, folders_with_programs, links_without_keyword, program_of
@@ -34,25 +34,38 @@ class Step:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a project needs: files to copy (from, to), lines, and the page that says more."""
+    """What a project needs: files to copy (from, to), lines, and the page that says more. `is_done`: its files have all lines."""
 
     build: str
     page: str
     steps: tuple[Step, ...]
     copies: tuple[tuple[str, str], ...] = ()
+    is_done: bool = False
 
 
 def advice_for(files: Mapping[str, str], name: str, model: str) -> Advice | None:
-    """For a folder with these files (of FILES, and CMake's below it, as text); None where no build is known among them."""
+    """For a folder with these files (of FILES, and CMake's below it, as text): the steps that they do not have yet; None where no
+    build is known among them."""
     for is_it, advise in _BUILDS:
         if is_it(files):
-            return advise(files, name, model)
+            advice = advise(files, name, model)
+            left = tuple(step for step in advice.steps if not _is_done(step, files, name))
+            return replace(advice, steps=left, is_done=left != advice.steps and not any(step.file for step in left))
     return None
 
 
 def named(name: str, model: str) -> str:
     """The option that gives a model its name again, "" where its file has that name."""
     return "" if name == model_name_of(PurePosixPath(model)) else f" --name {name}"
+
+
+def _is_done(step: Step, files: Mapping[str, str], name: str) -> bool:
+    """Whether the file has these lines, however they are indented. A changed statement has the model among its words instead."""
+    there = files.get(step.file, "").splitlines()
+    if step.replaced:
+        before = "\n".join(there[step.after or 0 : (step.after or 0) + step.replaced])
+        return re.search(rf"\b{name}\b", before) is not None and step.lines[-1] in there
+    return {line.strip() for line in step.lines} <= {line.strip() for line in there}
 
 
 def _rt_thread(files: Mapping[str, str], name: str, model: str) -> Advice:

@@ -91,7 +91,10 @@ def _models_in(folder: Path) -> Iterator[str]:
 
 def _lines(advice: Advice, files: dict[str, str], name: str) -> list[str]:
     seen = ", ".join(file for file in files if file in FILES)
-    found = [f"{advice.build} ({seen}). Nothing was changed; this puts the model into it ({advice.page} says more):", ""]
+    said = f"Nothing was changed; this puts the model into it ({advice.page} says more):"
+    if advice.is_done:
+        said = f"It has the lines of {name} already ({advice.page} says more)."
+    found = [f"{advice.build} ({seen}). {said}", ""]
     for source, target in advice.copies:
         found += [f"copy {source}", f"  to {target}", ""]
     for step in advice.steps:

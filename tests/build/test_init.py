@@ -289,7 +289,22 @@ def test_other_builds_are_known_by_their_files(tmp_path, files, build, wanted):
     found = aidge_build("init", "models/hello.onnx", "--folder", tmp_path, "--json").json
     assert found["build"] == build and wanted in [line for step in found["steps"] for line in step["lines"]]
     assert all(Path(copy["from"]).is_file() for copy in found["copies"])
+    assert " already" not in aidge_build("init", "models/hello.onnx", "--folder", tmp_path).stdout
     assert {name: (tmp_path / name).read_text() for name in files} == files
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"SConstruct": SCONS}, {"SConstruct": SCONS_NAMED}, {"CMakeLists.txt": CMAKE}, {"Makefile": OBJECTS}, {"Makefile": SOURCES}],
+)
+def test_a_firmware_that_has_the_lines_is_not_told_to_add_them_again_and_another_model_gets_its_own(tmp_path, files):
+    adopted(tmp_path, files)
+    again = aidge_build("init", "models/hello.onnx", "--folder", tmp_path)
+    assert again.exit_code == 0 and "has the lines of hello already" in again.stdout and "after line" not in again.stdout
+    shutil.copy(tmp_path / "models/hello.onnx", tmp_path / "models/other.onnx")
+    steps = aidge_build("init", "models/other.onnx", "--folder", tmp_path, "--json").json["steps"]
+    lines = [line for step in steps for line in step["lines"]]
+    assert any("models/other.onnx" in line for line in lines) and "find_package(aidge_build CONFIG REQUIRED)" not in lines
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,15 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.fit.cache import Cache, cache_folder
-from aidge_build.fit.evaluation import Evaluation
+from aidge_build.fit.evaluation import REFUSED, Evaluation
 from aidge_build.fit.many import answers_of
 from aidge_build.fit.question import Question, read_questions
 from aidge_build.fit.words import UNVERIFIED, lines_of, unverified_line
+from aidge_build.inputs import read_model_file
+from aidge_build.onnx_format import read_model
 from aidge_build.options import BOARD_PATH, MODEL, add_options, also_called, typed_again
 from aidge_build.output import write_files
+from aidge_build.quantization.prepare import is_float
 from aidge_build.report.fit_page import fit_page
 from aidge_build.terminal import counting, table
 
@@ -109,8 +112,19 @@ def _has_one(rows: Sequence[Row]) -> bool:
 def _lines(found: dict[str, list[Row]], arguments: argparse.Namespace) -> list[str]:
     lines: list[str] = []
     for model, rows in found.items():
-        lines += [*([""] if lines else []), *lines_of(model, rows), *_next(model, rows, arguments)]
+        lines += [*([""] if lines else []), *lines_of(model, rows)]
+        if arguments.quantize is None and any(row.found.verdict != REFUSED for row in rows) and _is_float(Path(model)):
+            lines.append("Float: the model computes in float32; --quantize samples.npz makes it int8, with less RAM and flash")
+        lines += _next(model, rows, arguments)
     return lines
+
+
+def _is_float(path: Path) -> bool:
+    """TensorFlow Lite files are quantized before they are written, so that --quantize does not help them."""
+    if path.suffix != ".onnx":
+        return False
+    model, external = read_model_file(path)
+    return is_float(read_model(model, str(path), external))
 
 
 def _next(model: str, rows: Sequence[Row], arguments: argparse.Namespace) -> list[str]:

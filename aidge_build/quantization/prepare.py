@@ -10,6 +10,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.onnx_format import OnnxModel
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
@@ -121,12 +122,26 @@ PREPARATIONS: tuple[Recipe, ...] = (
 )
 
 
+def is_quantizer(name: str) -> bool:
+    """Whether an operator of this name is in quantized models only."""
+    return name in ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear") or name.startswith("QLinear")
+
+
+def is_float(model: OnnxModel) -> bool:
+    """Whether layers with weights compute in float32, so that they can be quantized; weights may be stored as integers."""
+    computed = [node for node in model.nodes if not (node.inputs and node.inputs[0] in model.initializers)]
+    return (
+        any(value.dtype is DType.float32 for value in model.inputs)
+        and not any(is_quantizer(node.op_type) for node in computed)
+        and any(node.op_type in ("Conv", "ConvTranspose", "Gemm", "MatMul") for node in computed)
+    )
+
+
 def prepared(view: GraphView) -> GraphView:
     """The graph after these recipes; AidgeError where it is quantized already."""
     for one in PREPARATIONS:
         view = checked(one, view)
-    quantizers = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
-    found = next((node for node in view.nodes if node.type in quantizers or node.type.startswith("QLinear")), None)
+    found = next((node for node in view.nodes if is_quantizer(node.type)), None)
     if found is not None:
         raise AidgeError(
             "the model is quantized already",

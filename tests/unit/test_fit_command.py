@@ -9,6 +9,8 @@ import re
 import shlex
 from types import SimpleNamespace
 
+import numpy
+import onnx
 import pytest
 
 from aidge_build.boards import load_board
@@ -19,6 +21,7 @@ from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, Mem
 from aidge_build.fit.words import _style, cells_of, lines_of, notes_of, size
 from aidge_build.report.fit_page import fit_page
 from tests.command import aidge_build
+from tests.models import model
 from tests.small_model import small_model
 
 KNOWN = Evaluation(
@@ -139,6 +142,26 @@ def lacking(code: str = "PLAN01", **options) -> list[str]:
 def test_options_that_are_on_or_that_the_planner_tried_already_are_not_advised(code, options, advice):
     (line,) = lacking(code, **options)
     assert line.startswith(f"Less RAM: {advice}")
+
+
+@pytest.mark.parametrize(
+    "nodes, stored",
+    [("y = MatMul (x, w)", numpy.float32), ("v = DequantizeLinear (w, s) y = MatMul (x, v)", numpy.int8)],
+    ids=["float weights", "weights stored in int8"],
+)
+def test_a_float_model_is_called_one_and_gets_the_option_that_makes_it_int8(folder, nodes, stored):
+    made = onnx.load_from_string(model(nodes, inputs="float[1,8] x", outputs="float[1,3] y"))
+    constants = {"w": numpy.ones((8, 3), stored), "s": numpy.float32(0.5)}
+    made.graph.initializer.extend(onnx.numpy_helper.from_array(array, name) for name, array in constants.items())
+    (folder / "float.onnx").write_bytes(made.SerializeToString())
+    numpy.savez(folder / "samples.npz", x=numpy.random.default_rng(1).normal(size=(100, 8)).astype(numpy.float32))
+    asked = (["float.onnx"], ["small.onnx"], ["float.onnx", "--quantize", "samples.npz"])
+    texts = [aidge_build("fit", *words, "--board", "stm32f4").stdout for words in asked]
+    assert ["\nFloat: the model computes in float32; --quantize samples.npz makes it int8" in text for text in texts] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_board_that_lacks_room_in_several_memories_says_what_each_of_them_holds():

@@ -120,7 +120,7 @@ def _lines(found: dict[str, list[Row]], arguments: argparse.Namespace) -> list[s
 
 
 def _is_float(path: Path) -> bool:
-    """TensorFlow Lite files are quantized before they are written, so that --quantize does not help them."""
+    """Only of ONNX files, because --quantize takes no others."""
     if path.suffix != ".onnx":
         return False
     model, external = read_model_file(path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 _WITHOUT_LIBRARIES = ("-nostdlib", "-nodefaultlibs", "-nolibc")
-SUMMARY = "explain a failed link: memory too small, wrong header, other compiler flags, or undefined names"
+SUMMARY = "explain a failed link: too little memory, other headers or flags, undefined names"
 EXAMPLES = (("explain --link -- arm-none-eabi-gcc main.o kws.o -T my.ld -o app.elf", "after a link that failed"),)
 
 

@@ -426,7 +426,7 @@ def test_a_missing_command_is_said_with_what_to_do(fresh):
     message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", command="/nowhere/aidge-build")
     assert (
         "aidge-build does not answer (AIDGE_EXECUTABLE is '/nowhere/aidge-build'" in message
-        and "-DAIDGE_EXECUTABLE=<path>" in message
+        and "-DAIDGE_EXECUTABLE=ENVIRONMENT/bin/aidge-build" in message
     )
 
 

@@ -114,8 +114,8 @@ def test_lines_say_why_a_run_ended_and_how_far_inferences_differ(elf):
 @pytest.mark.parametrize("emulator", EMULATORS)
 def test_a_run_ends_when_its_seconds_have_passed(elf, emulator):
     began = time.monotonic()
-    result = run(elf, "--seconds", "0.3", emulator=emulator)
-    assert 0.3 <= time.monotonic() - began < 5
+    result = run(elf, "--seconds", "1", emulator=emulator)
+    assert 1 <= time.monotonic() - began < 10
     assert result.exit_code == 0 and result.json["ended_by"] == "seconds" and result.json["runs"] > 0
 
 
@@ -127,10 +127,10 @@ def test_an_interrupted_run_says_at_once_what_was_measured(elf, emulator):
         sent.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(0.5, interrupt)
+    timer = threading.Timer(1.0, interrupt)
     timer.start()
     result = run(elf, emulator=emulator)
-    assert result.exit_code == 130 and time.monotonic() - sent[0] < 1
+    assert result.exit_code == 130 and time.monotonic() - sent[0] < 2
     assert result.json["ended_by"] == "interrupt" and result.json["runs"] > 0
     assert result.json["stdout"].startswith("192\n192\n")
 

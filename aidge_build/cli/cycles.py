@@ -118,11 +118,6 @@ def _stalls(cycles: Cycles, runs: int, board: Board) -> str:
     parts = [("code", cycles.code_stalls), ("constants", cycles.data_stalls)]
     known = [(of_what, round(stalls / runs)) for of_what, stalls in parts if stalls is not None]
     unknown = " and ".join(of_what for of_what, stalls in parts if stalls is None)
-    text = (
-        f", with stalls of {' and '.join(f'{stalls:,} cycles for {of_what}' for of_what, stalls in known)} in flash"
-        if known
-        else ""
-    )
-    if len(known) == len(parts):
-        text = text.replace(" cycles for constants", " for constants")
+    shown = " and ".join(f"{stalls:,}{'' if index else ' cycles'} for {of_what}" for index, (of_what, stalls) in enumerate(known))
+    text = f", with stalls of {shown} in flash" if known else ""
     return f"{text}, without stalls for {unknown} in flash, which the board's file does not describe" if unknown else text

@@ -66,7 +66,7 @@ def deviation_of(core: Core | None) -> Deviation | None:
 
 
 def stated(core: Core | None) -> str:
-    """What is said beside an estimate for `core`; "" where there is none."""
+    """The text that goes with an estimate for `core`; "" where there is none."""
     if core is None or not core.timing:
         return ""
     found = deviation_of(core)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels took on cores and behind flashes, for an estimate without an emulator.
+"""What kernels took on cores and with each flash, for an estimate without an emulator.
 
 `boards/networks/CORE.toml`, written by `python -m tools.prediction networks`, holds ranges over networks, for each kernel and for
 kernels that none of them has ("other"): cycles of the core, as a share of predicted ones (whose tables may be of another core),

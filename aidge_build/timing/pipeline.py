@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pipeline of a core that issues in order: cycles of a block of instructions behind the block that ran before it.
+"""The pipeline of a core that issues in order: cycles of a block of instructions after the block that ran before it.
 
 Each instruction is issued in the first cycle in which the ones before it were issued, its units are free, and its operands arrive
 by the stage that reads them. Memory answers at once: stalls of flash, caches and buses are counted elsewhere.
@@ -18,7 +18,7 @@ _HISTORY = 32  # instructions of the predecessor that the pipeline is filled wit
 
 
 def block_cycles(table: TimingTable, predecessor: Sequence[Instruction], block: Sequence[Instruction], taken: bool) -> int:
-    """Cycles of `block` behind `predecessor`: what both take, less what `predecessor` takes.
+    """Cycles of `block` after `predecessor`: what both take, less what `predecessor` takes.
 
     `taken` says that the last instruction of `predecessor` jumped to `block`; the cycles of the jump are part of the result, so
     that the cycles of a run are the sum over all pairs of blocks that ran one after the other. `predecessor` may be empty.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The timing table of a core, read from `cores/timing/NAME.toml`: how it issues, executes and forwards each kind of instruction.
 
-The numbers have their sources beside them, as comments. Whoever estimates with a table names its digest: a table that changes has
-another one.
+Comments in the file name the sources of the numbers. Results that were estimated with a table name its digest, which changes with
+the table.
 """
 
 from __future__ import annotations

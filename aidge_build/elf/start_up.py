@@ -12,6 +12,8 @@ from aidge_build.elf.disassembly import Instruction, memory_operand
 from aidge_build.elf.frames import CALL_CLOBBERS, Refusal, State, address_of, apply
 from aidge_build.elf.program_code import BRANCHES, Code
 
+# The names of our start-up code's symbols begin so; others with aidge_ are kernels.
+START_UP_NAMES = ("aidge_start", "aidge_vectors", "aidge_copied_", "aidge_cleared_", "aidge_constructors_")
 # Functions of start-up code that call each function of tables between two symbols.
 _TABLES = {
     "aidge_start": (("aidge_constructors_first", "aidge_constructors_end"),),

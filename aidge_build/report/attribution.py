@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from aidge_build.boards import Region
 from aidge_build.elf import Claim, Image, Section, Symbol
+from aidge_build.elf.start_up import START_UP_NAMES
 
 GROUPS = ("arena", "weights", "layer code", "kernels", "stack", "libc/libgcc", "other", "padding", "free")
 
@@ -21,8 +22,6 @@ _LIBRARY = re.compile(
     r"|l?l?round|l?l?rint|nearbyint|fabs|fmod|fmin|fmax|fma|ldexp|scalbn|frexp|modf|copysign|hypot|remainder|roundeven|tgamma"
     r"|lgamma|isnan|finite|with_errno|checkint|specialcase)[fl]?|.*_data"
 )
-# Names of these are our start-up code's, not kernels.
-_START_UP = ("aidge_start", "aidge_vectors", "aidge_copied_", "aidge_cleared_", "aidge_constructors_")
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ class _Owners:
         source = name if name in self.groups else symbol.name
         if source in self.groups:
             return self.groups[source]
-        if source.startswith("aidge_") and not source.startswith(_START_UP):
+        if source.startswith("aidge_") and not source.startswith(START_UP_NAMES):
             return "kernels"
         if symbol.file in self.files:
             return "layer code"

@@ -13,6 +13,7 @@ import numpy
 
 from aidge_build.boards import Board
 from aidge_build.elf import read_claims, read_image
+from aidge_build.elf.start_up import START_UP_NAMES
 from aidge_build.emit import emit
 from aidge_build.emit.record import record_functions
 from aidge_build.emulate import RunResult, run_program
@@ -174,9 +175,10 @@ def _execution(
 
 
 def code_bytes(elf: Path, name: str) -> int:
-    """Returns the bytes of the functions of a model and of kernels in a linked program."""
+    """Returns the bytes of the functions of a model and of kernels in a linked program, without start-up code."""
     functions = [symbol for symbol in read_image(elf).symbols if symbol.kind == "function"]
-    return sum(symbol.size_bytes for symbol in functions if symbol.name.startswith((f"{name}_", "aidge_")))
+    of_model = [symbol for symbol in functions if symbol.name.startswith((f"{name}_", "aidge_"))]
+    return sum(symbol.size_bytes for symbol in of_model if not symbol.name.startswith(START_UP_NAMES))
 
 
 def _traced(path: Path, tensors: list[Tensor], count: int) -> Vectors:

@@ -48,7 +48,7 @@ class Played:
 
     def image(self, elf):
         symbols = [("toy_run", "function", 40), ("aidge_toy_scale_s8", "function", 24), ("main", "function", 90)]
-        symbols += [("toy_arena", "object", 500), ("printf", "function", 900)]
+        symbols += [("toy_arena", "object", 500), ("printf", "function", 900), ("aidge_start", "function", 220)]
         return SimpleNamespace(symbols=[SimpleNamespace(name=n, kind=k, size_bytes=s) for n, k, s in symbols])
 
 

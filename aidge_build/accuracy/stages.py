@@ -14,7 +14,7 @@ from aidge_build.boards import Board
 from aidge_build.contract.spec import NodeView
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.emit import emit
-from aidge_build.emulate.model_calls import call_model, require_calls
+from aidge_build.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
@@ -88,13 +88,7 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, othe
     the user's, and the options of the linked program."""
     require_calls(board)
     claim = claim_of(elf, program.model_sha256)
-    if program.options.io != "caller" or program.options.arena != "static":
-        raise AidgeError(
-            "only a model with --io caller and --arena static can be called",
-            where=str(elf),
-            hint="leave out --elf: the model is then measured in a program of its own",
-            code="USAGE",
-        )
+    require_callable(claim, elf)
     texts = b"".join(emit(program).files.values()).decode(errors="replace")
     if f"{claim.model}_run_{claim.interface}" not in texts or claim.code not in texts:
         given, before = other
@@ -111,10 +105,10 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, othe
     rows = [
         [view.tensor(name).to_stored(vectors[name][index]).tobytes() for name in view.given] for index in range(samples.count)
     ]
-    sizes = [view.tensor(name).size_bytes for name in view.handed_out]
-    found = call_model(elf, board, f"{claim.model}_run", rows, sizes)
+    found = call_claimed(elf, board, claim, rows)
     outputs = {
-        name: numpy.stack([_loaded(view.tensor(name), row[place]) for row in found]) for place, name in enumerate(view.handed_out)
+        name: numpy.stack([_loaded(view.tensor(name), one.outputs[place]) for one in found])
+        for place, name in enumerate(view.handed_out)
     }
     return stage(elf.name, f"{elf.name} on {board.name}", view, vectors, outputs)
 

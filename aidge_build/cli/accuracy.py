@@ -26,7 +26,7 @@ from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
 from aidge_build.option_values import bindings
-from aidge_build.options import ACCURACY, LIMITS, MODEL, add_options, typed_again
+from aidge_build.options import ACCURACY, LIMITS, MODEL, add_options, also_called, typed_again
 from aidge_build.output import remove_file, write_files
 from aidge_build.request import CompileRequest
 from aidge_build.verify.compare import compare
@@ -54,6 +54,7 @@ COMMON = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_options(parser, ACCURACY.options)
+    also_called(parser, "--labels", "--io-data")
     parser.add_argument(
         "--flag",
         action="append",

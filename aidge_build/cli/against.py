@@ -18,7 +18,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.claim import ClaimedArgument
-from aidge_build.emulate.model_calls import call_claimed, require_calls
+from aidge_build.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import load
 from aidge_build.naming import counted
@@ -29,7 +29,6 @@ from aidge_build.terminal import table
 from aidge_build.verify.compare import Difference, compare
 from aidge_build.verify.firmware import code_bytes, execute
 from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz
-from aidge_build.version import VERSION
 
 _NOT_TOGETHER = ("replay", "probe", "elf", "reference", "labels", "layers", "float", "picture")
 _TITLES = ("", "old", "new", "change")
@@ -127,22 +126,8 @@ def _claim_of(elf: Path, name: str | None) -> Claim:
             code="USAGE",
         )
     (claim,) = found
-    if claim.calls is None:
-        raise AidgeError(
-            f"{claim.model} cannot be called from outside: {_not_callable(claim)}",
-            where=str(elf),
-            hint=f"compare figures with: aidge-build report {elf.name} --json",
-            code="USAGE",
-        )
+    require_callable(claim, elf)
     return claim
-
-
-def _not_callable(claim: Claim) -> str:
-    if any(name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_")) for name in claim.functions):
-        return "an input or output goes by rows"
-    if not claim.arenas and (claim.arena_bytes or claim.tool == VERSION):
-        return "the firmware owns its arena (--arena caller)"
-    return f"version {claim.tool or 'unknown'} of aidge-build generated it, and did not say how"
 
 
 def _differing_ports(old: Claim, new: Claim, elf: Path) -> list[str]:

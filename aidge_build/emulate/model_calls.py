@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aidge_build.boards import Board, Region
-from aidge_build.elf.claim import Claim
+from aidge_build.elf.claim import Claim, ClaimedCall
 from aidge_build.elf.image import read_image
 from aidge_build.emit.blob import SIZE_BYTE
 from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
 from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.version import VERSION
 
 if TYPE_CHECKING:
     from aidge_build.emulate.unicorn_machine import Machine
@@ -26,26 +27,6 @@ _NO_WEIGHTS = "the firmware binds weights from elsewhere: compare a program that
 _PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
 
 
-def call_model(
-    elf: Path, board: Board, run_symbol: str, samples: Sequence[Sequence[bytes]], output_bytes: Sequence[int]
-) -> list[tuple[bytes, ...]]:
-    """Calls `run_symbol(inputs..., outputs...)` for the stored bytes of each sample's inputs.
-
-    AidgeError (RUN) for a board that Unicorn does not emulate and for a program without such a function; CheckFailed when it
-    leaves the board's memories, faults, or returns another number than 0.
-    """
-    with _at_main(elf, board, run_symbol) as (machine, program):
-        sizes = [len(data) for data in samples[0]] + list(output_bytes)
-        addresses = _own_memory(machine, board, sizes)
-        found = []
-        for sample in samples:
-            for address, data in zip(addresses, sample):
-                machine.write(address, data)
-            _require_done(machine.call(program.run_address, addresses, program.main_address), elf, run_symbol)
-            found.append(tuple(machine.read(address, size) for address, size in zip(addresses[len(sample) :], output_bytes)))
-        return found
-
-
 @dataclass(frozen=True)
 class Called:
     """The stored bytes of the outputs of one call, and its instructions."""
@@ -54,32 +35,77 @@ class Called:
     instructions: int
 
 
-def call_claimed(elf: Path, board: Board, claim: Claim, samples: Sequence[Sequence[bytes]]) -> list[Called]:
-    """Calls the model as its firmware does, with nothing known but its claim (`Claim.calls`), for the stored bytes of each
-    sample's inputs. Weights that can be replaced are those in the program. Errors are those of `call_model`."""
-    assert claim.calls is not None
-    inputs, outputs = claim.calls.inputs, claim.calls.outputs
+def call_claimed(
+    elf: Path, board: Board, claim: Claim, samples: Sequence[Sequence[bytes]], block: bytes | None = None
+) -> list[Called]:
+    """Calls the model as its firmware does, with nothing known but its claim, for the stored bytes of each sample's inputs.
+    Weights that can be replaced are the `block`, or those in the program.
+
+    AidgeError (RUN) for a board that Unicorn does not emulate and for a program without such a function, (USAGE) for a model that
+    cannot be called; CheckFailed when it leaves the board's memories, faults, or returns another number than 0.
+    """
+    calls = require_callable(claim, elf)
+    inputs, outputs = calls.inputs, calls.outputs
     run_symbol = f"{claim.model}_run"
     with _at_main(elf, board, run_symbol) as (machine, program):
         counter = machine.counter()
-        pointers = iter(_own_memory(machine, board, [one.size_bytes for one in (*inputs, *outputs) if not one.symbol]))
+        sizes = [one.size_bytes for one in (*inputs, *outputs) if not one.symbol]
+        *given, place = _own_memory(machine, board, [*sizes, len(block or b"")])
+        pointers = iter(given)
         places = [
             _address(program, one.symbol) + one.offset_bytes if one.symbol else next(pointers) for one in (*inputs, *outputs)
         ]
-        arguments = [place for one, place in zip((*inputs, *outputs), places) if not one.symbol]
         if claim.update:
-            bind, weights = f"{claim.model}_bind", _address(program, f"{claim.model}_weights", _NO_WEIGHTS)
-            size = int.from_bytes(machine.read(weights + SIZE_BYTE, 4), "little")
-            _require_done(machine.call(_address(program, bind), (weights, size), program.main_address), elf, bind)
+            if block is None:
+                place = _address(program, f"{claim.model}_weights", _NO_WEIGHTS)
+                size = int.from_bytes(machine.read(place + SIZE_BYTE, 4), "little")
+            else:
+                machine.write(place, block)
+                size = len(block)
+            _bind(machine, program, claim, (place, size))
         found = []
         for sample in samples:
-            for place, data in zip(places, sample):
-                machine.write(place, data)
+            for address, data in zip(places, sample):
+                machine.write(address, data)
             before = counter.total
-            _require_done(machine.call(program.run_address, arguments, program.main_address), elf, run_symbol)
-            read = tuple(machine.read(place, one.size_bytes) for place, one in zip(places[len(inputs) :], outputs))
+            _require_done(machine.call(program.run_address, given, program.main_address), elf, run_symbol)
+            read = tuple(machine.read(address, one.size_bytes) for address, one in zip(places[len(inputs) :], outputs))
             found.append(Called(read, counter.total - before))
         return found
+
+
+def require_callable(claim: Claim, elf: Path) -> ClaimedCall:
+    """Returns how N_run is called; AidgeError (USAGE) says why it cannot be, with nothing but the claim."""
+    if claim.calls is None:
+        raise AidgeError(
+            f"{claim.model} cannot be called from outside: {not_callable(claim)}",
+            where=str(elf),
+            hint=f"leave the program out; its figures: aidge-build report {elf.name} --json",
+            code="USAGE",
+        )
+    return claim.calls
+
+
+def not_callable(claim: Claim) -> str:
+    """Returns why N_run cannot be called with nothing but the claim; "" where it can."""
+    if claim.calls is not None:
+        return ""
+    if any(name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_")) for name in claim.functions):
+        return "an input or output goes by rows"
+    if not claim.arenas and (claim.arena_bytes or claim.tool == VERSION):
+        return "the firmware owns its arena (--arena caller)"
+    return f"version {claim.tool or 'unknown'} of aidge-build generated it, and did not say how"
+
+
+def _bind(machine: Machine, program: Program, claim: Claim, weights: tuple[int, int]) -> None:
+    """Has the program take the weights at (address, bytes)."""
+    name = f"{claim.model}_bind"
+    if status := machine.call(_address(program, name), weights, program.main_address):
+        raise CheckFailed(
+            f"{name} returned {status}: the block is damaged, cut off, or for other code",
+            where=program.image.path,
+            code="WEIGHTS",
+        )
 
 
 @contextlib.contextmanager

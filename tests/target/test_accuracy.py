@@ -135,7 +135,7 @@ def test_a_program_whose_weights_were_changed_answers_otherwise(program, tmp_pat
         ((), "--elf: works only with --board"),
         (("--cpu", "cortex-m7"), "replace --cpu cortex-m7 by --board B"),
         (("--board", "stm32f7", "--optimize", "speed"), "generated with --optimize balanced, and not with --optimize speed"),
-        (("--board", "stm32f7", "--io", "arena"), "only a model with --io caller and --arena static can be called"),
+        (("--board", "stm32f7", "--io", "arena"), "generated with --io caller, and not with --io arena"),
         (("--board", "mps3-an547"), "functions of a linked program can only be called in Unicorn"),
     ],
 )
@@ -158,6 +158,19 @@ def test_a_program_is_measured_with_the_options_of_its_build_which_nobody_gives(
     assert done.exit_code == 0 and done.json["differing_values"] == 0, done.stderr
     refused = accuracy("--board", "stm32f4", "--elf", elf, "--samples", "5", "--optimize", "speed")
     assert "generated with --optimize size, and not with --optimize speed" in refused.stderr
+
+
+@needs_cross_compiler
+def test_a_program_is_called_with_its_own_weights_bound_with_inputs_in_its_arena_and_with_steps(tmp_path):
+    numpy.savez(tmp_path / "io.npz", x=numpy.zeros((1, 1, 1, 8, 8), numpy.int8))
+    options = ("--update", "weights", "--io", "arena", "--max-step", "20000")
+    words = ("--board", "stm32f7", "--io-data", tmp_path / "io.npz", "--keep", tmp_path)
+    assert aidge_build("verify", MODEL, *words, *options).exit_code == 0
+    done = aidge_build(
+        *("accuracy", MODEL, "--io-data", IMAGES, "--board", "stm32f7", "--elf", tmp_path / "model.elf", "--samples", "5"),
+        "--json",
+    )
+    assert done.exit_code == 0 and done.json["differing_values"] == 0 and done.json["stages"][1]["same_answers"] == 5, done
 
 
 @needs_cross_compiler

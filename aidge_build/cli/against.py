@@ -12,17 +12,20 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board, load_board
-from aidge_build.cli.firmware_options import other_options, with_options_of
+from aidge_build.cli.firmware_options import other_options, with_options_of, with_scales_of
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.claim import ClaimedArgument
-from aidge_build.emulate.model_calls import call_claimed, require_callable, require_calls
+from aidge_build.emit import emit
+from aidge_build.emit.blob import LARGEST_BLOCK_BYTES, read_blob
+from aidge_build.emulate.model_calls import call_claimed, not_callable, require_callable, require_calls
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import load
 from aidge_build.naming import counted
 from aidge_build.program import Program
+from aidge_build.reading import read_regular
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import table
@@ -31,6 +34,7 @@ from aidge_build.verify.firmware import code_bytes, execute
 from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz
 
 _NOT_TOGETHER = ("replay", "probe", "elf", "reference", "labels", "layers", "float", "picture")
+_NOT_WITH_BLOCK = (*_NOT_TOGETHER, "markdown", "keep", "flag")  # nothing is built
 _TITLES = ("", "old", "new", "change")
 _FIGURES = {
     "ram_bytes": "RAM of the model, bytes",
@@ -58,6 +62,13 @@ def add_against_arguments(parser: argparse.ArgumentParser) -> None:
         help="a program that was linked before, such as the firmware of the last release: compares values, RAM, flash, stack and "
         "instructions of both (--name says which of its models); otherwise with the numpy backend alone",
     )
+    parser.add_argument(
+        "--block",
+        type=Path,
+        metavar="FILE",
+        help="block of new weights that the program of --against binds: fails unless the program then computes what the model "
+        "means, and each byte of the block is the model's (default: the model is new firmware)",
+    )
     parser.add_argument("--markdown", action="store_true", help="with --against: print a table in Markdown; otherwise plain text")
 
 
@@ -66,11 +77,12 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     both were made from one file and differ: an upgrade must not change values."""
     board = _board_of(arguments)
     old_claim = _claim_of(arguments.against, arguments.name)
+    if arguments.block:
+        return _run_block(arguments, board, old_claim)
+    require_callable(old_claim, arguments.against)
     request, told = _request(arguments, old_claim)
     program = build_program(request)
-    vectors = model_inputs(read_npz(Path(arguments.io_data)), program.view)
-    if arguments.perturb:
-        vectors = perturbed(vectors, arguments.perturb, arguments.seed)
+    vectors = _vectors(arguments, program)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
@@ -88,16 +100,84 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     return _outcome(arguments, board, old, new, differences, len(called), notes, is_right)
 
 
+def _run_block(arguments: argparse.Namespace, board: Board, claim: Claim) -> Outcome:
+    """The program with a block of new weights, compared with the numpy backend. Exit code 1 where a value differs, or where the
+    block is not the one that `weights` makes of the model."""
+    elf, file, update = arguments.against, arguments.block, claim.update
+    block = read_regular(file, LARGEST_BLOCK_BYTES)
+    head = read_blob(block, str(file))
+    if update is None or (head.interface, head.layout) != (update.data, update.layout):
+        raise AidgeError(f"is no set of weights for {claim.model} in {elf.name}", where=str(file), code="WEIGHTS")
+    merged, firmware = with_options_of(claim, str(elf), arguments)
+    merged.weights_version = head.version
+    request = load(with_scales_of(update, merged), claim.model)
+    program = build_program(request)
+    vectors = _vectors(arguments, program)
+    count = len(next(iter(vectors.values())))
+    outputs, instructions, ran = _with_block(program, board, elf, claim, vectors, block)
+    wanted = run_in_order(program.view, vectors)
+    differences = [compare(name, outputs[name], wanted[name]) for name in program.view.handed_out]
+    is_of_model = block[: head.size_bytes] == emit(program).blob
+    data = {
+        **_compared(board, differences, count),
+        "instructions_per_inference": None if instructions is None else round(instructions / count),
+        "block": {"version": head.version, "size_bytes": head.size_bytes, "is_of_model": is_of_model},
+    }
+    lines = [
+        f"{arguments.model} as {file.name} in {ran} on {board.name}: {data['differing_values']} of "
+        f"{counted(data['values'], 'value')} differ from the numpy backend (largest difference {data['max_difference']:g}), "
+        f"{counted(count, 'vector')}",
+        f"{file.name}: version {head.version:,}, {head.size_bytes:,} B, "
+        + ("each byte is what" if is_of_model else "not the bytes that")
+        + f" this model makes for {elf.name}",
+        *([] if instructions is None else [f"{data['instructions_per_inference']:,} instructions per inference"]),
+        *request.notices,
+    ]
+    given, _ = other_options(merged, firmware, "weights-version")
+    if not is_of_model and given:
+        lines.append(f"FAILED: {given} makes another block: leave it out, the options come from {elf.name}")
+    elif not is_of_model:
+        lines.append(f"FAILED: {file.name} is of another model or of other samples: make it again with `aidge-build weights`")
+    elif not all(one.within for one in differences):
+        lines.append("FAILED: the program with this block is not what the numpy backend computes")
+    else:
+        return Outcome(lines, data)
+    return Outcome(lines, data, EXIT_CHECK_FAILED)
+
+
+def _with_block(
+    program: Program, board: Board, elf: Path, claim: Claim, vectors: Vectors, block: bytes
+) -> tuple[Vectors, int | None, str]:
+    """The outputs of the linked program with the block, its instructions, and the name of the program that ran: a program of the
+    new model where the firmware cannot be called. The layout of the block then says that the code of layers is the same."""
+    is_emulated = board.emulator is not None and board.emulator.kind == "unicorn"
+    reason = not_callable(claim) if is_emulated else f"{board.name} is not a board of Unicorn"
+    if not reason:
+        called = call_claimed(elf, board, claim, _stored(program, vectors), block)
+        return _loaded(program, [one.outputs for one in called]), sum(one.instructions for one in called), elf.name
+    with tempfile.TemporaryDirectory() as folder:
+        execution = execute(program, board, vectors, Path(folder))
+    ran = f"a program of this model ({elf.name} cannot be called: {reason})"
+    return execution.outputs, execution.result.run_instructions, ran
+
+
+def _vectors(arguments: argparse.Namespace, program: Program) -> Vectors:
+    vectors = model_inputs(read_npz(Path(arguments.io_data)), program.view)
+    return perturbed(vectors, arguments.perturb, arguments.seed) if arguments.perturb else vectors
+
+
 def _board_of(arguments: argparse.Namespace) -> Board:
-    other = next((name for name in _NOT_TOGETHER if getattr(arguments, name)), None)
+    option, others = ("--block", _NOT_WITH_BLOCK) if arguments.block else ("--against", _NOT_TOGETHER)
+    other = next((name for name in others if getattr(arguments, name)), None)
     if other:
-        raise AidgeError("does not fit --against", where=f"--{other}", hint=f"leave out --{other}, or --against", code="USAGE")
+        raise AidgeError(f"does not fit {option}", where=f"--{other}", hint=f"leave out --{other}, or {option}", code="USAGE")
     if arguments.io_data is None:
         raise needs_option("against", "--io-data VECTORS.npz")
     if not arguments.board:
         raise needs_option("against", "--board BOARD")
     board = load_board(arguments.board, arguments.board_path)
-    require_calls(board)
+    if not arguments.block:
+        require_calls(board)
     return board
 
 
@@ -114,7 +194,7 @@ def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileReques
 
 
 def _claim_of(elf: Path, name: str | None) -> Claim:
-    """The model of this name in a linked program, or its only one, if it can be called."""
+    """The model of this name in a linked program, or its only one."""
     claims = read_claims(read_image(elf))
     found = [claim for claim in claims if name in (None, claim.model)]
     if len(found) != 1:
@@ -126,7 +206,6 @@ def _claim_of(elf: Path, name: str | None) -> Claim:
             code="USAGE",
         )
     (claim,) = found
-    require_callable(claim, elf)
     return claim
 
 
@@ -196,15 +275,9 @@ def _outcome(
     notes: Sequence[str],
     is_right: bool,
 ) -> Outcome:
-    values = sum(one.values for one in differences)
     same_file = old.claim.model_sha256 == new.claim.model_sha256
     data = {
-        "board": board.name,
-        "vectors": vectors,
-        "values": values,
-        "differing_values": sum(one.differing_values for one in differences),
-        "max_difference": max((one.max_difference for one in differences), default=0),
-        "outputs": [one.as_json() for one in differences],
+        **_compared(board, differences, vectors),
         "same_model_file": same_file,
         "old": {"tool": old.claim.tool, "model_sha256": old.claim.model_sha256, **old.figures},
         "new": {"tool": new.claim.tool, "model_sha256": new.claim.model_sha256, **new.figures},
@@ -212,7 +285,8 @@ def _outcome(
     rows = [_row(title, old.figures[name], new.figures[name]) for name, title in _FIGURES.items()]
     lines = [
         f"{arguments.model} against {arguments.against.name} on {board.name}: {data['differing_values']} of "
-        f"{counted(values, 'value')} differ (largest difference {data['max_difference']:g}), {counted(vectors, 'vector')}",
+        f"{counted(data['values'], 'value')} differ (largest difference {data['max_difference']:g}), "
+        f"{counted(vectors, 'vector')}",
         f"old: aidge-build {old.claim.tool or 'unknown'}, new: {new.claim.tool}, "
         + ("from the same model file" if same_file else "from another model file"),
         *notes,
@@ -224,6 +298,18 @@ def _outcome(
     elif has_failed:
         lines.append("FAILED: the same model file gives other values: CHANGELOG.md lists values that changed on purpose")
     return Outcome(lines, data, EXIT_CHECK_FAILED if has_failed else 0)
+
+
+def _compared(board: Board, differences: Sequence[Difference], vectors: int) -> dict:
+    """What both comparisons say to programs."""
+    return {
+        "board": board.name,
+        "vectors": vectors,
+        "values": sum(one.values for one in differences),
+        "differing_values": sum(one.differing_values for one in differences),
+        "max_difference": max((one.max_difference for one in differences), default=0),
+        "outputs": [one.as_json() for one in differences],
+    }
 
 
 def _row(title: str, old: int | None, new: int | None) -> tuple[str, ...]:

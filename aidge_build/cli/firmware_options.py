@@ -7,6 +7,8 @@ import argparse
 from pathlib import Path
 
 from aidge_build.elf import Claim, read_claims, read_image
+from aidge_build.elf.claim import ClaimedUpdate
+from aidge_build.emit.ports import quantization_in
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import UNNAMED_CONTRACT
 from aidge_build.options import MODEL, QUANTIZATION, differing, from_words, with_given
@@ -44,10 +46,29 @@ def with_options_of(claim: Claim, elf: str, arguments: argparse.Namespace) -> tu
 
 
 def with_options_in(elf: Path, name: str, arguments: argparse.Namespace) -> argparse.Namespace:
-    """The command with the options that the model of this name states in a linked program; the command as it is where the
-    program has no such model, or does not state them."""
+    """The command with the options that the model of this name states in a linked program, and with its scales if its weights
+    can be replaced; the command as it is where the program has no such model, or does not state them."""
     claim = next((claim for claim in read_claims(read_image(elf)) if claim.model == name and claim.made_with is not None), None)
-    return with_options_of(claim, str(elf), arguments)[0] if claim else arguments
+    if claim is None:
+        return arguments
+    merged, _ = with_options_of(claim, str(elf), arguments)
+    return with_scales_of(claim.update, merged) if claim.update else merged
+
+
+def with_scales_of(update: ClaimedUpdate, arguments: argparse.Namespace) -> argparse.Namespace:
+    """The command, which quantizes with the scales of the firmware's inputs and outputs: new weights do not change the meaning of
+    the bytes that the firmware feeds and reads."""
+    return argparse.Namespace(**vars(arguments), ports=tuple(quantization_in(port) for port in update.ports))
+
+
+def scales_note(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Returns a line where the model has replaceable weights and scales of its samples, which a block for firmware has not."""
+    if arguments.update != "weights" or arguments.quantize is None or arguments.elf:
+        return ()
+    return (
+        f"scales of inputs and outputs: from {Path(arguments.quantize).name}, as in new firmware. A block for firmware in the "
+        "field keeps the firmware's: --against FIRMWARE.elf --block BLOCK verifies it",
+    )
 
 
 def install(claim: Claim) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.elf import read_image
+from aidge_build.elf import read_claims, read_image
 from aidge_build.emit.ports import data_digest
 from aidge_build.emit.record import record_symbol
 from aidge_build.errors import AidgeError, needs_option
@@ -39,11 +39,11 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
         "--elf",
         type=Path,
         metavar="ELF",
-        help="program with a symbol for the inferences of --replay, or firmware that calls the model, for --probe "
-        "(default: a program made for it)",
+        help="linked firmware: --replay reads the record of its model, --probe calls it on the board, both with the options and "
+        "scales that it states (default: a program made for it, with the options of this command)",
     )
     parser.add_argument(
-        "--dump-base", metavar="ADDRESS", help="address of the dump's first byte, for --elf (default: the address of the record)"
+        "--dump-base", metavar="ADDRESS", help="address of the dump's first byte, for --elf (default: the record is looked for)"
     )
 
 
@@ -68,8 +68,8 @@ def require_one_source(arguments: argparse.Namespace) -> None:
     other = next((name for name in _OF_VECTORS if getattr(arguments, name)), None)
     if other:
         raise needs_option(other, "--io-data VECTORS.npz")
-    if (arguments.elf is None) != (arguments.dump_base is None):
-        raise needs_option(*(("elf", "--dump-base ADDRESS") if arguments.elf else ("dump_base", "--elf PROGRAM")))
+    if arguments.dump_base is not None and arguments.elf is None:
+        raise needs_option("dump_base", "--elf PROGRAM")
 
 
 def _refuse_program(path: str) -> None:
@@ -82,9 +82,13 @@ def _refuse_program(path: str) -> None:
 
 
 def name_of(arguments: argparse.Namespace) -> str:
-    """The prefix of the generated symbols: that of the firmware where one is read, for the digest depends on it."""
-    is_firmware = arguments.replay or arguments.elf
-    return (arguments.name or Path(arguments.model).stem) if is_firmware else NAME_TO_LOOK_AT
+    """The prefix of the generated symbols: the firmware's where one is read, because the digest depends on it."""
+    if arguments.name:
+        return arguments.name
+    claims = read_claims(read_image(arguments.elf)) if arguments.elf else ()
+    if len(claims) == 1:
+        return claims[0].model
+    return Path(arguments.model).stem if arguments.replay or arguments.elf else NAME_TO_LOOK_AT
 
 
 def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
@@ -99,7 +103,7 @@ def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
         )
     data = read_regular(arguments.replay, LARGEST_DUMP_BYTES)
     where = str(arguments.replay)
-    at = None if arguments.elf is None else _place(arguments, program, recording)
+    at = None if arguments.dump_base is None else _place(arguments, program, recording)
     kept = read_dump(data, recording, data_digest(program), where, at)
     return replay_of(program, kept, where)
 

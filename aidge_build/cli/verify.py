@@ -18,7 +18,7 @@ from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
 from aidge_build.cli.against import add_against_arguments, run_against
 from aidge_build.cli.cycles import cycle_lines, inference_data
-from aidge_build.cli.firmware_options import with_options_in
+from aidge_build.cli.firmware_options import scales_note, with_options_in
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
@@ -65,6 +65,7 @@ EXAMPLES = (
     ("verify kws.onnx --board mps2-an386 --layers", "every layer, with its instructions"),
     ("verify kws.onnx --board stm32f4 --io-data vectors.npz --probe :3333", "on the board, with its cycles"),
     ("verify kws.onnx --board stm32f4 --io-data vectors.npz --against old.elf", "beside the firmware of before: values, bytes"),
+    ("verify new.onnx --board stm32f4 --io-data vectors.npz --against app.elf --block new.bin", "new weights in that firmware"),
 )
 COMMON = (
     "io-data",
@@ -137,8 +138,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.against is not None:
         return run_against(arguments)
-    if arguments.markdown:
-        raise needs_option("markdown", "--against OLD.elf")
+    alone = next((name for name in ("markdown", "block") if getattr(arguments, name)), None)
+    if alone:
+        raise needs_option(alone, "--against OLD.elf")
     require_one_source(arguments)
     if not arguments.board:
         if arguments.cpu:
@@ -159,7 +161,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     board = load_board(arguments.board, arguments.board_path)
     probe = probe_from(arguments, board)
     name = name_of(arguments)
-    request = load(with_options_in(arguments.elf, name, arguments) if probe and arguments.elf else arguments, name)
+    request = load(with_options_in(arguments.elf, name, arguments) if arguments.elf else arguments, name)
     program = build_program(request)
     partners = beside_float(program, request, floats) if floats else None
     replay = replay_from(arguments, program) if arguments.replay else None
@@ -207,7 +209,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     read = {layer.node.name: readable(layer.node.name, layer.symbol, program.name) for layer in program.layers}
     used = {arguments.reference, arguments.labels} - {None}
     text = _lines(arguments, data, passed, {} if arguments.verbosity else read)
-    text[1:1] = [] if replay else remarks_on(arrays, program.view, count, used)
+    text[1:1] = [] if replay else [*remarks_on(arrays, program.view, count, used), *scales_note(arguments)]
     text += [*cycle_lines(execution.result, board), *measured_lines(execution.result, board)]
     data |= {**inference_data(execution.result, board), **measured_json(execution.result)}
     names = {layer.symbol: read[layer.node.name] for layer in program.layers}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.cli.firmware_options import install, options_of, other_options
+from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
@@ -16,7 +16,6 @@ from aidge_build.elf.findings import ERROR
 from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.image import Image, read_image
 from aidge_build.emit.blob import read_blob
-from aidge_build.emit.ports import quantization_in
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.naming import counted
@@ -49,8 +48,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it again")
     firmware = options_of(claim, arguments.against)
     firmware.weights_version = update.version + 1
-    merged = with_given(arguments, firmware, MODEL.options)
-    merged.ports = tuple(quantization_in(port) for port in update.ports)  # what the firmware feeds and reads keeps its meaning
+    merged = with_scales_of(update, with_given(arguments, firmware, MODEL.options))
     request = _requested(merged, claim.model)
     sources = _compiled(request)
     _require_suits(request, sources, claim, update, other_options(merged, firmware, "weights-version"))

@@ -31,6 +31,7 @@ ALIGNMENT = 8  # bytes: of the block, enough for every array in it
 HEAD_BYTES = 18 * 4
 SIZE_BYTE, CRC_BYTE = 2 * 4, 17 * 4
 LARGEST_VERSION = (1 << 32) - 1
+LARGEST_BLOCK_BYTES = 256 << 20
 
 
 def digest_words(digest: str) -> tuple[int, int]:

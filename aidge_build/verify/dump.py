@@ -76,7 +76,10 @@ def read_dump(data: bytes, recording: Recording, digest: str, where: str, at: in
     if not found:
         shown = "; ".join(faults[:_FAULTS_SHOWN])
         raise AidgeError(
-            shown, where=where, code="DUMP", hint="the dump must be whole, and of a firmware with this model and these options"
+            shown,
+            where=where,
+            code="DUMP",
+            hint="the dump must be whole, and of a firmware with this model and these options: --elf APP.elf takes them from it",
         )
     (record,) = found
     return record

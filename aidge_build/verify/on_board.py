@@ -109,7 +109,12 @@ def _fed(session: Session, places: Places, row: Sequence[bytes], is_last: bool, 
         session.note()
     status = finish()
     if status:
-        raise CheckFailed(f"{session.program.run_symbol} returned {status}", where=session.program.image.path, code="RUN")
+        raise CheckFailed(
+            f"{session.program.run_symbol} returned {status}",
+            where=session.program.image.path,
+            code="RUN",
+            hint="the model's header names the code; with --update weights 4 says that the firmware has bound no weights",
+        )
     return b"".join(session.target.read(address, size) for address, size in places.outputs)
 
 

@@ -101,7 +101,8 @@ def test_the_dump_of_other_options_of_another_name_or_without_a_record_is_refuse
         ((), "the vectors are missing, or given twice. Hint: --io-data F.npz, or --replay DUMP"),
         (("--io-data", "x.npz", "--replay", "d"), "given twice"),
         (("--io-data", "x.npz", "--elf", "e"), "--elf: works only with --replay"),
-        (("--replay", "d", "--elf", "e"), "--elf: works only with --dump-base"),
+        (("--replay", "d", "--dump-base", "0"), "--dump-base: works only with --elf"),
+        (("--io-data", "x.npz", "--block", "b"), "--block: works only with --against"),
         (("--replay", "d", "--reference", "r"), "--reference: works only with --io-data"),
         (("--replay", "d", "--perturb", "3"), "--perturb: works only with --io-data"),
     ],
@@ -172,6 +173,8 @@ def test_a_core_that_stopped_within_an_inference_leaves_its_input_and_those_befo
     (tmp_path / "ram.bin").write_bytes(dump)
     base = hex(board.region("data").origin)
     command = ["verify", DIGITS, "--board", board.name, "--record", "4", "--replay", tmp_path / "ram.bin"]
+    looked_for = aidge_build(*command[:4], *command[6:], "--elf", elf)
+    assert "inferences 2 to 5, as recorded" in looked_for.stdout, looked_for  # options and place from firmware and dump
     result = aidge_build(*command, "--elf", elf, "--dump-base", base, *(["--layers"] if STRESS else []))
     assert result.exit_code == 0 and "inferences 2 to 5, as recorded\ninference 5 had not ended\n" in result.stdout, result
     assert "record of the last 4 inferences: 444 B of RAM, " in result.stdout

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -22,9 +23,9 @@ from aidge_build.emit.blob import CRC_BYTE, HEAD_BYTES
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program
 from aidge_build.version import VERSION
-from tests.command import aidge_build
+from tests.command import Result, aidge_build
 from tests.models import model
-from tests.programs import EXAMPLE_MODELS, needs_cross_compiler
+from tests.programs import EXAMPLE_MODELS, ROOT, needs_cross_compiler
 from tests.retrained import retrained
 
 DIGITS = EXAMPLE_MODELS["digits.onnx"]
@@ -268,30 +269,95 @@ def test_weights_that_need_other_code_are_refused_with_the_layer(tmp_path):
         assert f"the version that made the firmware: pip install aidge-build=={VERSION}" in refused.stderr
 
 
-@needs_cross_compiler
-def test_new_samples_keep_the_scales_that_the_firmware_feeds_and_reads(tmp_path):
-    random = numpy.random.default_rng(3)
+DEVICE = """#include "kws.h"
+#include "semihosting.h"
+
+static union { uint64_t alignment; uint8_t bytes[SLOT]; } slot;
+static int8_t input[KWS_INPUT_SIZE], output[KWS_OUTPUT_SIZE];
+
+int main(void)
+{
+    int file = semihosting_open("new.bin", SEMIHOSTING_READ), index;
+    (void)semihosting_read(file, slot.bytes, (uint32_t)semihosting_length(file));
+    if (kws_bind(kws_weights, kws_weights_bytes) != KWS_OK || kws_bind(slot.bytes, sizeof slot.bytes) != KWS_OK)
+        return 10;
+    for (index = 0; index < (int)sizeof input; index++)
+        input[index] = (int8_t)(17 * index - 60);
+    (void)kws_run(input, output);
+    file = semihosting_open("ram.bin", SEMIHOSTING_WRITE);
+    (void)semihosting_write(file, kws_record, KWS_RECORD_BYTES);
+    return 0;
+}
+"""
+
+
+NETWORKS = {"kws": (1, 1), "retrained": (-0.9, 0.8), "near": (1, 1.2), "far": (1, 3)}  # factors of weights and samples
+
+
+@pytest.fixture(scope="module")
+def page() -> dict[str, list[str]]:
+    """The lines of docs/c-api.md, by the last file that each names."""
+    text = (ROOT / "docs" / "c-api.md").read_text(encoding="utf-8").partition("## Weights that are replaced in the field")[2]
+    lines = [line.split() for line in text.partition("The header of the block")[0].splitlines()]
+    return {words[-1]: words[1:] for words in lines if words[:1] == ["aidge-build"]}
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory, page) -> Path:
+    """A folder with networks and samples of each, and the firmware of the first one."""
+    folder, random = tmp_path_factory.mktemp("device"), numpy.random.default_rng(3)
     weights = random.normal(size=(3, 8)).astype(numpy.float32)
     samples = random.normal(size=(40, 1, 8)).astype(numpy.float32)
-    for name, values, factor in (
-        ("old", weights, 1),
-        ("new", weights[::-1] * 0.9, 0.8),
-        ("near", weights, 1.2),
-        ("far", weights, 3),
-    ):
-        text = "y = Gemm <transB = 1> (x, w)"
-        file = model(text, inputs="float[1,8] x", outputs="float[1,3] y", constants={"w": numpy.ascontiguousarray(values)})
-        (tmp_path / f"{name}.onnx").write_bytes(file)
-        numpy.savez(tmp_path / f"{name}.npz", x=samples * factor)
-    compiled(tmp_path, "--board", "mps2-an386", "--quantize", tmp_path / "old.npz", model=tmp_path / "old.onnx")
-    main = tmp_path / "main.c"
-    main.write_text('#include "net.h"\nint main(void) { return net_bind(net_weights, net_weights_bytes); }\n')
-    sources, out = [tmp_path / name for name in ("net.c", "net_weights.c", "main.c")], tmp_path / "new.bin"
-    board = load_board("mps2-an386")
-    elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
-    for name, exit_code, exceeds in (("new", 0, False), ("near", 0, True), ("far", 1, True)):
-        words = ("--against", elf, "--quantize", tmp_path / f"{name}.npz", "--out", out)
-        done = aidge_build("weights", tmp_path / f"{name}.onnx", *words)
-        assert done.exit_code == exit_code and out.exists() == (exit_code == 0), done.stderr
+    for name, (of_weights, of_samples) in NETWORKS.items():
+        text, constants = "y = Gemm <transB = 1> (x, w)", {"w": weights * numpy.float32(of_weights)}
+        file = model(text, inputs="float[1,8] x", outputs="float[1,3] y", constants=constants)
+        (folder / f"{name}.onnx").write_bytes(file)
+        numpy.savez(folder / f"{name}.npz", x=samples * of_samples)
+    numpy.savez(folder / "vectors.npz", x=samples[:4])
+    with contextlib.chdir(folder):
+        assert typed(page["4"]).exit_code == 0
+    (folder / "main.c").write_text(DEVICE.replace("SLOT", str(SLOT)))
+    sources, objects = [folder / name for name in ("gen/kws.c", "gen/kws_weights.c", "main.c")], folder / "objects"
+    build_program(load_board("stm32f4"), sources, folder / "app.elf", work_folder=objects, include_folders=[folder / "gen"])
+    return folder
+
+
+def typed(words: list[str], network: str = "", *more: str) -> Result:
+    """A line of the page, with another network where one is named, and its samples."""
+    network = network or Path(words[1]).stem
+    return aidge_build(words[0], f"{network}.onnx", *words[2:], "--quantize", f"{network}.npz", *more)
+
+
+@needs_cross_compiler
+def test_new_samples_keep_the_scales_that_the_firmware_feeds_and_reads(device, page, monkeypatch):
+    monkeypatch.chdir(device)
+    for name, exit_code, exceeds in (("retrained", 0, False), ("near", 0, True), ("far", 1, True)):
+        done = typed(page["new.bin"], name)
+        assert done.exit_code == exit_code and Path("new.bin").exists() == (exit_code == 0), done.stderr
         assert ("values outside are clamped" in done.stdout + done.stderr) == exceeds, done
-        out.unlink(missing_ok=True)
+        Path("new.bin").unlink(missing_ok=True)
+
+
+@needs_cross_compiler
+def test_a_block_is_verified_in_the_firmware_with_the_scales_that_it_keeps(device, page, monkeypatch):
+    monkeypatch.chdir(device)
+    assert typed(page["new.bin"]).exit_code == 0
+    done = typed(page["vectors.npz"])
+    assert done.exit_code == 0 and "retrained.onnx as new.bin in app.elf on stm32f4: 0 of 12 values differ" in done.stdout, done
+    assert ", each byte is what this model makes for app.elf" in done.stdout
+    other = typed(page["vectors.npz"], "kws", "--json")
+    assert other.exit_code == 1 and other.json["differing_values"] and not other.json["block"]["is_of_model"]
+    faster = typed(page["vectors.npz"], "retrained", "--optimize", "speed")
+    assert faster.exit_code == 1 and "FAILED: --optimize speed makes another block: leave it out" in faster.stdout, faster
+    alone = aidge_build(*page["vectors.npz"][:4], "--io-data", "vectors.npz", "--update", "weights", "--quantize", "near.npz")
+    assert alone.exit_code == 0 and "scales of inputs and outputs: from near.npz, as in new firmware" in alone.stdout, alone
+
+
+@needs_cross_compiler
+def test_a_record_of_a_device_with_new_weights_is_replayed_with_the_options_and_scales_of_its_firmware(device, page, monkeypatch):
+    monkeypatch.chdir(device)
+    assert typed(page["new.bin"]).exit_code == 0
+    assert run_program(device / "app.elf", load_board("stm32f4"), work_folder=device, count=False).exit_code == 0
+    done = typed(page["ram.bin"])
+    assert done.exit_code == 0 and "replayed: inferences 1 to 1, as recorded" in done.stdout, done
+    assert "gave other values in the firmware" in typed(page["ram.bin"], "kws").stdout

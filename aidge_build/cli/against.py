@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board, load_board
-from aidge_build.cli.firmware_options import other_options, with_options_of, with_scales_of
+from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, with_scales_of
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
@@ -87,7 +87,8 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
         new_claim = _claim_of(execution.elf, old_claim.model)
-        notes = [told, *_differing_ports(old_claim, new_claim, arguments.against)]
+        ports = _differing_ports(old_claim, new_claim, arguments.against)
+        notes = [told, *ports, *(scales_note(program, arguments.quantize) if ports else ())]
         called = call_claimed(arguments.against, board, old_claim, _stored(program, vectors))
         instructions = round(sum(one.instructions for one in called) / len(called))
         ran = execution.result.run_instructions
@@ -107,7 +108,12 @@ def _run_block(arguments: argparse.Namespace, board: Board, claim: Claim) -> Out
     block = read_regular(file, LARGEST_BLOCK_BYTES)
     head = read_blob(block, str(file))
     if update is None or (head.interface, head.layout) != (update.data, update.layout):
-        raise AidgeError(f"is no set of weights for {claim.model} in {elf.name}", where=str(file), code="WEIGHTS")
+        raise AidgeError(
+            f"is no set of weights for {claim.model} in {elf.name}",
+            where=str(file),
+            hint=f"`aidge-build weights {arguments.model} --against {elf.name} --out {file.name}` makes one",
+            code="WEIGHTS",
+        )
     merged, firmware = with_options_of(claim, str(elf), arguments)
     merged.weights_version = head.version
     request = load(with_scales_of(update, merged), claim.model)
@@ -151,7 +157,7 @@ def _with_block(
     """The outputs of the linked program with the block, its instructions, and the name of the program that ran: a program of the
     new model where the firmware cannot be called. The layout of the block then says that the code of layers is the same."""
     is_emulated = board.emulator is not None and board.emulator.kind == "unicorn"
-    reason = not_callable(claim) if is_emulated else f"{board.name} is not a board of Unicorn"
+    reason = not_callable(claim) if is_emulated else f"Unicorn does not emulate {board.name}"
     if not reason:
         called = call_claimed(elf, board, claim, _stored(program, vectors), block)
         return _loaded(program, [one.outputs for one in called]), sum(one.instructions for one in called), elf.name

@@ -12,6 +12,7 @@ from aidge_build.emit.ports import quantization_in
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import UNNAMED_CONTRACT
 from aidge_build.options import MODEL, QUANTIZATION, differing, from_words, with_given
+from aidge_build.program import Program
 from aidge_build.version import VERSION
 
 
@@ -61,13 +62,13 @@ def with_scales_of(update: ClaimedUpdate, arguments: argparse.Namespace) -> argp
     return argparse.Namespace(**vars(arguments), ports=tuple(quantization_in(port) for port in update.ports))
 
 
-def scales_note(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Returns a line where the model has replaceable weights and scales of its samples, which a block for firmware has not."""
-    if arguments.update != "weights" or arguments.quantize is None or arguments.elf:
+def scales_note(program: Program, quantize: str | None) -> tuple[str, ...]:
+    """Returns a line where the weights can be replaced and the scales are those of samples: a block for firmware has others."""
+    if quantize is None or not program.options.replaces_weights:
         return ()
     return (
-        f"scales of inputs and outputs: from {Path(arguments.quantize).name}, as in new firmware. A block for firmware in the "
-        "field keeps the firmware's: --against FIRMWARE.elf --block BLOCK verifies it",
+        f"scales of inputs and outputs: from {Path(quantize).name}, as in new firmware. A block for firmware in the field keeps "
+        "the firmware's: --against FIRMWARE.elf --block BLOCK verifies it",
     )
 
 

@@ -209,7 +209,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     read = {layer.node.name: readable(layer.node.name, layer.symbol, program.name) for layer in program.layers}
     used = {arguments.reference, arguments.labels} - {None}
     text = _lines(arguments, data, passed, {} if arguments.verbosity else read)
-    text[1:1] = [] if replay else [*remarks_on(arrays, program.view, count, used), *scales_note(arguments)]
+    text[1:1] = [] if replay else remarks_on(arrays, program.view, count, used)
+    text[1:1] = () if replay or arguments.elf else scales_note(program, arguments.quantize)
     text += [*cycle_lines(execution.result, board), *measured_lines(execution.result, board)]
     data |= {**inference_data(execution.result, board), **measured_json(execution.result)}
     names = {layer.symbol: read[layer.node.name] for layer in program.layers}

@@ -349,8 +349,16 @@ def test_a_block_is_verified_in_the_firmware_with_the_scales_that_it_keeps(devic
     assert other.exit_code == 1 and other.json["differing_values"] and not other.json["block"]["is_of_model"]
     faster = typed(page["vectors.npz"], "retrained", "--optimize", "speed")
     assert faster.exit_code == 1 and "FAILED: --optimize speed makes another block: leave it out" in faster.stdout, faster
-    alone = aidge_build(*page["vectors.npz"][:4], "--io-data", "vectors.npz", "--update", "weights", "--quantize", "near.npz")
-    assert alone.exit_code == 0 and "scales of inputs and outputs: from near.npz, as in new firmware" in alone.stdout, alone
+    foreign = bytearray(Path("new.bin").read_bytes())
+    foreign[24] ^= 1  # of the digest of the code
+    struct.pack_into("<I", foreign, CRC_BYTE, zlib.crc32(foreign[HEAD_BYTES:], zlib.crc32(foreign[:CRC_BYTE])))
+    Path("foreign.bin").write_bytes(foreign)
+    refused = typed(page["vectors.npz"], "", "--block", "foreign.bin")
+    assert refused.exit_code == 2 and "foreign.bin: is no set of weights for kws in app.elf. Hint: " in refused.stderr, refused
+    words = (*page["vectors.npz"][:4], "--io-data", "vectors.npz", "--quantize", "near.npz")
+    for more in (("--update", "weights"), ("--against", "app.elf")):
+        alone = aidge_build(*words, *more)
+        assert alone.exit_code == 0 and "scales of inputs and outputs: from near.npz, as in new firmware" in alone.stdout, alone
 
 
 @needs_cross_compiler

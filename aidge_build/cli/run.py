@@ -17,6 +17,7 @@ from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, is_measured, measured_json, measured_lines, observed, probe_from
 from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
+from aidge_build.cli.run_dumps import add_dump_argument, dumped_symbols, written_dumps
 from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, refuse_end, spread, stops_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.elf import Claim, read_claims, read_image
@@ -50,6 +51,7 @@ COMMON = (
     "folder",
     "probe",
     "max-instructions",
+    "dump",
     "out",
 )
 _BUDGETS = ("max-instructions", "max-cycles", "max-ms")
@@ -90,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_probe_arguments(parser)
     add_options(parser, options_named(BUDGET, *_BUDGETS))
+    add_dump_argument(parser)
     parser.add_argument(
         "--out",
         type=Path,
@@ -118,6 +121,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...], folder: Path, words: list[str]) -> RunResult:
     """Inferences and layers are counted in a program with one model; with several, only the whole program is."""
     layers = [layer for claim in claims for layer in claim.layers]
+    dumped = dumped_symbols(arguments, read_image(arguments.elf), board)
     timing = program_timing(arguments.elf, board)
     stops = stops_of(arguments, claims)
 
@@ -135,6 +139,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
             step_symbol=claims[0].step_symbol if run_symbol else "",
             stops=stops,
             answers_peripherals=arguments.peripherals,
+            dumped=dumped,
         )
 
     probe = probe_from(arguments, board)
@@ -190,6 +195,8 @@ def _outcome(
     excess = [finding for finding in findings if finding is not None]
     stops = stops_of(arguments, claims)
     lines += [*_peripherals(result), *end_lines(result, stops)]
+    dumped, dump_lines = written_dumps(arguments, result)
+    lines += dump_lines
     lines += [finding.line(arguments.elf) for finding in excess]
     data = {
         "board": board.name,
@@ -217,7 +224,7 @@ def _outcome(
             for layer in result.layers
         ],
         **measured_json(result),
-        "outputs_sha256": outputs,
+        "outputs_sha256": outputs | dumped,
         "stack_high_water_bytes": result.stack_high_water_bytes,
         "inference_stack_bytes": result.inference_stack_bytes,
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,

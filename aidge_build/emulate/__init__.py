@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aidge_build.boards import Board
-from aidge_build.elf.image import read_image
+from aidge_build.elf.image import Symbol, read_image
 from aidge_build.emulate.program import (
     INSTRUCTION_LIMIT,
     NO_ADDRESS,
@@ -41,6 +41,7 @@ def run_program(
     step_symbol: str = "",
     stops: Stops | None = None,
     answers_peripherals: bool = False,
+    dumped: tuple[Symbol, ...] = (),
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
 
@@ -52,6 +53,7 @@ def run_program(
     `stops` says what ends a program that does not end by itself; with it, one that is interrupted or goes on for ever is a result
     (`RunResult.ended`) and no error.
     `answers_peripherals`: registers of peripherals, which Unicorn has none of, hold what is written (emulate/peripherals.py).
+    `dumped` are variables in memories of the board, whose bytes after the run are in the result (Unicorn).
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;
@@ -74,6 +76,7 @@ def run_program(
         stops or NO_STOPS,
         stops is not None,
         answers_peripherals,
+        dumped,
     )
     if program.stops.until and program.until_address == NO_ADDRESS:
         raise AidgeError(

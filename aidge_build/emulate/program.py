@@ -110,7 +110,8 @@ class RunResult:
     returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
     than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU. `peripherals`: how many of their registers it
     used that nobody emulates, and for how many it waited. `waits_in` is the function of a loop that only an interrupt or a timer
-    ends, in which it was stopped; an endless loop, where nothing else stopped it before.
+    ends, in which it was stopped; an endless loop, where nothing else stopped it before. `dumps` are the dumped symbols,
+    with the bytes that the program left in them.
     """
 
     exit_code: int | None
@@ -135,6 +136,7 @@ class RunResult:
     fewest: int | None = None
     most: int | None = None
     waits_in: str = ""
+    dumps: tuple[tuple[Symbol, bytes], ...] = ()
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -160,6 +162,7 @@ class Program:
     stops: Stops = NO_STOPS
     may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
     answers_peripherals: bool = False  # whether a program may use registers of peripherals that nobody emulates
+    dumped: tuple[Symbol, ...] = ()
 
     @property
     def until_address(self) -> int:

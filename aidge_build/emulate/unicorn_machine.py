@@ -125,7 +125,8 @@ class Machine:
             raise KeyboardInterrupt
         result = self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
         found = self.round or (endless_round(self) if end in _STOPPED else None)
-        return replace(result, waits_in=found.function if found and found.is_wait else "")
+        dumps = tuple((symbol, self.read(symbol.address, symbol.size_bytes)) for symbol in program.dumped)
+        return replace(result, waits_in=found.function if found and found.is_wait else "", dumps=dumps)
 
     def _goes_round(self, address: int) -> bool:
         self.round = endless_round(self, address)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -167,6 +168,22 @@ def ram_after(elf: Path, board, stop: str, times: int) -> bytes:
 
 
 @needs_cross_compiler
+def test_run_dumps_nothing_where_one_of_the_symbols_has_no_bytes_in_memory(tmp_path):
+    elf, board = firmware(tmp_path)
+    for dump, emulator, reason in (
+        ("digits_recrd=b", "unicorn", "no symbol digits_recrd. Hint: did you mean 'digits_record'?"),
+        ("__stack_top=b", "unicorn", "does not say the size of __stack_top"),
+        ("digits_record=a", "unicorn", "a is named twice"),
+        ("digits_record=b", "qemu", "works only in Unicorn. Hint: add --emulator unicorn"),
+        ("digits_record=", "unicorn", "'digits_record=' is not SYMBOL=FILE"),
+    ):
+        words = ("run", elf, "--board", board.name, "--emulator", emulator, "--dump", "frame=a", "--dump", dump)
+        with contextlib.chdir(tmp_path):
+            refused = aidge_build(*words)
+        assert refused.exit_code == 2 and reason in refused.stderr and not (tmp_path / "a").exists(), refused
+
+
+@needs_cross_compiler
 def test_a_core_that_stopped_within_an_inference_leaves_its_input_and_those_before(tmp_path):
     elf, board = firmware(tmp_path)
     dump = ram_after(elf, board, "digits_conv3", 5)
@@ -181,6 +198,13 @@ def test_a_core_that_stopped_within_an_inference_leaves_its_input_and_those_befo
     assert ", record 444 B = plan" in aidge_build("check", elf, "--board", board.name).stdout
     elsewhere = aidge_build(*command, "--elf", elf, "--dump-base", "0x1FFFFFFC")
     assert elsewhere.exit_code == 2 and "no record begins there" in elsewhere.stderr, elsewhere
+
+    ran = aidge_build(
+        "run", elf, "--board", board.name, "--emulator", "unicorn", "--dump", f"digits_record={tmp_path / 'end.bin'}"
+    )
+    assert ran.exit_code == 0 and "end.bin: 444 B of digits_record, from address 0x" in ran.stdout, ran
+    at_the_end = aidge_build(*command[:-1], tmp_path / "end.bin")
+    assert at_the_end.exit_code == 0 and "inferences 3 to 6, as recorded" in at_the_end.stdout, at_the_end
 
     symbol = read_image(elf).symbol("digits_record")
     start = symbol.address - board.region("data").origin

@@ -120,7 +120,8 @@ def claim_of(elf: Path, model_sha256: str) -> Claim:
         raise AidgeError(
             "holds this model twice" if claims else "does not hold this model",
             where=str(elf),
-            hint="name the model that it was linked with, and the options that it was generated with",
+            hint="name the model that it was linked with (a float model that its build quantized: add --quantize SAMPLES.npz), "
+            "and the options that it was generated with",
             code="USAGE",
         )
     return claims[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board, load_board
-from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, with_scales_of
+from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, with_scales_of, without_quantization
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
@@ -87,7 +87,7 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
         new_claim = _claim_of(execution.elf, old_claim.model)
-        ports = _differing_ports(old_claim, new_claim, arguments.against)
+        ports = _differing_ports(request, old_claim, new_claim, arguments.against)
         notes = [told, *ports, *(scales_note(program, arguments.quantize) if ports else ())]
         called = call_claimed(arguments.against, board, old_claim, _stored(program, vectors))
         instructions = round(sum(one.instructions for one in called) / len(called))
@@ -215,7 +215,7 @@ def _claim_of(elf: Path, name: str | None) -> Claim:
     return claim
 
 
-def _differing_ports(old: Claim, new: Claim, elf: Path) -> list[str]:
+def _differing_ports(request: CompileRequest, old: Claim, new: Claim, elf: Path) -> list[str]:
     """Lines about scales that differ; AidgeError where inputs or outputs cannot be the same bytes."""
     assert old.calls is not None and new.calls is not None
     lines = []
@@ -224,7 +224,8 @@ def _differing_ports(old: Claim, new: Claim, elf: Path) -> list[str]:
             raise AidgeError(
                 f"has the {side}s {_words(before)}; the new model has {_words(after)}",
                 where=str(elf),
-                hint="only programs with the same types and shapes get the same vectors",
+                hint=without_quantization(request, *([one.scale for one in ports] for ports in (before, after)))
+                or "only programs with the same types and shapes get the same vectors",
                 code="VECTORS",
             )
         for one, other in zip(before, after):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
 from aidge_build.elf import Claim, read_claims, read_image
@@ -13,6 +14,8 @@ from aidge_build.errors import AidgeError
 from aidge_build.inputs import UNNAMED_CONTRACT
 from aidge_build.options import MODEL, QUANTIZATION, differing, from_words, with_given
 from aidge_build.program import Program
+from aidge_build.request import CompileRequest
+from aidge_build.tflite_format import is_tflite
 from aidge_build.version import VERSION
 
 
@@ -70,6 +73,16 @@ def scales_note(program: Program, quantize: str | None) -> tuple[str, ...]:
         f"scales of inputs and outputs: from {Path(quantize).name}, as in new firmware. A block for firmware in the field keeps "
         "the firmware's: --against FIRMWARE.elf --block BLOCK verifies it",
     )
+
+
+def without_quantization(request: CompileRequest, firmware: Iterable[str], model: Iterable[str]) -> str:
+    """Returns what to do about a float model for firmware with integers, else "". Of both the scales of inputs and outputs, in
+    the words of a claim."""
+    pairs = zip(firmware, model, strict=False)
+    if request.float_model or not any(quantization_in(one) and not quantization_in(other) for one, other in pairs):
+        return ""
+    remedy = "give the .tflite file of its quantized model" if is_tflite(request.model) else "add --quantize SAMPLES.npz"
+    return f"the firmware is quantized, and this model is float: {remedy}"
 
 
 def install(claim: Claim) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of
+from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of, without_quantization
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
@@ -134,7 +134,8 @@ def _require_suits(
             code="WEIGHTS",
             hint=f"leave out {given}: the command takes the options of the firmware from it",
         )
-    hint = _other_format(request) or _of_scales(request, update, new) or _remedy(claim)
+    unquantized = without_quantization(request, update.ports, new["ports"])
+    hint = _other_format(request) or unquantized or _of_scales(request, update, new) or _remedy(claim)
     raise CheckFailed(
         _difference(sources, update),
         where=request.file_name,

@@ -79,7 +79,8 @@ def read_dump(data: bytes, recording: Recording, digest: str, where: str, at: in
             shown,
             where=where,
             code="DUMP",
-            hint="the dump must be whole, and of a firmware with this model and these options: --elf APP.elf takes them from it",
+            hint="the dump must be whole, and of a firmware with this model and these options: --elf APP.elf takes them from it "
+            "(a float model that its build quantized: add --quantize SAMPLES.npz)",
         )
     (record,) = found
     return record

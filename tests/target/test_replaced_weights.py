@@ -336,6 +336,12 @@ def test_new_samples_keep_the_scales_that_the_firmware_feeds_and_reads(device, p
         assert done.exit_code == exit_code and Path("new.bin").exists() == (exit_code == 0), done.stderr
         assert ("values outside are clamped" in done.stdout + done.stderr) == exceeds, done
         Path("new.bin").unlink(missing_ok=True)
+    forgotten = aidge_build("weights", "retrained.onnx", "--against", "app.elf", "--out", "new.bin")
+    assert forgotten.exit_code == 1 and not Path("new.bin").exists()
+    assert "the firmware is quantized, and this model is float: add --quantize SAMPLES.npz" in forgotten.stderr, forgotten
+    beside = ("--board", "stm32f4", "--against", "app.elf", "--io-data", "vectors.npz")
+    forgotten = aidge_build("verify", "retrained.onnx", *beside)
+    assert forgotten.exit_code == 2 and "this model is float: add --quantize SAMPLES.npz" in forgotten.stderr, forgotten
 
 
 @needs_cross_compiler

@@ -42,6 +42,7 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
         "weights.c",
         name=program.name,
         prefix=program.name.upper(),
+        conditions=program.conditions,
         model_sha256=program.model_sha256,
         arrays=texts,
         incbin=incbin,

@@ -24,7 +24,9 @@ from aidge_build.output import write_sources
 from aidge_build.program import Options
 from aidge_build.sources import Sources
 from aidge_build.version import CLAIM_VERSION
+from tests.command import aidge_build
 from tests.emitted import chain, chain_result, copying, float_sum, reversal
+from tests.programs import ROOT
 
 STRICT = [
     "-Wall",
@@ -131,6 +133,19 @@ def test_a_core_that_the_code_is_not_for_is_refused_by_one_line(tmp_path, flags,
     done = run(["arm-none-eabi-gcc", *ARM, *flags, "-Wall", "-Wextra", "-fsyntax-only", *sources], tmp_path)
     complaints = [line for line in done.stderr.splitlines() if "error:" in line]
     assert done.returncode != 0 and len(complaints) == 1 and message in complaints[0]
+
+
+@pytest.mark.parametrize("flags, message", [(["-mcpu=cortex-m0"], "DSP instructions"), (["-mfloat-abi=soft"], "an FPU")])
+def test_code_and_constants_for_a_core_are_refused_by_the_flags_of_another(tmp_path, flags, message):
+    words = ("--cpu", "cortex-m4", "--fpu", "fpv4-sp-d16", "--out", tmp_path)
+    assert aidge_build("compile", ROOT / "examples" / "digits" / "digits.onnx", *words).exit_code == 0
+    for source in ("digits.c", "digits_weights.c"):
+        done = run(["arm-none-eabi-gcc", *ARM, *flags, "-fsyntax-only", source], tmp_path)
+        assert f"digits was generated for cortex-m4 with {message}, which these compiler flags do not use" in done.stderr, source
+    done = run(
+        ["arm-none-eabi-gcc", *ARM, "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard", "-fsyntax-only", "digits_weights.c"], tmp_path
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def shared_library(folder: Path, sources: list[str], *flags: str) -> ctypes.CDLL:

@@ -19,6 +19,16 @@ from aidge_build.naming import model_name_of
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 FILES = ("rtconfig.py", "SConstruct", "west.yml", "prj.conf", "platformio.ini", "CMakeLists.txt", *_MAKEFILES)
 _PROOF = "the model among the sources, and the proof"
+# The lines that make a model part of a build, without the options that a user adds to them.
+_USES = (
+    r"scons_toolpath\(\)",
+    r"AidgeModel\([\"']{name}[\"']",
+    r"find_package\(aidge_build\b",
+    r"(?:aidge_add|zephyr_aidge)_model\({name}\b",
+    r"target_link_libraries\([^)]*\b{name}\b",
+    r"aidge_check_memory\([^)]*\b{name}\b",
+    r"call aidge_model,{name},",
+)
 
 
 @dataclass(frozen=True)
@@ -60,11 +70,16 @@ def named(name: str, model: str) -> str:
 
 
 def _is_done(step: Step, files: Mapping[str, str], name: str) -> bool:
-    """Whether the file has these lines, however they are indented. A changed statement has the model among its words instead."""
-    there = files.get(step.file, "").splitlines()
+    """Whether the file has these lines, however they are indented, and with any options of the model. A changed statement has the
+    model among its words instead."""
+    text = files.get(step.file, "")
+    there = text.splitlines()
     if step.replaced:
         before = "\n".join(there[step.after or 0 : (step.after or 0) + step.replaced])
         return re.search(rf"\b{name}\b", before) is not None and step.lines[-1] in there
+    uses = [use for use in (one.format(name=name) for one in _USES) if any(re.search(use, line) for line in step.lines)]
+    if uses:
+        return all(re.search(use, text) for use in uses)
     return {line.strip() for line in step.lines} <= {line.strip() for line in there}
 
 

@@ -299,6 +299,13 @@ def test_other_builds_are_known_by_their_files(tmp_path, files, build, wanted):
 )
 def test_a_firmware_that_has_the_lines_is_not_told_to_add_them_again_and_another_model_gets_its_own(tmp_path, files):
     adopted(tmp_path, files)
+    ((name, text),) = ((name, (tmp_path / name).read_text()) for name in files)
+    for line, with_options in (
+        ('"models/hello.onnx",', '"models/hello.onnx", optimize="size",'),
+        ("hello.onnx)\n", "hello.onnx IO arena)\n"),
+    ):
+        text = text.replace(line, with_options)
+    (tmp_path / name).write_text(text)
     again = aidge_build("init", "models/hello.onnx", "--folder", tmp_path)
     assert again.exit_code == 0 and "has the lines of hello already" in again.stdout and "after line" not in again.stdout
     shutil.copy(tmp_path / "models/hello.onnx", tmp_path / "models/other.onnx")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Says which folders go into the wheel; everything else is in pyproject.toml.
 
-`kernels/`, `boards/`, `site_scons/site_tools/` and the first example lie at the top of the checkout, where a stranger looks
-for them. In the wheel they are data inside the package (`aidge_build/data/...`); `aidge_build/installed.py` finds them in both.
+`kernels/`, `boards/`, `site_scons/site_tools/`, the first example and the pages of `docs/` lie at the top of the checkout, where
+a stranger looks for them. In the wheel they are data inside the package (`aidge_build/data/...`); `installed.py` there finds
+them in both.
 """
 
 import gzip
@@ -12,7 +13,7 @@ import tarfile
 from setuptools import find_namespace_packages, setup
 from setuptools.command.sdist import sdist
 
-DATA = ("kernels", "boards", "site_scons/site_tools", "examples/digits", "integrations")
+DATA = ("kernels", "boards", "site_scons/site_tools", "examples/digits", "integrations", "docs")
 
 
 def data_packages() -> dict[str, str]:
@@ -21,6 +22,8 @@ def data_packages() -> dict[str, str]:
     for top in DATA:
         for folder, subfolders, files in os.walk(top):
             subfolders[:] = sorted(name for name in subfolders if name != "__pycache__")
+            if top == "docs":  # the pages alone
+                subfolders.clear()
             if files:
                 packages["aidge_build.data." + folder.replace(os.sep, "/").replace("/", ".")] = folder
     return packages
@@ -52,6 +55,6 @@ setup(
     packages=[*find_namespace_packages(include=["aidge_build", "aidge_build.*"]), *data],
     package_dir=data,
     package_data={"": ["*"]},
-    exclude_package_data={"": ["*.pyc"]},
+    exclude_package_data={"": ["*.pyc"], "aidge_build.data.docs": ["*.json", "*.toml"]},
     include_package_data=False,
 )

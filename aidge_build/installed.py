@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -37,6 +38,14 @@ def integrations_folder() -> Path:
 def example_model() -> Path:
     """The model of a starter project that was given none: it reads handwritten digits."""
     return _find("examples/digits") / "digits.onnx"
+
+
+def with_pages(text: str) -> str:
+    """The text with the places of the pages that it names as docs/NAME.md: who installed a wheel has no checkout to look in."""
+    folder = _PACKAGE / "data" / "docs"
+    if "docs/" not in text or not folder.is_dir():
+        return text
+    return re.sub(r"(?<![\w./-])docs/([\w-]+\.md)", lambda page: str(folder / page[1]), text)
 
 
 def own_files() -> list[str]:

@@ -16,6 +16,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.debug import level as debug_level
 from aidge_build.debug import log, log_command, shown_from
 from aidge_build.errors import AidgeError, InternalError, internal_error
+from aidge_build.installed import with_pages
 from aidge_build.terminal import print_error, print_lines, print_notes, saying, waited_for, with_verdicts
 
 EXIT_INTERRUPTED = 130
@@ -37,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         _refuse_nul(argv)
         outcome = _run(argv)
-        print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else with_verdicts(outcome.lines))
+        print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else with_verdicts(map(with_pages, outcome.lines)))
         if outcome.exit_code:
             log(f"exit code {outcome.exit_code}", "\n".join(outcome.lines))
         return outcome.exit_code
@@ -83,7 +84,7 @@ def _refused(error: AidgeError, wants_json: bool) -> int:
     if wants_json:
         with contextlib.suppress(AidgeError):  # stdout is what cannot be written: the line on stderr says it
             print_lines(_json(False, {"error": error.as_json()}))
-    error.hint = _as_typed(error.hint)
+    error.hint = with_pages(_as_typed(error.hint))
     print_error(f"aidge-build: {error}")
     log(f"error {error.code}, exit code {error.exit_code}", error)
     return error.exit_code

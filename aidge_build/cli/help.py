@@ -39,7 +39,8 @@ def overview(in_full: bool) -> list[str]:
     if in_full:
         lines += ["", emphasized("Forms of verbs, and the names that they have alone"), *_forms()]
     more = [] if in_full else [f"{PROGRAM} --help all: {len(RARE)} more verbs, and the forms of these"]
-    return [*lines, "", f"{PROGRAM} VERB --help: the most used options of a verb, and examples", *more, _EXIT_CODES]
+    pages = "docs/index.md: the documentation"
+    return [*lines, "", f"{PROGRAM} VERB --help: the most used options of a verb, and examples", *more, pages, _EXIT_CODES]
 
 
 def _forms() -> Iterator[str]:

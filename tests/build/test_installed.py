@@ -95,6 +95,7 @@ def test_the_wheel_holds_every_data_file_of_the_checkout(installed):
         (kernel_folder(), "kernels"),
         (board_folder(), "boards"),
         (Path(scons_toolpath()), "site_scons/site_tools"),
+        (ROOT / "docs", "docs"),
     ):
         tracked = (
             subprocess.run(["git", "ls-files", "-z", "."], cwd=folder, capture_output=True, check=True)
@@ -102,13 +103,22 @@ def test_the_wheel_holds_every_data_file_of_the_checkout(installed):
             .split("\0")
         )
         for name in filter(None, tracked):
-            if (folder / name).is_file():
+            if (folder / name).is_file() and (inside != "docs" or re.fullmatch(r"[\w-]+\.md", name)):
                 assert (installed / "aidge_build" / "data" / inside / name).read_bytes() == (folder / name).read_bytes(), name
 
 
 def test_the_wheel_holds_the_cmake_package(installed):
     for path in cmake_folder().iterdir():
         assert (installed / "aidge_build" / "cmake" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_message_of_the_wheel_names_a_page_that_is_there(venv, installed, tmp_path):
+    help_page = run_there(venv, tmp_path, "aidge-build", "--help")
+    page = installed / "aidge_build" / "data" / "docs" / "index.md"
+    assert f"{page}: the documentation" in help_page and page.is_file()
+    hint = "import aidge_build.installed as there; print(there.with_pages('the page docs/kit.md, a file my/docs/kit.md'))"
+    said = run_there(venv, tmp_path, "python", "-c", hint)
+    assert said == f"the page {page.with_name('kit.md')}, a file my/docs/kit.md\n"
 
 
 def test_the_wheel_says_that_it_is_typed(installed):

@@ -61,8 +61,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     )
     if arguments.weights_version is None:
         line += f". A device whose block has version {head.version:,} ignores it: for that, --weights-version {head.version + 1}"
+    states = f"states keep their bytes: if their scales are others now, call {claim.model}_reset after {claim.model}_bind"
     return Outcome(
-        [line, *request.notices],
+        [line, *([states] if sources.manifest["states"] else []), *request.notices],
         {"model": claim.model, "version": head.version, "size_bytes": head.size_bytes, "layout": head.layout},
     )
 

@@ -180,7 +180,8 @@ def _outcome(
         mean = result.instructions_per_run
         within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
         per_run = f", {round(mean):,} per inference{spread(result)}{within}" if mean is not None else ""
-        lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
+        wait = f" with the wait in {result.waits_in}" if result.waits_in else ""
+        lines.append(f"{result.instructions:,} instructions{wait}{per_run} on {board.title} ({_where(result)})")
     lines += cycle_lines(result, board)
     lines += [*measured_lines(result, board), *_memory_used(result, claims)]
     if result.exit_code:

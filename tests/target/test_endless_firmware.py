@@ -170,6 +170,7 @@ def test_a_run_that_was_stopped_in_a_wait_for_an_interrupt_names_the_function_an
         "\ndelay waits for an interrupt or a timer, which the emulator does not have: --inferences 1 ends the run before\n"
         in said
     )
+    assert " instructions with the wait in delay, " in said
     counts = firmware(tmp_path, delay + "int main(void) { kws_run(); for (;;) tick++; }", "counts")
     assert "waits for" not in run_text(counts, "--instructions", "20000")
     works = firmware(tmp_path, "int main(void) { for (;;) kws_run(); }", "works")

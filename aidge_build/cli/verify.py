@@ -365,7 +365,7 @@ def _lines(arguments: argparse.Namespace, data: dict, passed: bool, read: Mappin
         if known and (arguments.layers or arguments.verbosity):
             lines += table([_layer(layer, total, read) for layer in known], _TITLES, numbers=(0, 1, 2))
     lines.append(
-        f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
+        f"arena {data['arena_bytes']:,} B, peak {data['peak_bytes']:,} B (in use at one time, inputs and outputs included)"
         + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else "")
     )
     if "record" in data:

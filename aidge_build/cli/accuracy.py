@@ -36,6 +36,7 @@ SUMMARY = "measure how often a model is right: float, quantized, and on the emul
 GROUP = PROVE
 EXAMPLES = (("accuracy kws.onnx --board stm32f7 --labels test.npz --min-top1 0.97", "fails below 97 %"),)
 COMMON = (
+    "labels",
     "float",
     "samples",
     "calibration",

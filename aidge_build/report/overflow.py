@@ -173,7 +173,7 @@ def _is_int8(image: Image) -> bool:
 def _of_ram(purposes: dict[str, int], arenas: Sequence[tuple[Claim, ClaimedArena]]) -> Iterator[str]:
     if purposes.get("arena", 0) > max((size for name, size in purposes.items() if name != "arena"), default=0):
         options = "".join(f" {word}" for claim, _ in arenas[:1] for word in claim.made_with or ())
-        of = f" for the file of {arenas[0][0].model}" if arenas else ""
+        of = f", with the file of {arenas[0][0].model} as MODEL," if arenas else ""
         yield (
             f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build explain --plan MODEL{options} --why`{of} lists "
             "what is live at the peak)"

@@ -2,8 +2,8 @@
 """Says which folders go into the wheel; everything else is in pyproject.toml.
 
 `kernels/`, `boards/`, `site_scons/site_tools/`, the first example and the pages of `docs/` lie at the top of the checkout, where
-a stranger looks for them. In the wheel they are data inside the package (`aidge_build/data/...`); `installed.py` there finds
-them in both.
+a stranger looks for them. In the wheel they are data inside the package (`aidge_build/data/...`).
+`aidge_build/installed.py` finds them in both.
 """
 
 import gzip

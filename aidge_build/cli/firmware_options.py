@@ -76,8 +76,8 @@ def scales_note(program: Program, quantize: str | None) -> tuple[str, ...]:
 
 
 def without_quantization(request: CompileRequest, firmware: Iterable[str], model: Iterable[str]) -> str:
-    """Returns what to do about a float model for firmware with integers, else "". Of both the scales of inputs and outputs, in
-    the words of a claim."""
+    """Returns what to do about a float model for firmware with integers, else "". `firmware` and `model` are the scales of inputs
+    and outputs, in the words of a claim."""
     pairs = zip(firmware, model, strict=False)
     if request.float_model or not any(quantization_in(one) and not quantization_in(other) for one, other in pairs):
         return ""

@@ -72,13 +72,13 @@ def named(name: str, model: str) -> str:
 def _is_done(step: Step, files: Mapping[str, str], name: str) -> bool:
     """Whether the file has these lines, however they are indented, and with any options of the model. A changed statement has the
     model among its words instead."""
-    text = files.get(step.file, "")
-    there = text.splitlines()
+    there = files.get(step.file, "").splitlines()
     if step.replaced:
         before = "\n".join(there[step.after or 0 : (step.after or 0) + step.replaced])
         return re.search(rf"\b{name}\b", before) is not None and step.lines[-1] in there
     uses = [use for use in (one.format(name=name) for one in _USES) if any(re.search(use, line) for line in step.lines)]
     if uses:
+        text = "\n".join(line for line in there if not line.lstrip().startswith("#"))
         return all(re.search(use, text) for use in uses)
     return {line.strip() for line in step.lines} <= {line.strip() for line in there}
 

@@ -196,7 +196,7 @@ def _outcome(
     excess = [finding for finding in findings if finding is not None]
     stops = stops_of(arguments, claims)
     lines += [*_peripherals(result), *end_lines(result, stops)]
-    dumped, dump_lines = written_dumps(arguments, result)
+    dump_hashes, dump_lines = written_dumps(arguments, result)
     lines += dump_lines
     lines += [finding.line(arguments.elf) for finding in excess]
     data = {
@@ -225,7 +225,7 @@ def _outcome(
             for layer in result.layers
         ],
         **measured_json(result),
-        "outputs_sha256": outputs | dumped,
+        "outputs_sha256": outputs | dump_hashes,
         "stack_high_water_bytes": result.stack_high_water_bytes,
         "inference_stack_bytes": result.inference_stack_bytes,
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,

@@ -17,6 +17,8 @@ from aidge_build.terminal import print_lines
 
 _OPTIONAL = ("?", "*")
 MODEL_ENDINGS = (".onnx", ".tflite")
+# What other verbs call the file with samples.
+_ELSEWHERE = {"--io-data": ("--labels", "--quantize"), "--calibration": ("--quantize",), "--quantize": ("--calibration",)}
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         return f"add {' '.join(f'{one.option_strings[-1]} {one.metavar}' for one in lacking)}; " if lacking else ""
 
     def _near(self) -> str:
-        """`did you mean --out? ` for the first option given that is none: near by its letters, or by its one letter."""
+        """`did you mean --out? ` for the first option given that is none: the name in this verb, or near by letters."""
         options = sorted(
             (word for word in self._option_string_actions if word.startswith("--")), key=lambda word: (len(word), word)
         )
@@ -50,6 +52,7 @@ class Parser(argparse.ArgumentParser):
                 known.startswith(word) for known in self._option_string_actions
             ):
                 same = [option for option in options if option.startswith(f"-{word}")] if len(word) == 2 else []
+                same += [option for option in _ELSEWHERE.get(word, ()) if option in options]
                 near = same or difflib.get_close_matches(word, options, n=1)
                 return f"did you mean {near[0]}? " if near else ""
         return ""

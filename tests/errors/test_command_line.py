@@ -38,6 +38,10 @@ HOSTILE = "w*/ int injected = 42; /*"
             "aidge-build: compile: unrecognized arguments: --optimise size. Hint: did you mean --optimize? aidge-build",
         ),
         (
+            ["accuracy", "README.md", "--io-data", "x.npz"],
+            "aidge-build: accuracy: unrecognized arguments: --io-data x.npz. Hint: did you mean --labels? aidge-build",
+        ),
+        (
             ["bench", "README.md"],
             "aidge-build: README.md: is a file; bench measures a folder of models. "
             "Hint: for one model: aidge-build verify README.md --board stm32f7",

@@ -26,5 +26,5 @@ execute_process(COMMAND ${command} ${map} RESULT_VARIABLE status)
 if(NOT status STREQUAL "0")
   set(ENV{AIDGE_FRONT_END} CMake) # of hints
   execute_process(COMMAND ${aidge} explain-link --hook -- ${command} RESULT_VARIABLE ignored)
-  message(FATAL_ERROR "The link failed (${status})")
+  message(FATAL_ERROR "the link failed with exit code ${status}: the messages above say why")
 endif()

@@ -15,6 +15,7 @@ from aidge_build.cascade.words import role_of, saved
 from aidge_build.cli.cycles import inference_data, time_lines
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.reads import layer_read_data, read_lines
 from aidge_build.compile import assigned, build_program, import_model
 from aidge_build.contract.call import Input
 from aidge_build.emit.manifest import channels_removed
@@ -80,6 +81,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     described = [
         {
             **_describe(assignment, node, symbol, request, counts),
+            "reads": layer_read_data(result, symbol),
             "cascade": role_of(node.name, node.outputs[0], kernels.get(node.name, ""), cascades) or None,
         }
         for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
@@ -93,6 +95,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     elif whole is not None:
         lines += _costs(described, whole, read)
         lines += time_lines(result, request.board) if result and request.board else []
+        lines += read_lines(result, dict(zip(symbols, read.values(), strict=True))) if result else []
     else:
         lines += _kernels(described, read)
     if arguments.node is None:
@@ -143,7 +146,7 @@ def _measured(request: CompileRequest, io_data: str | None) -> tuple[dict[str, L
     program = build_program(request)
     vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
     with tempfile.TemporaryDirectory() as temporary:
-        result = execute(program, request.board, vectors, Path(temporary), estimates=True).result
+        result = execute(program, request.board, vectors, Path(temporary), estimates=True, tells_apart=True).result
     layers = {
         layer.node.name: replace(
             count,

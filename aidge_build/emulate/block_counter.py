@@ -23,6 +23,7 @@ from aidge_build.emulate.hook_structures import (
     Hook,
     LayerCounts,
     Memory,
+    Pieces,
     Reads,
     Watch,
 )
@@ -33,6 +34,7 @@ from aidge_build.emulate.waits import FIRST_LOOK, NEVER
 from aidge_build.flash import Cache
 from aidge_build.timing.estimate import OUTSIDE, Edge, Executed
 from aidge_build.timing.memory import WAITED, Caches, Lines, flash_regions
+from aidge_build.timing.reads import Piece, PieceCounts
 
 
 def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
@@ -102,6 +104,7 @@ class _NativeCounter:
         self._watches: list[Watch] = []
         if program.timing:
             self._follow(machine, program.timing.caches, flash_regions(program.board))
+            self._tell_apart(machine, program.timing.pieces)
         _add_hook(machine, unicorn.UC_HOOK_BLOCK, library.aidge_block_hook, self._hook, 1, 0)
 
     def _follow(self, machine: unicorn.Uc, caches: Sequence[Caches], flash: Sequence[tuple[int, int]]) -> None:
@@ -114,6 +117,25 @@ class _NativeCounter:
         for first, last in flash:
             _add_hook(machine, unicorn.UC_HOOK_MEM_READ, self._library.aidge_read_hook, self._hook, first, last)
 
+    def _tell_apart(self, machine: unicorn.Uc, pieces: Sequence[Piece]) -> None:
+        """Counts reads of each piece, in each layer."""
+        self._piece_count = len(pieces)
+        if not pieces:
+            return
+        begins = (ctypes.c_uint32 * len(pieces))(*(piece.begin for piece in pieces))
+        rows = (self._hook.counting.layer_count + 1) * len(pieces)
+        self._hook.pieces = Pieces(len(pieces), begins, _counts(rows * WAITED), _counts(rows), _counts(rows))
+        _add_hook(machine, unicorn.UC_HOOK_MEM_READ, self._library.aidge_load_hook, self._hook, 1, 0)
+
+    def _piece_counts(self) -> dict[tuple[int, int], PieceCounts]:
+        counts, found, number = self._hook.pieces, dict[tuple[int, int], PieceCounts](), self._piece_count
+        for row in range((self._hook.counting.layer_count + 1) * number):
+            waited = counts.waited[row * WAITED : (row + 1) * WAITED]
+            if any(waited) or counts.data_bytes[row]:
+                key = OUTSIDE + row // number, row % number
+                found[key] = PieceCounts(waited, counts.data_lines[row], counts.data_bytes[row])
+        return found
+
     def executed(self, finished: bool) -> Executed | None:
         """What runs executed, or those runs that returned; None without the program's timing, or if the table is full."""
         hook = self._hook
@@ -123,7 +145,8 @@ class _NativeCounter:
         counts = [(one, one.finished if finished else one.count) for one in found]
         edges = tuple(Edge(one.origin, one.from_size, one.address, one.size, one.layer, count) for one, count in counts if count)
         layers = range(OUTSIDE, hook.counting.layer_count)
-        return Executed(edges, tuple(_lines(one, layers, finished) for one in self._reads))
+        lines = tuple(_lines(one, layers, finished) for one in self._reads)
+        return Executed(edges, lines, {} if finished else self._piece_counts())
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> mmap.mmap:
         """A map of the bytes from `origin` on, in which those that a run writes become 1."""

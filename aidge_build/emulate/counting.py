@@ -14,8 +14,9 @@ from aidge_build.timing.memory import Caches, FlashReads
 class Flow:
     """What cycles depend on: edges between blocks, and lines of flash (executed.h and lines.h in Python)."""
 
-    def __init__(self, caches: Sequence[Caches]):
-        self._reads = [FlashReads(each) for each in caches]
+    def __init__(self, caches: Sequence[Caches], begins: Sequence[int] = ()):
+        """`begins` are the first addresses of the pieces that are told apart."""
+        self._reads = [FlashReads(each, () if index else begins) for index, each in enumerate(caches)]
         self._previous = (0, 0)
         self._edges: dict[tuple[int, int, int, int, int], int] = {}
         self._finished = Executed((), ())
@@ -35,6 +36,10 @@ class Flow:
         for reads in self._reads:
             reads.data(address, layer)
 
+    def load(self, address: int, size: int, layer: int | None) -> None:
+        """Data are read from any memory, where pieces are told apart."""
+        self._reads[0].load(address, size, layer)
+
     def finish(self) -> None:
         """A run returned."""
         self._finished = self.executed(finished=False)
@@ -44,7 +49,7 @@ class Flow:
         if finished:
             return self._finished
         edges = tuple(Edge(*edge, count) for edge, count in self._edges.items())
-        return Executed(edges, tuple(reads.lines for reads in self._reads))
+        return Executed(edges, tuple(reads.lines for reads in self._reads), self._reads[0].pieces)
 
 
 @dataclass
@@ -109,6 +114,11 @@ class Counting:
         """Data are read from flash."""
         if self.flow:
             self.flow.read(address, self._layer)
+
+    def load(self, address: int, size: int) -> None:
+        """Data are read from any memory, where pieces are told apart."""
+        if self.flow:
+            self.flow.load(address, size, self._layer)
 
     @property
     def _layer(self) -> int | None:

@@ -6,16 +6,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from aidge_build.boards import Board
-from aidge_build.elf import read_disassembly
+from aidge_build.elf import read_disassembly, read_image
 from aidge_build.errors import MissingTool
 from aidge_build.timing.estimate import Timing
 from aidge_build.timing.memory import caches_of
+from aidge_build.timing.reads import pieces_of
 from aidge_build.timing.table import timing_of
 from aidge_build.toolchain import disassemble
 
 
-def program_timing(elf: Path, board: Board) -> Timing | None:
-    """The timing of `elf` on the board; None if the core has no timing table, or this machine no disassembler."""
+def program_timing(elf: Path, board: Board, *, tells_apart: bool = False) -> Timing | None:
+    """The timing of `elf` on the board; None if the core has no timing table, or this machine no disassembler. `tells_apart`: the
+    reads of each function and constant are counted apart."""
     table = timing_of(board.core, board.multiplier_cycles)
     if table is None:
         return None
@@ -24,4 +26,6 @@ def program_timing(elf: Path, board: Board) -> Timing | None:
     except MissingTool:
         return None
     stall_cycles = board.flash.stall_cycles if board.flash else None
-    return Timing(table, instructions, caches_of(board.flash), board.flash_wait_states if stall_cycles is None else stall_cycles)
+    stall_cycles = board.flash_wait_states if stall_cycles is None else stall_cycles
+    pieces = pieces_of(read_image(elf), board) if tells_apart else ()
+    return Timing(table, instructions, caches_of(board.flash), stall_cycles, pieces)

@@ -136,6 +136,18 @@ class Reads(ctypes.Structure):
     ]
 
 
+class Pieces(ctypes.Structure):
+    """`struct pieces`."""
+
+    _fields_ = [
+        ("count", ctypes.c_uint32),
+        ("begins", ctypes.POINTER(ctypes.c_uint32)),
+        ("waited", ctypes.POINTER(ctypes.c_uint64)),
+        ("data_lines", ctypes.POINTER(ctypes.c_uint64)),
+        ("data_bytes", ctypes.POINTER(ctypes.c_uint64)),
+    ]
+
+
 LOOK = ctypes.CFUNCTYPE(None, ctypes.c_uint32)
 
 
@@ -146,6 +158,7 @@ class Hook(ctypes.Structure):
         ("counting", CountingState),
         ("executed", ExecutedState),
         ("reads", ctypes.POINTER(Reads)),
+        ("pieces", Pieces),
         ("read_count", ctypes.c_uint32),
         ("counts_edges", ctypes.c_uint32),
         ("finished_runs", ctypes.c_uint32),

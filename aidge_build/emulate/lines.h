@@ -3,6 +3,7 @@
 #ifndef AIDGE_LINES_H
 #define AIDGE_LINES_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -44,12 +45,39 @@ struct reads {
     uint64_t *finished_waited, *finished_data_lines; /* when the last run returned */
 };
 
-static void fetch_line(struct reads *reads, uint32_t line, uint32_t instructions, uint64_t *row)
+/* Stretches of addresses that are told apart, from begins[0], which is 0; rows: outside of layers, then one per layer. */
+struct pieces {
+    uint32_t count; /* 0: none are told apart */
+    const uint32_t *begins;
+    uint64_t *waited, *data_lines, *data_bytes; /* rows of `count` pieces */
+};
+
+/* The number of a piece in the rows of a layer, -1 outside of layers. */
+static size_t piece_at(const struct pieces *pieces, int32_t layer, uint32_t address)
+{
+    uint32_t low = 0, high = pieces->count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (pieces->begins[middle] <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (size_t)(layer + 1) * pieces->count + low;
+}
+
+/* Rows of WAITED in which a line is counted; NULL: it is not. */
+struct counted { uint64_t *layer, *piece; };
+
+static void fetch_line(struct reads *reads, uint32_t line, uint32_t instructions, struct counted counted)
 {
     if (line != reads->line) {
         uint32_t since = reads->ahead != line ? 0 : reads->since < WAITED ? reads->since : WAITED - 1;
-        if (!cache_read(&reads->code, line) && row != NULL)
-            row[since]++;
+        int is_there = cache_read(&reads->code, line);
+        if (!is_there && counted.layer != NULL)
+            counted.layer[since]++;
+        if (!is_there && counted.piece != NULL)
+            counted.piece[since]++;
         reads->ahead = reads->prefetches && !cache_has(&reads->code, line + 1) ? line + 1 : NO_LINE;
         reads->line = line;
         reads->since = 0;
@@ -57,8 +85,8 @@ static void fetch_line(struct reads *reads, uint32_t line, uint32_t instructions
     reads->since += instructions;
 }
 
-/* The lines of a block of Thumb code; `row` is NULL where nothing is counted. */
-static void fetch_block(struct reads *reads, uint32_t address, const uint8_t *bytes, uint32_t size, uint64_t *row)
+/* The lines of a block of Thumb code. */
+static void fetch_block(struct reads *reads, uint32_t address, const uint8_t *bytes, uint32_t size, struct counted counted)
 {
     const uint32_t line_bytes = reads->code.line_bytes;
     if (reads->code.ways == 0)
@@ -67,9 +95,9 @@ static void fetch_block(struct reads *reads, uint32_t address, const uint8_t *by
         uint32_t line = (address + at) / line_bytes, end = (line + 1) * line_bytes - address, instructions = 0;
         for (; at < size && at < end; instructions++)
             at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2;
-        fetch_line(reads, line, instructions, row);
+        fetch_line(reads, line, instructions, counted);
     }
-    fetch_line(reads, (address + size - 1) / line_bytes, 0, row);
+    fetch_line(reads, (address + size - 1) / line_bytes, 0, counted);
 }
 
 #endif

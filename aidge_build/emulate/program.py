@@ -14,6 +14,7 @@ from aidge_build.elf.image import Image, Symbol
 from aidge_build.errors import CheckFailed
 from aidge_build.naming import counted
 from aidge_build.timing.estimate import Cycles, Executed, Timing
+from aidge_build.timing.reads import Reads
 
 # A bound on instructions and not on time, so that the verdict is the same on every machine. Minutes of emulation.
 INSTRUCTION_LIMIT = 20_000_000_000
@@ -137,6 +138,7 @@ class RunResult:
     most: int | None = None
     waits_in: str = ""
     dumps: tuple[tuple[Symbol, bytes], ...] = ()
+    reads: tuple[Reads, ...] = ()  # of layers by function and constant, where the timing tells these apart
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -207,6 +209,11 @@ class Program:
             return numbers[places[name]] if numbers is not None and name in places else None
 
         return tuple(LayerCount(name, of(instructions, name), of(cycles, name), of(longest, name)) for name in self.layer_symbols)
+
+    def reads(self, executed: Executed | None, slots: tuple[tuple[int, str], ...]) -> tuple[Reads, ...]:
+        """What the layers of `slots` read from each function and constant."""
+        names = {number: name for number, (_, name) in enumerate(slots)}
+        return self.timing.reads(executed, names) if executed is not None and self.timing is not None else ()
 
     def estimated(self, executed: Executed | None, layers: int) -> tuple[Cycles | None, list[Cycles] | None]:
         """The cycles of what runs executed: of all runs, and of each of so many layers; None if they are not estimated."""

@@ -30,7 +30,7 @@ class PythonCounter:
             program.step_address,
             program.until_address,
             program.stops.inferences,
-            Flow(program.timing.caches) if program.timing else None,
+            Flow(program.timing.caches, [piece.begin for piece in program.timing.pieces]) if program.timing else None,
         )
         self._flash = flash_regions(program.board)
         self._known: dict[tuple[int, int], tuple[list[int], bool]] = {}
@@ -39,6 +39,9 @@ class PythonCounter:
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
         for first, last in self._flash if program.timing else ():
             machine.hook_add(unicorn.UC_HOOK_MEM_READ, self._on_read, None, first, last)
+
+        if program.timing and program.timing.pieces:
+            machine.hook_add(unicorn.UC_HOOK_MEM_READ, self._on_load)
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> bytearray:
         """A map of the bytes from `origin` on, in which those that a run writes become 1."""
@@ -86,6 +89,9 @@ class PythonCounter:
 
     def _on_read(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
         self.counting.read(address)
+
+    def _on_load(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
+        self.counting.load(address, size)
 
     def _begins_again(self, machine: unicorn.Uc, address: int) -> bool:
         """The same as the function of this name in unicorn_hook.c."""

@@ -23,6 +23,7 @@ struct hook {
     struct counting counting;
     struct executed executed;
     struct reads *reads; /* of flash, through the caches that are simulated */
+    struct pieces pieces; /* of the first of them */
     uint32_t read_count, counts_edges, finished_runs;
     uint32_t memory_count, link_register, stack_register, status_register, counter_register;
     uint32_t behind_conditional; /* the last block ended so */
@@ -130,9 +131,21 @@ void aidge_read_hook(void *machine, int access, uint64_t address, int size, int6
     (void)machine, (void)access, (void)size, (void)value;
     for (uint32_t index = 0; index < hook->read_count; index++) {
         struct reads *reads = &hook->reads[index];
-        if (!cache_read(&reads->data, (uint32_t)address / reads->data.line_bytes) && hook->counting.running)
+        if (!cache_read(&reads->data, (uint32_t)address / reads->data.line_bytes) && hook->counting.running) {
             reads->data_lines[hook->counting.current + 1]++;
+            if (index == 0 && hook->pieces.count > 0)
+                hook->pieces.data_lines[piece_at(&hook->pieces, hook->counting.current, (uint32_t)address)]++;
+        }
     }
+}
+
+/* Of any memory, where pieces are told apart. */
+void aidge_load_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
+{
+    struct hook *hook = data;
+    (void)machine, (void)access, (void)value;
+    if (hook->counting.running)
+        hook->pieces.data_bytes[piece_at(&hook->pieces, hook->counting.current, (uint32_t)address)] += (uint64_t)size;
 }
 
 enum { IT_STATE = 0x0600FC00 };
@@ -161,8 +174,12 @@ static void follow(struct hook *hook, const struct memory *memory, uint32_t addr
     }
     executed_block(&hook->executed, counting, address, size);
     for (uint32_t index = 0; index < hook->read_count && memory->is_flash; index++) {
-        uint64_t *row = counting->running ? hook->reads[index].waited + (counting->current + 1) * WAITED : NULL;
-        fetch_block(&hook->reads[index], address, memory->bytes + (address - memory->origin), size, row);
+        struct counted counted = {NULL, NULL};
+        if (counting->running)
+            counted.layer = hook->reads[index].waited + (counting->current + 1) * WAITED;
+        if (counting->running && index == 0 && hook->pieces.count > 0)
+            counted.piece = hook->pieces.waited + piece_at(&hook->pieces, counting->current, address) * WAITED;
+        fetch_block(&hook->reads[index], address, memory->bytes + (address - memory->origin), size, counted);
     }
 }
 

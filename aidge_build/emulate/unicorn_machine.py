@@ -159,7 +159,8 @@ class Machine:
             )
         inside = bool(counter.running) and end is not End.EXIT
         runs = counter.finished_runs if inside else counter.runs
-        cycles, layer_cycles = program.estimated(counter.executed(inside), len(slots))
+        executed = counter.executed(inside)
+        cycles, layer_cycles = program.estimated(executed, len(slots))
         steps = Steps(counter.steps, counter.longest_step) if counter.steps else None
         layers = counter.finished_layers if inside else counter.layers
         return RunResult(
@@ -182,6 +183,7 @@ class Machine:
             peripherals=self.peripherals.counts if program.answers_peripherals else None,
             inference_stack_bytes=counter.stack_used or None if program.measures_run_stack else None,
             channels=self.channels.texts,
+            reads=program.reads(executed, slots),
         )
 
     def _here(self, end: End) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from aidge_build.elf.disassembly import Instruction
 from aidge_build.timing.memory import Caches, Lines, caches_of, fetch_stalls
 from aidge_build.timing.pipeline import block_cycles
+from aidge_build.timing.reads import Piece, PieceCounts, Reads, piece_at
 from aidge_build.timing.table import TimingTable
 
 OUTSIDE = -1  # the layer of what a run executes between its layers
@@ -33,10 +34,11 @@ class Edge(NamedTuple):
 @dataclass(frozen=True)
 class Executed:
     """What runs executed: edges between blocks, and lines of flash through each of the caches that the timing names; () if they
-    were not counted."""
+    were not counted. `pieces`: what a layer read from each piece of the timing, by (layer, number of the piece)."""
 
     edges: tuple[Edge, ...]
     lines: tuple[Lines, ...]
+    pieces: Mapping[tuple[int, int], PieceCounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,14 @@ class Cycles:
 @dataclass(frozen=True)
 class Timing:
     """All that cycles of a program depend on but its counts: the core's table, the program's instructions by address, the caches
-    of the flash, and the cycles of a line that no cache holds (None: nobody described them)."""
+    of the flash, and the cycles of a line that no cache holds (None: nobody described them). `pieces` are told apart in the reads
+    of layers; () if nobody asks for these."""
 
     table: TimingTable
     instructions: Mapping[int, Instruction] = field(repr=False)
     caches: tuple[Caches, ...] = caches_of(None)
     stall_cycles: int | None = None
+    pieces: tuple[Piece, ...] = field(default=(), repr=False)
 
     def cycles(self, executed: Executed, layers: Sequence[int]) -> tuple[Cycles, dict[int, Cycles]]:
         """The cycles of all runs, and of each of these layers."""
@@ -85,6 +89,24 @@ class Timing:
         found = {layer: self._with_stalls(executed, layer, core.get(layer, 0), counts.get(layer, 0)) for layer in layers}
         outside = self._with_stalls(executed, OUTSIDE, core.get(OUTSIDE, 0), counts.get(OUTSIDE, 0))
         return sum_cycles([outside, *found.values()]), found
+
+    def reads(self, executed: Executed, names: Mapping[int, str]) -> tuple[Reads, ...]:
+        """The reads of the layers that `names` gives, and of the code around them (""), from each piece; () without pieces."""
+        if not self.pieces or not executed.pieces:
+            return ()
+        core, counts = _core_cycles(self, executed.edges)
+        code, begins, nothing = dict[tuple[int, int], int](), [piece.begin for piece in self.pieces], PieceCounts((), 0, 0)
+        for edge in executed.edges:
+            key = edge.layer, piece_at(begins, edge.address)
+            code[key] = code.get(key, 0) + edge.size * edge.times
+        found = []
+        for layer, number in sorted(code.keys() | executed.pieces.keys()):
+            count, piece, stall = executed.pieces.get((layer, number), nothing), self.pieces[number], self.stall_cycles or 0
+            per_instruction = core[layer] / counts[layer] if counts.get(layer) else 1.0
+            code_stalls = fetch_stalls(count.waited, stall, per_instruction) if stall else 0.0
+            name, size = names.get(layer, ""), code.get((layer, number), 0)
+            found.append(Reads(name, piece.memory, piece.symbol, size, count.data_bytes, code_stalls, count.data_lines * stall))
+        return tuple(found)
 
     def _with_stalls(self, executed: Executed, layer: int, core: int, instructions: int) -> Cycles:
         data_lines = executed.lines[0].data.get(layer, 0) if executed.lines else None

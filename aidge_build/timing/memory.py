@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from aidge_build.board import Board
 from aidge_build.flash import Cache, Flash
+from aidge_build.timing.reads import PieceCounts, piece_at
 
 WAITED = 32  # bins of instructions between the start of a prefetch and the use of its line; 0: nothing was fetched ahead
 _NO_LINE = 0xFFFFFFFF
@@ -81,7 +82,12 @@ class LineCache:
 class FlashReads:
     """The lines of flash that a program reads through caches."""
 
-    def __init__(self, caches: Caches):
+    def __init__(self, caches: Caches, begins: Sequence[int] = ()):
+        """`begins` are the first addresses of the pieces that are told apart."""
+        self._begins = begins
+        self._block = 0  # the address of the last one
+        self._waited_of: dict[tuple[int, int], list[int]] = {}
+        self._data_of: dict[tuple[int, int], list[int]] = {}  # lines and bytes
         self._code = LineCache(caches.code) if caches.code else None
         self._data = self._code if self._code and caches.is_shared else LineCache(caches.data)
         self._prefetches = caches.prefetches
@@ -95,16 +101,34 @@ class FlashReads:
         """The counts as they are now."""
         return Lines({layer: list(lines) for layer, lines in self._waited.items()}, dict(self._data_lines))
 
+    @property
+    def pieces(self) -> dict[tuple[int, int], PieceCounts]:
+        """The counts of each layer and piece as they are now."""
+        none = [0] * WAITED, [0, 0]
+        keys = sorted(self._waited_of.keys() | self._data_of.keys())
+        return {key: PieceCounts(self._waited_of.get(key, none[0]), *self._data_of.get(key, none[1])) for key in keys}
+
+    def load(self, address: int, size: int, layer: int | None) -> None:
+        """The core loads bytes from any memory, where pieces are told apart."""
+        if layer is not None:
+            self._data_piece(address, layer)[1] += size
+
+    def _data_piece(self, address: int, layer: int) -> list[int]:
+        return self._data_of.setdefault((layer, piece_at(self._begins, address)), [0, 0])
+
     def data(self, address: int, layer: int | None) -> None:
         """The core reads data; `layer` None: it is not counted."""
         if not self._data.read(address // self._data.line_bytes) and layer is not None:
             self._data_lines[layer] = self._data_lines.get(layer, 0) + 1
+            if self._begins:
+                self._data_piece(address, layer)[0] += 1
 
     def block(self, address: int, sizes: Sequence[int], layer: int | None) -> None:
         """The core executes instructions of these sizes in bytes, from `address` on; `layer` None: it is not counted."""
         if self._code is None:
             return
         line_bytes, at = self._code.line_bytes, address
+        self._block = address
         for size in sizes:
             self._fetch(self._code, at // line_bytes, 1, layer)
             at += size
@@ -115,6 +139,9 @@ class FlashReads:
             if not cache.read(line) and layer is not None:
                 since = min(self._since, WAITED - 1) if line == self._ahead else 0
                 self._waited.setdefault(layer, [0] * WAITED)[since] += 1
+                if self._begins:
+                    key = layer, piece_at(self._begins, self._block)
+                    self._waited_of.setdefault(key, [0] * WAITED)[since] += 1
             self._ahead = line + 1 if self._prefetches and not cache.has(line + 1) else _NO_LINE
             self._line, self._since = line, 0
         self._since += instructions

@@ -46,11 +46,13 @@ class Execution:
 
 @dataclass(frozen=True)
 class Run:
-    """How `execute` runs a program: whether it is traced, with which further compiler flags, and whether cycles are estimated."""
+    """How `execute` runs a program: whether it is traced, with which further compiler flags, whether cycles are estimated, and
+    whether reads of each function and constant are counted apart (`tells_apart`, only with estimates)."""
 
     trace: bool = False
     flags: tuple[str, ...] = ()
     estimates: bool = False
+    tells_apart: bool = False
 
 
 def execute(
@@ -62,6 +64,7 @@ def execute(
     trace: bool = False,
     flags: tuple[str, ...] = (),
     estimates: bool = False,
+    tells_apart: bool = False,
     states: Sequence[bytes] = (),
     probe: Probe | None = None,
     elf: Path | None = None,
@@ -72,7 +75,7 @@ def execute(
     `probe`: outputs, trace and stack are those of a board, of the program `elf` there or of one that is made for it; counts are
     those of the emulator, where the board has one, beside the cycles that the board measures.
     """
-    how = Run(trace, flags, estimates)
+    how = Run(trace, flags, estimates, tells_apart)
     traced = replace(program, options=replace(program.options, trace=trace))
     if probe is None:
         return _emulated(traced, board, vectors, folder, how, states)
@@ -97,7 +100,7 @@ def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, ho
         run_symbol=f"{program.name}_run",
         layer_symbols=[*(layer.symbol for layer in program.layers), *(record_functions(program.name) if recorded else ())],
         count=not how.trace,
-        timing=program_timing(elf, board) if how.estimates else None,
+        timing=program_timing(elf, board, tells_apart=how.tells_apart) if how.estimates else None,
         step_symbol=f"{program.name}_step" if program.waiting else "",
     )
     if result.exit_code != 0:

@@ -135,7 +135,7 @@ def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeyp
             "run_symbol": "kws_run",
             "layer_symbols": LAYERS,
             "watched_symbols": ["kws_arena"],
-            "timing": program_timing(elf, load_board(board)),
+            "timing": program_timing(elf, load_board(board), tells_apart=True),
         }
         reference = run(board, elf, tmp_path, **asked)
         with monkeypatch.context() as patched:
@@ -143,6 +143,11 @@ def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeyp
                 patched.setattr(block_counter, "shared_library", lambda name, folder: None)
             assert run(board, elf, tmp_path, **asked) == reference
         assert reference.run_cycles.code_stalls > 0 and reference.layers[0].cycles.core > reference.layers[0].instructions
+        stalls = [round(sum(getattr(one, key) for one in reference.reads)) for key in ("code_stalls", "data_stalls")]
+        assert stalls == [reference.run_cycles.code_stalls, reference.run_cycles.data_stalls]
+        (arena,) = {one.memory for one in reference.reads if one.symbol == "kws_arena"}
+        read = sum(one.data_bytes for one in reference.reads if (one.layer, one.symbol) == ("kws_fc", "kws_arena"))
+        assert (arena, read > 0) == (memory, True)
 
 
 @pytest.mark.parametrize("attribute", ["native", "python"])

@@ -160,6 +160,9 @@ def test_explain_measures_each_layer_where_there_is_an_emulator(unusual, tmp_pat
     (whole,) = [row for row in rows if row[:2] == ["an", "inference"]]
     assert whole[2] == f"{again['instructions']:,}" and max(map(len, lines)) <= 120
     (around,) = [row for row in rows if row[:3] == ["around", "the", "layers"]]
+    (flash,) = [row for row in rows if row[:2] == ["all", "SSRAM1"]]
+    code = sum(read["code_bytes"] for node in again["nodes"] for read in node["reads"])
+    assert 2 * again["instructions"] <= int(flash[2].replace(",", "")) <= 4 * again["instructions"] and code > 0
     layers = sum(node["instructions"] or 0 for node in again["nodes"])
     assert 0 < layers < again["instructions"] == layers + int(around[3].replace(",", ""))
     for words in (("--board", "host"), ("--cpu", "cortex-m4")):

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What the layers of an inference read from each memory, and the stalls that it costs, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aidge_build.emulate import RunResult
+from aidge_build.naming import counted
+from aidge_build.terminal import table
+from aidge_build.timing.reads import Reads
+
+_SHOWN = 8  # rows
+_TITLES = ("node", "memory", "code", "data", "stalls for code", "for data")
+
+
+def read_lines(result: RunResult, titles: Mapping[str, str]) -> list[str]:
+    """A table of an inference: bytes of executed instructions and of loaded data by layer and memory, those with the most stalls
+    first; [] if nobody counted them. `titles` are the names of the layers' symbols."""
+    if not result.reads or not result.runs:
+        return []
+    rows = _sorted(_sums(result.reads, result.runs, lambda one: (one.layer, one.memory)))
+    texts = [(titles.get(layer, "outside of nodes"), memory, *_texts(numbers)) for (layer, memory), numbers in rows[:_SHOWN]]
+    rest = [sum(column) for column in zip(*(numbers for _, numbers in rows[_SHOWN:]), strict=True)]
+    if rest:
+        texts.append((counted(len(rows) - _SHOWN, "other"), "", *_texts(rest)))
+    for (memory,), numbers in _sorted(_sums(result.reads, result.runs, lambda one: (one.memory,))):
+        texts.append(("all", memory, *_texts(numbers)))
+    return table(texts, _TITLES, numbers=range(2, 6))
+
+
+def layer_read_data(result: RunResult | None, layer: str) -> list[dict]:
+    """The same of one layer in an inference, for each memory."""
+    if result is None or not result.runs:
+        return []
+    own = [one for one in result.reads if one.layer == layer]
+    words = ("code_bytes", "data_bytes", "code_stalls", "data_stalls")
+    rows = _sorted(_sums(own, result.runs, lambda one: (one.memory,)))
+    return [{"memory": memory, **dict(zip(words, numbers, strict=True))} for (memory,), numbers in rows]
+
+
+def _sums(reads: Sequence[Reads], runs: int, key) -> dict[tuple[str, ...], list[int]]:
+    """Bytes of code and of data, stalls for code and for data, by key: the mean of all runs."""
+    sums: dict[tuple[str, ...], list[float]] = {}
+    for one in reads:
+        total = sums.setdefault(key(one), [0, 0, 0, 0])
+        for index, number in enumerate((one.code_bytes, one.data_bytes, one.code_stalls, one.data_stalls)):
+            total[index] += number
+    return {name: [round(number / runs) for number in total] for name, total in sums.items()}
+
+
+def _sorted(sums: dict[tuple[str, ...], list[int]]) -> list[tuple[tuple[str, ...], list[int]]]:
+    return sorted(sums.items(), key=lambda row: (-sum(row[1][2:]), -sum(row[1][:2]), row[0]))
+
+
+def _texts(numbers: Sequence[int]) -> list[str]:
+    return [f"{number:,}{unit}" if number else "" for number, unit in zip(numbers, (" B", " B", "", ""), strict=True)]

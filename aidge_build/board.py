@@ -20,7 +20,8 @@ class Region:
     `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `cached`: whether the
     data cache, where the core has one, holds what lies in it. `clock` is (register, bits) that
     the start-up code sets before it uses the region; None where it is on after reset. `normal`: the firmware's MPU makes it
-    Normal memory, whatever the architecture's map says of its addresses.
+    Normal memory, whatever the architecture's map says of its addresses. `runs_code`: the core fetches code there without wait
+    states.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Region:
     clock: tuple[int, int] | None = None
     cached: bool = field(default=True, repr=False)
     normal: bool = field(default=False, repr=False)
+    runs_code: bool = field(default=False, repr=False)
     script_name: str = field(default="", repr=False, compare=False)  # what the linker script of a program calls it; "" as `name`
 
     @property

@@ -77,6 +77,7 @@ _REGION_KEYS = {
     "cached": bool,
     "memory": str,
     "clock": dict,
+    "runs_code": bool,
 }
 _REQUIRED_REGION_KEYS = ("origin", "length", "kind")
 _FILE_KEYS = ("sources", "link_script", "boot_source")
@@ -387,6 +388,5 @@ class _Reader:
             raise self._error(f"regions.{name}.access_cost is {cost}, wants at least 1")
         clock = read_clock(table["clock"], f"{self.where}: regions.{name}.clock") if "clock" in table else None
         is_normal = self._choice(f"regions.{name}.memory", table.get("memory", "default"), _MEMORY_TYPES) == "normal"
-        return Region(
-            name, table["origin"], length, kind, roles, cost, table.get("dma", True), clock, table.get("cached", True), is_normal
-        )
+        dma, cached, runs_code = table.get("dma", True), table.get("cached", True), table.get("runs_code", False)
+        return Region(name, table["origin"], length, kind, roles, cost, dma, clock, cached, is_normal, runs_code)

@@ -30,6 +30,7 @@ from aidge_build.debug import is_shown, show
 from aidge_build.emit import emit
 from aidge_build.emit.flash import require_flash
 from aidge_build.errors import AidgeError
+from aidge_build.fast_memory import require_made_for
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
@@ -113,6 +114,8 @@ class Compilation:
             program = make_program(request, assignment, schedule, placed, (*self._notices, *placed.notices), self._macs)
             if request.options.copy_constants != "off" and request.board is not None:
                 program = _with_copies(program, request, assignment, schedule, placed, self._planning.demands)
+            if request.fast is not None:
+                require_made_for(request.fast, program.model_sha256, request.words, [layer.node.name for layer in program.layers])
             require_flash(program)
             return program
         except AidgeError as error:
@@ -411,4 +414,5 @@ def make_program(
         states=placed.states,
         cascades=schedule.cascades,
         whole_peak_bytes=placed.whole_peak_bytes,
+        fast=request.fast,
     )

@@ -10,35 +10,43 @@ from aidge_build.boards import Board, Region, size_of
 from aidge_build.errors import AidgeError
 from aidge_build.program import Layer, Program
 
+OPTION = "--constants-in"
 ALIGNMENT = 8  # bytes: what an array may leave unused before it
 
 
-def rooms_of(texts: Sequence[str], board: Board | None, arguments: argparse.Namespace) -> tuple[tuple[str, int], ...]:
-    """The memories of --constants-in and the bytes that constants may take of each, the fastest first; AidgeError (USAGE) for
-    words that mean none."""
+def rooms_of(
+    texts: Sequence[str], board: Board | None, arguments: argparse.Namespace, where: str = OPTION
+) -> tuple[tuple[str, int], ...]:
+    """The memories that the texts of an option or file name, and the bytes that constants, and with --place code, may take of
+    each, the fastest first; AidgeError (USAGE) for words that mean none."""
     rooms: dict[str, int] = {}
     for text in texts:
         name, _, size = text.partition("=")
         found = size_of(size)
         if not found or name in rooms:
-            raise _error(f"wants MEMORY=BYTES, each memory once, got {text!r}", "--constants-in ITCM=32K")
+            raise _error(f"wants MEMORY=BYTES, each memory once, got {text!r}", f"{where.split(' ')[0]} DTCM=16K", where)
         rooms[name] = found
     if not rooms:
         return ()
     if board is None:
-        raise _error("only a board has memories of known costs", "--board")
+        raise _error("only a board has memories of known costs", "--board", where)
     if arguments.weights != "c":
-        raise _error("an included binary is in one memory", "--weights c")
+        raise _error("an included binary is in one memory", "--weights c", where)
     if arguments.update != "none":
-        raise _error("weights that can be replaced are one block, in one memory", "without --update")
+        raise _error("weights that can be replaced are one block, in one memory", "without --update", where)
     if arguments.assembly != "on":
-        raise _error("what start-up code copies is said in assembly", "--assembly on")
+        raise _error("what start-up code copies is said in assembly", "--assembly on", where)
     regions = {region.name: region for region in board.regions}
+    fault_of = _fault if where == OPTION else fault_of_fast
     for name, size_bytes in rooms.items():
-        fault = _fault(regions.get(name), size_bytes)
+        fault = fault_of(regions.get(name), size_bytes)
         if fault:
-            others = (one for one in regions if not _fault(regions[one], 1))
-            raise _error(f"{name} of board {board.name} {fault}", f"memories for constants: {', '.join(others)}")
+            others = ", ".join(one for one in regions if not fault_of(regions[one], 1))
+            raise _error(
+                f"{name} of board {board.name} {fault}",
+                f"memories for {'constants' if where == OPTION else 'these'}: {others or 'none'}",
+                where,
+            )
     return tuple(sorted(rooms.items(), key=lambda room: regions[room[0]].access_cost))
 
 
@@ -46,8 +54,6 @@ def _fault(region: Region | None, size_bytes: int) -> str:
     """Why no constants go there; "" where they may."""
     if region is None:
         return "is no memory"
-    if "stack" in region.roles:
-        return "holds the stack"
     if region.origin == 0 and "vectors" not in region.roles:
         return "begins at address 0, which no pointer to a constant may have"
     if size_bytes > region.length_bytes:
@@ -55,14 +61,34 @@ def _fault(region: Region | None, size_bytes: int) -> str:
     return ""
 
 
+def fault_of_fast(region: Region | None, size_bytes: int) -> str:
+    """Why --place moves nothing there; "" if it may."""
+    if region is not None and region.kind == "flash":
+        return "is flash"
+    if region is not None and region.access_cost > 1:
+        return f"has access_cost {region.access_cost}: how long the core waits for it is not known"
+    if region is not None and region.runs_code and region.origin == 0 and size_bytes <= region.length_bytes:
+        return ""  # for code alone
+    return _fault(region, size_bytes)
+
+
+def takes_constants(region: Region) -> bool:
+    """Whether constants may be there."""
+    return not _fault(region, 1)
+
+
 def places_of_constants(program: Program, bytes_of: Mapping[str, int], owner_of: Mapping[str, int]) -> dict[str, str]:
     """Array -> memory, for those that leave the others. `bytes_of` are the sizes of the arrays, `owner_of` the layer that reads
     an array first.
 
-    A layer's constants stay together. The layer with the most reads for each byte comes first, into the fastest memory that has
-    room for all of it; a layer without room is passed over.
+    A layer's constants stay together. `--place` names the layers. Otherwise the layer with the most reads for each byte comes
+    first, into the fastest memory that has room for all of it; a layer without room is passed over.
     """
     sizes: dict[int, int] = {}
+    if program.fast is not None:
+        placed = dict(program.fast.constants)
+        by_layer = {number: placed.get(layer.node.name, "") for number, layer in enumerate(program.layers)}
+        return {name: by_layer[layer] for name, layer in owner_of.items() if by_layer[layer]}
     for name, layer in owner_of.items():
         sizes[layer] = sizes.get(layer, 0) + -(-bytes_of[name] // ALIGNMENT) * ALIGNMENT
     by_use = sorted(sizes, key=lambda layer: (-reads_of(program.layers[layer]) / sizes[layer], layer))
@@ -85,5 +111,5 @@ def memory_of(program: Program, name: str) -> Region | None:
     return next((region for region in program.regions if region.name == name), None)
 
 
-def _error(what: str, hint: str) -> AidgeError:
-    return AidgeError(what, where="--constants-in", hint=hint, code="USAGE")
+def _error(what: str, hint: str, where: str) -> AidgeError:
+    return AidgeError(what, where=where, hint=hint, code="USAGE")

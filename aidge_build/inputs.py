@@ -8,6 +8,7 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from aidge_build.adaptation.adapt import NoKernel
@@ -28,11 +29,22 @@ from aidge_build.npz import read_npz
 from aidge_build.onnx_format import read_external
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
-from aidge_build.option_values import bindings, budget, dma_line, max_step, scheme_of, states, weights_version
+from aidge_build.option_values import (
+    bindings,
+    budget,
+    checkouts,
+    dma_line,
+    fast_memory,
+    is_aligned_only,
+    max_step,
+    scheme_of,
+    states,
+    weights_version,
+)
 from aidge_build.options import MODEL, QUANTIZATION, add_options, words_of
 from aidge_build.program import Options
 from aidge_build.quantization import Quantized, Scheme, quantized
-from aidge_build.reading import read_regular
+from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.request import CompileRequest
 from aidge_build.schedule.recording import slots_of
 from aidge_build.terminal import counting
@@ -64,7 +76,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     library_folders = find_libraries(arguments.kernel_path)
     features = _features(board, core, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
     features |= {WIDE_POINTERS} if core and core.pointer_bytes > 4 else set()
-    unaligned = "off" if _is_aligned_only(board, core, arguments) else "on"
+    unaligned = "off" if is_aligned_only(board, core, arguments) else "on"
     features |= {ALIGNED_ONLY} if unaligned == "off" else set()
     unfit: list[str] = []
     if arguments.lib or board:
@@ -74,10 +86,11 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         looked_at += [str(kernel_folder()), *(str(folder / MANIFEST) for folder in library_folders.values())]
         possible = default_libraries(library_folders, core.possible_features, core) if core else []
         unfit = [name for name in possible if name not in wanted]
-    libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
+    libraries, read = load_libraries(wanted, library_folders, checkouts(arguments.checkout))
     left_out, also_read = load_libraries(unfit, library_folders)
     arguments = _with_contract(arguments, model)
     rounding = CONTRACT_NAMES.get(arguments.rounding, arguments.rounding)
+    fast = fast_memory(arguments, board, partial(read_regular, limit=LARGEST_TEXT_BYTES))
     options = replace(
         Options(**{name: getattr(arguments, name) for name in CHOICES}),
         rounding=rounding,
@@ -86,7 +99,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         ram_budget=budget(arguments.ram_budget, arguments.memory_model),
         max_step=max_step(arguments),
         dma_line=dma_line(arguments, board, core),
-        constants_in=rooms_of(arguments.constants_in, board, arguments),
+        constants_in=rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms,
         record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
     )
     table, table_files = _cost_table(arguments, features, options)
@@ -98,6 +111,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         *looked_at,
         *(board.files if board else core.files if core else ()),
         *table_files,
+        *([arguments.place] if fast else []),
     ]
     require_alone(arguments, board)
     request = CompileRequest(
@@ -123,6 +137,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         signature=arguments.signature or "",
         state=states(arguments.state),
         options=replace(options, cost_table=str(table or "")),
+        fast=fast,
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
         notices=(*_of_chip(board, arguments.board), *_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
@@ -266,15 +281,6 @@ def _features(board: Board | None, core: Core | None, arguments: argparse.Namesp
     return core.features_with(arguments.fpu or "") if core else frozenset()
 
 
-def _is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> bool:
-    """Whether words lie at multiples of 4 alone: by the option, or by the last flag of the board and of the command about it."""
-    if core is None or core.unaligned is None:
-        return False
-    flags = [*(board.compiler_flags if board else ()), *getattr(arguments, "flag", ())]
-    said = [flag for flag in flags if flag in (core.unaligned.off, core.unaligned.on)]
-    return arguments.unaligned == "off" or said[-1:] == [core.unaligned.off]
-
-
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
     """Library folders by the name in library.toml: those that the user names hide built-in ones of the same name."""
     found: dict[str, Path] = {}
@@ -333,16 +339,6 @@ def default_libraries(folders: Mapping[str, Path], features: frozenset[str], cor
     }
     able = {name: needs for name, needs in wanted.items() if needs is not None and needs <= features}
     return sorted(able, key=lambda name: -len(core.with_implied(able[name]) if core else able[name]))
-
-
-def _checkouts(texts: Sequence[str]) -> dict[str, Path]:
-    found = {}
-    for text in texts:
-        library, _, folder = text.partition("=")
-        if not folder or not Path(folder).is_dir():
-            raise AidgeError(f"wants LIB=DIR with a folder that exists, got {text!r}", where="--checkout", code="USAGE")
-        found[library] = Path(folder)
-    return found
 
 
 def load_libraries(

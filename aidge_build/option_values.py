@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from aidge_build.boards import Board, size_of
+from aidge_build.constant_regions import rooms_of
 from aidge_build.cores import Core
 from aidge_build.emit.blob import LARGEST_VERSION
 from aidge_build.errors import AidgeError, needs_option
+from aidge_build.fast_memory import AUTO, FastMemory, read_fast_memory
 from aidge_build.importers.dims import Bound
 from aidge_build.quantization import Scheme
 
@@ -129,3 +133,45 @@ def _bound_number(text: str) -> int | float | bool | None:
         return int(text) if text.lstrip("-").isdecimal() else float(text)
     except ValueError:
         return None
+
+
+def is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> bool:
+    """Whether words lie at multiples of 4 alone: by the option, or by the last flag of the board and of the command about it."""
+    if core is None or core.unaligned is None:
+        return False
+    flags = [*(board.compiler_flags if board else ()), *getattr(arguments, "flag", ())]
+    said = [flag for flag in flags if flag in (core.unaligned.off, core.unaligned.on)]
+    return arguments.unaligned == "off" or said[-1:] == [core.unaligned.off]
+
+
+def checkouts(texts: Sequence[str]) -> dict[str, Path]:
+    """The folder of each library of --checkout."""
+    found = {}
+    for text in texts:
+        library, _, folder = text.partition("=")
+        if not folder or not Path(folder).is_dir():
+            raise AidgeError(f"wants LIB=DIR with a folder that exists, got {text!r}", where="--checkout", code="USAGE")
+        found[library] = Path(folder)
+    return found
+
+
+def fast_memory(arguments: argparse.Namespace, board: Board | None, read: Callable[[Path], bytes]) -> FastMemory | None:
+    """The file of --place, for memories of the board; None without the option."""
+    if arguments.place is None:
+        return None
+    if arguments.place == AUTO:
+        raise AidgeError(
+            "only `explain` measures and chooses: a build reads the file that it writes",
+            where=f"--place {AUTO}",
+            code="USAGE",
+            hint="aidge-build explain MODEL --board B --place auto --within MEMORY=BYTES --out place.toml",
+        )
+    if arguments.constants_in:
+        raise AidgeError("--place decides it", where="--constants-in", code="USAGE", hint="leave one of them out")
+    if arguments.kernels == "shared":
+        raise AidgeError(
+            "a shared kernel has one place for all models", where="--place", code="USAGE", hint="leave out --kernels shared"
+        )
+    where = f"--place {arguments.place}"
+    fast = read_fast_memory(read(Path(arguments.place)), arguments.place)
+    return replace(fast, rooms=rooms_of([f"{name}={size}" for name, size in fast.rooms], board, arguments, where))

@@ -17,6 +17,7 @@ from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.cores import UnalignedAccess
+from aidge_build.fast_memory import FastMemory
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
@@ -208,6 +209,7 @@ class Program:
     cascades: tuple[Cascade, ...] = ()
     whole_peak_bytes: int = 0  # the peak of tensors as a whole, where there are cascades
     split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
+    fast: FastMemory | None = None  # what leaves flash with --place
 
     @property
     def is_aligned_only(self) -> bool:

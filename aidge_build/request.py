@@ -10,6 +10,7 @@ from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
 from aidge_build.contract.library import Library
 from aidge_build.cores import FPU, Core, Feature
+from aidge_build.fast_memory import FastMemory
 from aidge_build.importers.dims import Bound
 from aidge_build.operators.base import Operator
 from aidge_build.program import Condition, Options
@@ -42,6 +43,7 @@ class CompileRequest:
     float_model: bytes | None = None  # what the file holds, where `model` was quantized from it
     notices: tuple[str, ...] = ()  # of what was done before
     words: tuple[str, ...] = ()  # the options of the command that are no paths: the request, with the same files
+    fast: FastMemory | None = None  # the file of --place
 
     @property
     def cpu(self) -> str:

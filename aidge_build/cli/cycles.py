@@ -33,6 +33,11 @@ def time_lines(result: RunResult, board: Board) -> list[str]:
     return lines
 
 
+def time_of(result: RunResult, board: Board) -> str:
+    """The cycles of an inference, and the time at the board's clock; "" without an estimate."""
+    return _time(result.run_cycles.total, result.runs, board) if result.run_cycles and result.runs else ""
+
+
 def cycle_data(result: RunResult, board: Board) -> dict:
     """The numbers of all runs together, and of an inference; None: not known."""
     cycles = result.run_cycles

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -15,12 +14,14 @@ from aidge_build.cascade.words import role_of, saved
 from aidge_build.cli.cycles import inference_data, time_lines
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.place import Measurement, add_place_arguments, measured, placed, rooms_within
 from aidge_build.cli.reads import layer_read_data, read_lines
 from aidge_build.compile import assigned, build_program, import_model
 from aidge_build.contract.call import Input
 from aidge_build.emit.manifest import channels_removed
 from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError
+from aidge_build.fast_memory import AUTO
 from aidge_build.graph.view import Node
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.naming import layer_symbols, readable
@@ -28,8 +29,6 @@ from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import fitted, table
 from aidge_build.timing.estimate import Cycles
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
 
 SUMMARY = "show the kernel of each node, and why"
 GROUP = UNDERSTAND
@@ -37,6 +36,7 @@ EXAMPLES = (
     ("explain kws.onnx --board stm32f7", "which kernel each node got"),
     ("explain kws.onnx --board stm32f7 conv_1", "one node, with every rejection"),
     ("explain kws.onnx --board mps2-an386 --measure", "and what each costs, in the emulator"),
+    ("explain kws.onnx --board stm32g474 --place auto --within CCM=16K --out place.toml", "what leaves flash"),
 )
 
 
@@ -53,10 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--io-data", metavar="F.npz", help="input vectors for --measure, as `verify` reads them (default: a seeded random one)"
     )
+    add_place_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    request = load(arguments, NAME_TO_LOOK_AT)
+    chooses = arguments.place == AUTO
+    request = load(argparse.Namespace(**{**vars(arguments), "place": None}) if chooses else arguments, NAME_TO_LOOK_AT)
+    rooms = rooms_within(arguments, request)
+    arguments.measure |= chooses
     if arguments.measure and (request.board is None or request.board.emulator is None or request.board.is_host):
         raise AidgeError(
             "this board has no emulator that counts instructions",
@@ -72,7 +76,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     except AidgeError as error:
         raise error.within(request.file_name)
     chosen = _chosen(arguments.node, assignment, request.file_name)
-    counts, result = _measured(request, arguments.io_data) if arguments.measure else ({}, None)
+    run_before = measured(request, arguments.io_data) if arguments.measure else None
+    result = run_before.result if run_before else None
+    counts = _counts(run_before) if run_before else {}
     whole = _mean(result.run_instructions, result) if result else None
     program = _planned(request)
     cascades = program.cascades if program else ()
@@ -102,9 +108,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
         lines += [f"library {library.name}: {notice}" for library in request.libraries for notice in library.notices]
         lines += [assignment.format_line(), *_constants(described)]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
+    choice, chosen_data = (
+        placed(request, run_before, rooms, arguments.out, arguments.io_data) if run_before and rooms else ([], None)
+    )
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
     cycles = inference_data(result, request.board) if result and request.board else {}
-    return Outcome(fitted(lines), {"nodes": described, **copies, "instructions": whole, **cycles})
+    place = {"place": chosen_data} if chosen_data else {}
+    return Outcome([*fitted(lines), *choice], {"nodes": described, **copies, "instructions": whole, **cycles, **place})
 
 
 def _constants(described: Sequence[dict]) -> list[str]:
@@ -141,22 +151,18 @@ def _planned(request: CompileRequest) -> Program | None:
         return None
 
 
-def _measured(request: CompileRequest, io_data: str | None) -> tuple[dict[str, LayerCount], RunResult]:
-    """The mean counts of each layer in an inference, by the node's name, and those of all inferences."""
-    program = build_program(request)
-    vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
-    with tempfile.TemporaryDirectory() as temporary:
-        result = execute(program, request.board, vectors, Path(temporary), estimates=True, tells_apart=True).result
-    layers = {
+def _counts(run: Measurement) -> dict[str, LayerCount]:
+    """The mean counts of each layer in an inference, by the node's name."""
+    result = run.result
+    return {
         layer.node.name: replace(
             count,
             instructions=_mean(count.instructions, result),
             cycles=Cycles(_mean(count.cycles.total, result) or 0) if count.cycles else None,
         )
-        for layer, count in zip(program.layers, result.layers, strict=True)
+        for layer, count in zip(run.program.layers, result.layers, strict=True)
         if count.instructions is not None and result.runs
     }
-    return layers, result
 
 
 def _mean(number: int | None, result: RunResult) -> int | None:

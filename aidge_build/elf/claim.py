@@ -73,6 +73,15 @@ class ClaimedConstant:
 
 
 @dataclass(frozen=True)
+class ClaimedCode:
+    """Functions that were given a memory: its name, its (origin, bytes), and the symbols of the functions."""
+
+    region: str
+    memory: tuple[int, int]
+    functions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ClaimedUpdate:
     """That weights can be replaced: the digest that N_bind compares, the version of those in the program, the inputs and outputs
     in words, and of each layer the kernel and the digest of its code."""
@@ -116,6 +125,7 @@ class Claim:
     weights_bytes: int = 0
     functions: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
+    code_in: tuple[ClaimedCode, ...] = ()
     peak_bytes: int = 0
     is_contradicted: bool = False
     from_plan: str = ""
@@ -159,6 +169,7 @@ class Claim:
 _T = TypeVar("_T")
 _MOST_BYTES = 1 << 32  # of the address space
 _SYMBOL = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
+_FUNCTION = re.compile(r"[A-Za-z_]\w{0,400}", re.ASCII)
 _CORE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}|")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LABEL = re.compile(r"(?:input|output) \d{1,4}")
@@ -193,6 +204,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         weights_bytes=read.count("weights_bytes"),
         functions=read.several("functions", _symbol),
         layers=read.several("layers", _symbol),
+        code_in=read.several("code_in", _code) if "code_in" in read.fields else (),
         peak_bytes=read.count("peak_bytes"),
         **_of_dma(read),
         copy_hooks=_Fields(read.get("copies")).several("hooks", _symbol) if "copies" in read.fields else (),
@@ -289,9 +301,21 @@ def _constant(fields: Any) -> ClaimedConstant:
     )
     if "region" not in read.fields:
         return found
+    return replace(found, region=read.text("region", _SYMBOL), memory=_memory(read))
+
+
+def _code(fields: Any) -> ClaimedCode:
+    read = _Fields(fields)
+    return ClaimedCode(read.text("region", _SYMBOL), _memory(read), read.several("functions", _function))
+
+
+def _memory(read: _Fields) -> tuple[int, int]:
     memory = _Fields(read.get("memory"))
-    place = memory.count("origin"), memory.count("length_bytes")
-    return replace(found, region=read.text("region", _SYMBOL), memory=place)
+    return memory.count("origin"), memory.count("length_bytes")
+
+
+def _function(value: Any) -> str:
+    return _Fields({"a function": value}).text("a function", _FUNCTION)
 
 
 def _symbol(value: Any) -> str:

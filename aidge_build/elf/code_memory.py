@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Code of a model that runs in RAM: something must bring it there after each reset."""
+"""Code of a model that runs in RAM: something must bring it there after each reset. Code for which the plan names a memory."""
 
 from __future__ import annotations
 
@@ -27,6 +27,42 @@ def check_code_memory(image: Image, claim: Claim, regions: Sequence[Region]) -> 
         others = f" and {len(symbols) - 1} more" if len(symbols) > 1 else ""
         label = f"code of model {claim.model} ({symbols[0].linked_name}{others} in {section.name})"
         yield from _check(image, label, section, regions)
+
+
+def check_code_places(image: Image, claim: Claim) -> Iterator[Finding]:
+    """MEM02: functions that are not in the memory of the plan. A kernel may be in another model of the program, too, which the
+    plan does not move: one function of its name must be there. MEM07 names functions that are not in the program."""
+    for code in claim.code_in:
+        outside, absent = [], []
+        for name in code.functions:
+            found = image.by_name.get(name, ())
+            if not found:
+                absent.append(name)
+            elif not any(_is_inside(symbol, code.memory) for symbol in found):
+                outside.append(found[0])
+        if outside:
+            others = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
+            origin, length = code.memory
+            yield Finding(
+                "MEM02",
+                ERROR,
+                f"function {outside[0].name}{others} of model {claim.model}: at 0x{outside[0].address:08x}, the plan says "
+                f"{code.region} (0x{origin:08x} to 0x{origin + length - 1:08x})",
+                f"the linker script needs, before .text: .aidge_code_{code.region} : {{ *(.text.aidge_{code.region}.*) }} > "
+                f"{code.region} AT > flash",
+            )
+        if absent:
+            yield Finding(
+                "MEM07",
+                NOTE,
+                f"model {claim.model}: functions planned in {code.region} but absent, inlined by the compiler or not used: "
+                f"{', '.join(absent)}",
+            )
+
+
+def _is_inside(symbol: Symbol, memory: tuple[int, int]) -> bool:
+    address = symbol.address & ~1
+    return memory[0] <= address and address + symbol.size_bytes <= memory[0] + memory[1]
 
 
 def _is_of_model(symbol: Symbol, claim: Claim) -> bool:

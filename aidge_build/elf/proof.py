@@ -10,7 +10,7 @@ from pathlib import Path
 from aidge_build.elf.agreed import NOTHING_AGREED, Agreed
 from aidge_build.elf.arena_proof import check_buffers
 from aidge_build.elf.claim import Claim
-from aidge_build.elf.code_memory import check_code_memory
+from aidge_build.elf.code_memory import check_code_memory, check_code_places
 from aidge_build.elf.code_proof import NOT_COMPARED, CodeProof
 from aidge_build.elf.data_proof import check_constants
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
@@ -70,6 +70,7 @@ def check_image(
             *check_buffers(image, claim, claims, regions, agreed),
             *check_constants(image, claim, regions, agreed, code),
             *check_code_memory(image, claim, regions),
+            *check_code_places(image, claim),
             *_check_layers(image, claim),
         ]
     by_model = {claim.model: claim for claim in claims}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from aidge_build.constant_regions import memory_of
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.copies import copies_by_hooks, copy_hook_symbols
+from aidge_build.emit.fast_code import memories_of_functions
 from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
 from aidge_build.emit.hooks import has_hooks, hook_symbols
@@ -43,6 +44,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         "state": _state(program) if owns_state(program) else None,
         "weights": [_constant(program, array) for array in arrays],
         "weights_bytes": sum(len(array.data) for array in arrays),
+        **({"code_in": _code_in(program)} if memories_of_functions(program) else {}),
         "kept": [_kept(one) for one in kept_arrays(program)],
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
         **({"dma": _dma(program)} if has_hooks(program) else {}),
@@ -85,15 +87,27 @@ def _port(program: Program, port: Port) -> dict:
 
 
 def _constant(program: Program, array: Array) -> dict:
-    memory = memory_of(program, array.region)
-    place = {"origin": memory.origin, "length_bytes": memory.length_bytes} if memory else None
     return {
-        **({"region": array.region, "memory": place} if place else {}),
+        **_memory(program, array.region),
         "symbol": array.symbol,
         "size_bytes": len(array.data),
         "alignment": array.alignment,
         "sha256": array.sha256,
     }
+
+
+def _code_in(program: Program) -> list[dict]:
+    """The functions that --place moves, by memory."""
+    moved: dict[str, list[str]] = {}
+    for function, name in memories_of_functions(program).items():
+        moved.setdefault(name, []).append(function)
+    return [{**_memory(program, name), "functions": functions} for name, functions in sorted(moved.items())]
+
+
+def _memory(program: Program, name: str) -> dict:
+    """The entry of a memory that something is planned for; {} for none."""
+    memory = memory_of(program, name)
+    return {"region": name, "memory": {"origin": memory.origin, "length_bytes": memory.length_bytes}} if memory else {}
 
 
 def _arena(program: Program, part: ArenaPart) -> dict:

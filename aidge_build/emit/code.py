@@ -11,6 +11,7 @@ from aidge_build.emit.cascades import Called, CascadeText, cascades_of, run_step
 from aidge_build.emit.claim import c_string
 from aidge_build.emit.copies import copy_hooks_of
 from aidge_build.emit.digest import code_of_text, digest_of
+from aidge_build.emit.fast_code import in_sections, layer_sections
 from aidge_build.emit.functions import functions_of, has_instances
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.emit.hooks import hooks_of
@@ -56,6 +57,7 @@ def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels
     functions = tuple(dict.fromkeys(text for layer in program.layers for call in layer.calls for text in call.texts))
     called = set(re.findall(r"[A-Za-z_]\w*", " ".join([text for layer in layers for text in layer.written])))
     left = without_unused([*(file.text for file in kernels.files), *functions], called)
+    left = in_sections(left, dict(program.fast.functions) if program.fast else {})
     left, shared = share_kernels(left) if program.options.kernels == "shared" else (left, ())
     kept = tuple(replace(file, text=text) for file, text in zip(kernels.files, left, strict=False) if text)
     return UsedKernels(kernels.system_includes, kept, tuple(text for text in left[len(kernels.files) :] if text), shared)
@@ -155,6 +157,8 @@ def _text(
         kernels=kernels.files,
         texts=kernels.functions,
         layers=layers,
+        sections=layer_sections(program),
+        moves_code=bool(program.fast and (program.fast.layers or program.fast.functions)),
         cascades=cascades,
         shifts=any(cascade.shifted_bytes for cascade in program.cascades),
         before=before,

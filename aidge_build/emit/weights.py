@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.claim import c_string, claim_assembly
+from aidge_build.emit.fast_code import memories_of_functions
 from aidge_build.emit.template import render_file
 from aidge_build.graph.dtype import DType
 from aidge_build.naming import comment_text
@@ -47,11 +48,8 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
         arrays=texts,
         incbin=incbin,
         sections=any(array.region for array in arrays),
-        copied=[
-            region.name
-            for region in program.regions
-            if region.kind == "ram" and any(array.region == region.name for array in arrays)
-        ],
+        copied=_copied(program, arrays),
+        copies_code=bool(memories_of_functions(program)),
         needs_math=not incbin and any(map(_needs_math, arrays)),
         claim=[c_string(line) for line in claim_assembly(claim)] if program.options.assembly == "on" else [],
         replaces_weights=program.options.replaces_weights,
@@ -61,6 +59,13 @@ def weights_files(program: Program, arrays: Sequence[Array], claim: dict) -> dic
     if incbin:
         files[f"{program.name}_weights.bin"] = bytes(binary)
     return files
+
+
+def _copied(program: Program, arrays: Sequence[Array]) -> list[str]:
+    """What start-up code copies to RAM, as the linker script calls it."""
+    held = {"constants": {array.region for array in arrays}, "code": set(memories_of_functions(program).values())}
+    memories = [region.name for region in program.regions if region.kind == "ram"]
+    return [f"{what}_{name}" for what, of in held.items() for name in memories if name in of]
 
 
 def _needs_math(array: Array) -> bool:

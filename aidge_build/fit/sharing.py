@@ -32,7 +32,7 @@ def board_of(name: str, own: Attached | None) -> Board:
 
 def is_bound_to_board(question: Question) -> bool:
     """Whether what is generated depends on the memories of the board, wherever the arena lies."""
-    return any(
+    return any(one.option == "place" for one in question.attached) or any(
         word.startswith(_ALWAYS_OF_MEMORIES)
         or any(word == f"{option}{value}" for option, values in _OF_MEMORIES.items() for value in values)
         for word in question.words

@@ -129,6 +129,14 @@ MODEL = Group(
             topic=MEMORY,
         ),
         Option(
+            "place",
+            "file that names the constants and functions that leave flash for a faster memory, as `aidge-build explain --place "
+            "auto` writes it (default: all stay in flash)",
+            "file",
+            metavar="FILE",
+            topic=MEMORY,
+        ),
+        Option(
             "bind",
             "number for a symbolic dimension, or the value of an input that never changes (default: a symbolic batch is 1, and "
             "any other symbolic dimension is refused)",

@@ -42,6 +42,7 @@ ROWS = (
         "stepping",
         "arena_regions",
         "constant_regions",
+        "fast_memory",
         "constant_copies",
         "placement",
         "planning",

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""--place: constants and functions that `explain --place auto` chose leave flash, run, and are proved to be there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.elf import read_claims, read_image
+from aidge_build.elf.code_memory import check_code_places
+from aidge_build.fast_memory import read_fast_memory, text_of
+from tests.command import Result, aidge_build
+from tests.programs import ROOT, needs_cross_compiler
+
+DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+G4 = load_board("stm32g474")
+MODEL = ("--board", "stm32g474")
+AUTO = ("--place", "auto", "--within", "CCM=4K")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """With place.toml, what `explain` said of it, and in `kept` a program that was built with it."""
+    made = tmp_path_factory.mktemp("place")
+    said = aidge_build("explain", DIGITS, *MODEL, *AUTO, "--out", made / "place.toml", "--json")
+    assert said.exit_code == 0, said.stderr
+    (made / "said.json").write_text(said.stdout)
+    numpy.savez(made / "io.npz", x=numpy.random.default_rng(1).integers(-128, 128, (2, 1, 1, 8, 8)).astype(numpy.int8))
+    words = ("--io-data", made / "io.npz", "--keep", made / "kept", "--place", made / "place.toml")
+    verified = aidge_build("verify", DIGITS, *MODEL, *words)
+    assert verified.exit_code == 0, verified
+    return made
+
+
+@needs_cross_compiler
+def test_what_leaves_flash_saves_its_stalls_within_its_bytes(folder):
+    place = json.loads((folder / "said.json").read_text())["place"]
+    (memory,) = place["memories"]
+    assert 0 < memory["used_bytes"] <= memory["bytes"] == 4096 and place["is_optimal"]
+    assert sum(one["stalls"] for one in place["moved"]) == place["stalls_saved"] >= place["stalls_saved_by_density"]
+    assert 0 < 0.9 * place["stalls_saved"] < place["cycles_before"] - place["cycles_after"]
+
+
+@needs_cross_compiler
+def test_a_build_with_the_file_is_as_planned_and_another_place_is_found(folder):
+    elf = folder / "kept" / "model.elf"
+    checked = aidge_build("check", elf, *MODEL)
+    assert checked.exit_code == 0 and not {"MEM02", "MEM03"} & set(checked.stdout.replace(":", " ").split()), checked
+    image, ccm = read_image(elf), next(region for region in G4.regions if region.name == "CCM")
+    (claim,) = read_claims(image)
+    (code,) = claim.code_in
+    assert (code.region, code.memory) == ("CCM", (ccm.origin, ccm.length_bytes)) and code.functions
+    assert not list(check_code_places(image, claim))
+    elsewhere = replace(claim, code_in=(replace(code, memory=(ccm.end, 4096), functions=(*code.functions, "inlined")),))
+    wrong, absent = check_code_places(image, elsewhere)
+    assert wrong.code == "MEM02" and ".aidge_code_CCM : { *(.text.aidge_CCM.*) } > CCM" in wrong.hint
+    assert (absent.code, absent.text.endswith("not used: inlined")) == ("MEM07", True)
+
+
+@needs_cross_compiler
+def test_the_file_is_read_as_it_was_written_and_only_for_its_model_and_options(folder, tmp_path):
+    fast = read_fast_memory((folder / "place.toml").read_bytes(), "place.toml")
+    assert read_fast_memory(text_of(fast, ["a comment"]).encode(), "again") == fast and fast.functions
+
+    def compiled(changed, *words) -> Result:
+        (tmp_path / "place.toml").write_text(text_of(changed, []))
+        return aidge_build("compile", DIGITS, "--out", tmp_path, "--place", tmp_path / "place.toml", *words)
+
+    assert compiled(fast, *MODEL).exit_code == 0
+    for changed, words, reason in (
+        (fast, (*MODEL, "--io", "arena"), "made without --io=arena"),
+        (fast, ("--board", "stm32g431"), "made with --board=stm32g474 and without --board=stm32g431"),
+        (replace(fast, model_sha256="0" * 64), MODEL, "made for the model with SHA-256 000000000000"),
+        (replace(fast, layers=(("conv9", "CCM"),)), MODEL, "names the layer 'conv9'"),
+        (replace(fast, functions=(("aidge_other", "CCM"),)), MODEL, "names the function 'aidge_other'"),
+        (replace(fast, functions=(("printf(", "CCM"),)), MODEL, "names neither one layer nor one function"),
+        (replace(fast, rooms=(("CCM", 64 << 10),)), MODEL, "has 32,768 B, not 65,536"),
+        (replace(fast, rooms=(("SRAM", 4096),)), MODEL, "which has no [[memory]] entry"),
+        (fast, (*MODEL, "--weights", "incbin"), "an included binary is in one memory"),
+        (fast, (*MODEL, "--kernels", "shared"), "a shared kernel has one place"),
+    ):
+        refused = compiled(changed, *words)
+        assert refused.exit_code == 2 and reason in refused.stderr, refused
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--board", "stm32g474", "--place", "auto", "--out", "p.toml"), "--within is missing"),
+        ((*MODEL, *AUTO), "--out is missing"),
+        ((*MODEL, "--within", "CCM=4K"), "works only with --place"),
+        ((*MODEL, "--place", "auto", "--within", "CCM=0", "--out", "p.toml"), "wants MEMORY=BYTES"),
+        ((*MODEL, "--place", "auto", "--within", "ITCM=4K", "--out", "p.toml"), "ITCM of board stm32g474 is no memory"),
+        ((*MODEL, "--place", "auto", "--within", "FLASH=4K", "--out", "p.toml"), "FLASH of board stm32g474 is flash"),
+        (("--board", "stm32h743", "--place", "auto", "--within", "AXI=4K", "--out", "p.toml"), "has access_cost 2"),
+        (("--board", "nrf52840", "--place", "auto", "--within", "RAM=4K", "--out", "p.toml"), "does not describe its flash"),
+        (("--board", "mps2-an386", "--place", "auto", "--within", "SSRAM23=4K", "--out", "p.toml"), "has no wait states"),
+        (("--cpu", "cortex-m4", "--place", "auto", "--within", "CCM=4K", "--out", "p.toml"), "only a board"),
+    ],
+)
+def test_nothing_is_chosen_where_no_gain_is_known(words, reason):
+    refused = aidge_build("explain", DIGITS, *words)
+    assert refused.exit_code == 2 and reason in refused.stderr, refused
+
+
+def test_a_build_does_not_choose():
+    refused = aidge_build("plan", DIGITS, *MODEL, "--place", "auto")
+    assert refused.exit_code == 2 and "only `explain` measures and chooses" in refused.stderr, refused

@@ -65,6 +65,7 @@ OPTIONS = {
     "weights": ("--weights", "word", ("c", "incbin")),
     "copy_constants": ("--copy-constants", "word", ("off", "memcpy", "hook")),
     "constants_in": ("--constants-in", "pairs", ()),
+    "place": ("--place", "file", ()),
     "bind": ("--bind", "pairs", ()),
     "state": ("--state", "pairs", ()),
     "signature": ("--signature", "word", ()),

@@ -155,6 +155,16 @@ def checkouts(texts: Sequence[str]) -> dict[str, Path]:
     return found
 
 
+def require_place_alone(arguments: argparse.Namespace) -> None:
+    """AidgeError (USAGE) for options that --place excludes."""
+    if arguments.constants_in:
+        raise AidgeError("--place decides it", where="--constants-in", code="USAGE", hint="leave one of them out")
+    if arguments.kernels == "shared":
+        raise AidgeError(
+            "a shared kernel has one place for all models", where="--place", code="USAGE", hint="leave out --kernels shared"
+        )
+
+
 def fast_memory(arguments: argparse.Namespace, board: Board | None, read: Callable[[Path], bytes]) -> FastMemory | None:
     """The file of --place, for memories of the board; None without the option."""
     if arguments.place is None:
@@ -166,12 +176,7 @@ def fast_memory(arguments: argparse.Namespace, board: Board | None, read: Callab
             code="USAGE",
             hint="aidge-build explain MODEL --board B --place auto --within MEMORY=BYTES --out place.toml",
         )
-    if arguments.constants_in:
-        raise AidgeError("--place decides it", where="--constants-in", code="USAGE", hint="leave one of them out")
-    if arguments.kernels == "shared":
-        raise AidgeError(
-            "a shared kernel has one place for all models", where="--place", code="USAGE", hint="leave out --kernels shared"
-        )
+    require_place_alone(arguments)
     where = f"--place {arguments.place}"
     fast = read_fast_memory(read(Path(arguments.place)), arguments.place)
     return replace(fast, rooms=rooms_of([f"{name}={size}" for name, size in fast.rooms], board, arguments, where))

@@ -56,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> Outcome:
+def _asked(arguments: argparse.Namespace) -> tuple[CompileRequest, tuple[tuple[str, int], ...]]:
+    """The request, and the memories that --place auto fills; `arguments.measure` is set where these are chosen."""
     chooses = arguments.place == AUTO
     request = load(argparse.Namespace(**{**vars(arguments), "place": None}) if chooses else arguments, NAME_TO_LOOK_AT)
     rooms = rooms_within(arguments, request)
@@ -70,6 +71,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         )
     if arguments.io_data and not arguments.measure:
         raise AidgeError("works only with --measure", where="--io-data", code="USAGE", hint="leave it out, or add --measure")
+    return request, rooms
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    request, rooms = _asked(arguments)
     view, notices = import_model(request)
     try:
         assignment, given_way = assigned(view, request)
@@ -108,12 +114,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         lines += [f"library {library.name}: {notice}" for library in request.libraries for notice in library.notices]
         lines += [assignment.format_line(), *_constants(described)]
         lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
-    choice, chosen_data = (
-        placed(request, run_before, rooms, arguments.out, arguments.io_data) if run_before and rooms else ([], None)
-    )
+    choice, place = placed(request, run_before, rooms, arguments.out, arguments.io_data)
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
     cycles = inference_data(result, request.board) if result and request.board else {}
-    place = {"place": chosen_data} if chosen_data else {}
     return Outcome([*fitted(lines), *choice], {"nodes": described, **copies, "instructions": whole, **cycles, **place})
 
 

@@ -26,6 +26,7 @@ from aidge_build.emulate.estimate import program_timing
 from aidge_build.errors import AidgeError, CheckFailed, needs_option
 from aidge_build.fast_memory import AUTO, CODE, text_of
 from aidge_build.naming import counted
+from aidge_build.option_values import require_place_alone
 from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
@@ -82,8 +83,7 @@ def rooms_within(arguments: argparse.Namespace, request: CompileRequest) -> tupl
         raise AidgeError(
             f"--{missing} is missing", where=f"--place {AUTO}", code="USAGE", hint="--within CCM=16K --out place.toml"
         )
-    if arguments.constants_in:
-        raise AidgeError("--place decides it", where="--constants-in", code="USAGE", hint="leave one of them out")
+    require_place_alone(arguments)
     rooms = rooms_of(arguments.within, request.board, arguments, "--within")
     reason = _nothing_to_gain(request.board)
     if reason:
@@ -103,9 +103,12 @@ def _nothing_to_gain(board: Board) -> str:
 
 
 def placed(
-    request: CompileRequest, before: Measurement, rooms: Sequence[tuple[str, int]], out: Path, io_data: str | None
+    request: CompileRequest, before: Measurement | None, rooms: Sequence[tuple[str, int]], out: Path, io_data: str | None
 ) -> tuple[list[str], dict]:
-    """Writes the file; what to print, and the same as data. CheckFailed where the program with it is not as planned."""
+    """Writes the file; what to print, and the same as data; nothing without rooms. CheckFailed where the program with the file is
+    not as planned."""
+    if before is None or not rooms:
+        return [], {}
     board, runs = request.board, before.result.runs
     if board is None or before.timing is None or not before.result.reads or not runs:
         raise AidgeError(
@@ -121,16 +124,20 @@ def placed(
     _require_as_planned(before, after, board, rooms)
     comments = [f"Constants and functions that leave flash: written by `aidge-build explain --place {AUTO}`, read by --place."]
     write_files({out: text_of(fast, comments).encode()})
-    return _lines(before, after, board, rooms, choice, out), _data(before, after, rooms, choice, out)
+    return _lines(before, after, board, rooms, choice, out), {"place": _data(before, after, rooms, choice, out)}
 
 
 def _require_as_planned(before: Measurement, after: Measurement, board: Board, rooms: Sequence[tuple[str, int]]) -> None:
-    """The same values, everything in its memory, no memory with more bytes than its room, and no slower program."""
+    """The same values, everything in its memory, no memory with more bytes than its room, the arena where it was, and no slower
+    program."""
     wrong = [name for name in before.outputs if not numpy.array_equal(before.outputs[name], after.outputs[name], equal_nan=True)]
     found = [f"output {name} has other values" for name in wrong]
     for claim in read_claims(after.image):
         findings = (*check_constants(after.image, claim, board.regions, NOTHING_AGREED), *check_code_places(after.image, claim))
         found += [finding.text for finding in findings if finding.severity == ERROR]
+    arenas = [" and ".join(part.region for part in one.program.parts) for one in (before, after)]
+    if arenas[0] != arenas[1]:
+        found.append(f"the arena moves from {arenas[0]} to {arenas[1]}: --within leaves it too few bytes")
     for name, size in rooms:
         taken = linked_bytes(after.image, name)
         found += [f"{name} holds {taken:,} B, more than the {size:,} of --within"] if taken > size else []

@@ -22,7 +22,7 @@ RULES = {
         "a memory region overflows, or a section is outside of all memories", "`aidge-build report` shows what fills it"
     ),
     "MEM02": Rule(
-        "an arena, a state or the weights differ from the plan, or are elsewhere",
+        "an arena, a state, the weights or placed code differ from the plan, or are elsewhere",
         "generate, compile and link again from one model",
     ),
     "MEM03": Rule(

@@ -11,7 +11,7 @@ from aidge_build.emit.cascades import Called, CascadeText, cascades_of, run_step
 from aidge_build.emit.claim import c_string
 from aidge_build.emit.copies import copy_hooks_of
 from aidge_build.emit.digest import code_of_text, digest_of
-from aidge_build.emit.fast_code import in_sections, layer_sections
+from aidge_build.emit.fast_code import in_sections, layer_sections, memories_of_functions
 from aidge_build.emit.functions import functions_of, has_instances
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.emit.hooks import hooks_of
@@ -158,7 +158,7 @@ def _text(
         texts=kernels.functions,
         layers=layers,
         sections=layer_sections(program),
-        moves_code=bool(program.fast and (program.fast.layers or program.fast.functions)),
+        moves_code=bool(memories_of_functions(program)),
         cascades=cascades,
         shifts=any(cascade.shifted_bytes for cascade in program.cascades),
         before=before,

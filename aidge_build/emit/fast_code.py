@@ -9,28 +9,22 @@ from aidge_build.emit.definitions import Item, items_of, parsed
 from aidge_build.fast_memory import missing_function
 from aidge_build.program import Program
 
-_MACRO = "AIDGE_CODE_IN"
+
+def memories_of_functions(program: Program) -> dict[str, str]:
+    """Symbol -> memory, of the functions of layers and kernels that are moved, sorted."""
+    if program.fast is None:
+        return {}
+    return dict(sorted({**dict(program.fast.functions), **_memories_of_layers(program)}.items()))
 
 
 def layer_sections(program: Program) -> dict[str, str]:
-    """Symbol of a layer -> the specifier of its function."""
-    if program.fast is None:
-        return {}
-    memories = dict(program.fast.layers)
-    return {
-        layer.symbol: _specifier(memories[layer.node.name], layer.symbol)
-        for layer in program.layers
-        if layer.node.name in memories
-    }
+    """Symbol of a layer that is moved -> the specifier of its function."""
+    return {symbol: _specifier(memory, symbol) for symbol, memory in _memories_of_layers(program).items()}
 
 
-def memories_of_functions(program: Program) -> dict[str, str]:
-    """Symbol -> memory, of all functions that are moved, in the order of their names."""
-    if program.fast is None:
-        return {}
-    memories = dict(program.fast.layers)
-    layers = {layer.symbol: memories[layer.node.name] for layer in program.layers if layer.node.name in memories}
-    return dict(sorted({**dict(program.fast.functions), **layers}.items()))
+def _memories_of_layers(program: Program) -> dict[str, str]:
+    memories = dict(program.fast.layers) if program.fast else {}
+    return {layer.symbol: memories[layer.node.name] for layer in program.layers if layer.node.name in memories}
 
 
 def functions_in(texts: Sequence[str]) -> frozenset[str]:
@@ -63,4 +57,4 @@ def _is_function(item: Item) -> bool:
 
 
 def _specifier(memory: str, function: str) -> str:
-    return f'{_MACRO}(".text.aidge_{memory}.{function}")'
+    return f'AIDGE_CODE_IN(".text.aidge_{memory}.{function}")'

@@ -50,10 +50,6 @@ class Choice:
     is_optimal: bool
     greedy_stalls: int
 
-    def used(self, memory: str) -> int:
-        """The bytes of a memory that are taken."""
-        return sum(one.size_bytes for one, name in self.moved if name == memory)
-
     def as_value(self, program: Program, rooms: Sequence[tuple[str, int]], words: tuple[str, ...]) -> FastMemory:
         """What the file says."""
         places = {

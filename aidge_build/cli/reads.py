@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aidge_build.emulate import RunResult
 from aidge_build.naming import counted
@@ -11,17 +11,18 @@ from aidge_build.terminal import table
 from aidge_build.timing.reads import Reads
 
 _SHOWN = 8  # rows
+_Sums = dict[tuple[str, ...], list[float | None]]
 _TITLES = ("node", "memory", "code", "data", "stalls for code", "for data")
 
 
 def read_lines(result: RunResult, titles: Mapping[str, str]) -> list[str]:
     """A table of an inference: bytes of executed instructions and of loaded data by layer and memory, those with the most stalls
-    first; [] if nobody counted them. `titles` are the names of the layers' symbols."""
+    first; [] if nobody counted them, "-" where nobody described the flash. `titles` are the names of the layers' symbols."""
     if not result.reads or not result.runs:
         return []
     rows = _sorted(_sums(result.reads, result.runs, lambda one: (one.layer, one.memory)))
     texts = [(titles.get(layer, "outside of nodes"), memory, *_texts(numbers)) for (layer, memory), numbers in rows[:_SHOWN]]
-    rest = [sum(column) for column in zip(*(numbers for _, numbers in rows[_SHOWN:]), strict=True)]
+    rest = [_sum(column) for column in zip(*(numbers for _, numbers in rows[_SHOWN:]), strict=True)]
     if rest:
         texts.append((counted(len(rows) - _SHOWN, "other"), "", *_texts(rest)))
     for (memory,), numbers in _sorted(_sums(result.reads, result.runs, lambda one: (one.memory,))):
@@ -39,19 +40,25 @@ def layer_read_data(result: RunResult | None, layer: str) -> list[dict]:
     return [{"memory": memory, **dict(zip(words, numbers, strict=True))} for (memory,), numbers in rows]
 
 
-def _sums(reads: Sequence[Reads], runs: int, key) -> dict[tuple[str, ...], list[int]]:
+def _sums(reads: Sequence[Reads], runs: int, key: Callable[[Reads], tuple[str, ...]]) -> _Sums:
     """Bytes of code and of data, stalls for code and for data, by key: the mean of all runs."""
-    sums: dict[tuple[str, ...], list[float]] = {}
+    groups: dict[tuple[str, ...], list[tuple[float | None, ...]]] = {}
     for one in reads:
-        total = sums.setdefault(key(one), [0, 0, 0, 0])
-        for index, number in enumerate((one.code_bytes, one.data_bytes, one.code_stalls, one.data_stalls)):
-            total[index] += number
-    return {name: [round(number / runs) for number in total] for name, total in sums.items()}
+        groups.setdefault(key(one), []).append((one.code_bytes, one.data_bytes, one.code_stalls, one.data_stalls))
+    sums = {name: [_sum(column) for column in zip(*rows, strict=True)] for name, rows in groups.items()}
+    return {name: [None if number is None else round(number / runs) for number in total] for name, total in sums.items()}
 
 
-def _sorted(sums: dict[tuple[str, ...], list[int]]) -> list[tuple[tuple[str, ...], list[int]]]:
-    return sorted(sums.items(), key=lambda row: (-sum(row[1][2:]), -sum(row[1][:2]), row[0]))
+def _sum(numbers: Sequence[float | None]) -> float | None:
+    """None where one is not known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
 
 
-def _texts(numbers: Sequence[int]) -> list[str]:
-    return [f"{number:,}{unit}" if number else "" for number, unit in zip(numbers, (" B", " B", "", ""), strict=True)]
+def _sorted(sums: _Sums) -> list[tuple[tuple[str, ...], list[float | None]]]:
+    return sorted(sums.items(), key=lambda row: (-sum(filter(None, row[1][2:])), -sum(filter(None, row[1][:2])), row[0]))
+
+
+def _texts(numbers: Sequence[float | None]) -> list[str]:
+    units = (" B", " B", "", "")
+    return ["-" if number is None else f"{number:,}{unit}" if number else "" for number, unit in zip(numbers, units, strict=True)]

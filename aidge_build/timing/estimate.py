@@ -101,12 +101,20 @@ class Timing:
             code[key] = code.get(key, 0) + edge.size * edge.times
         found = []
         for layer, number in sorted(code.keys() | executed.pieces.keys()):
-            count, piece, stall = executed.pieces.get((layer, number), nothing), self.pieces[number], self.stall_cycles or 0
+            count, piece = executed.pieces.get((layer, number), nothing), self.pieces[number]
             per_instruction = core[layer] / counts[layer] if counts.get(layer) else 1.0
-            code_stalls = fetch_stalls(count.waited, stall, per_instruction) if stall else 0.0
-            name, size = names.get(layer, ""), code.get((layer, number), 0)
-            found.append(Reads(name, piece.memory, piece.symbol, size, count.data_bytes, code_stalls, count.data_lines * stall))
+            stalls = self._stalls_of(count, per_instruction) if piece.is_flash else (0, 0)
+            place = names.get(layer, ""), piece.memory, piece.symbol
+            found.append(Reads(*place, code.get((layer, number), 0), count.data_bytes, *stalls))
         return tuple(found)
+
+    def _stalls_of(self, count: PieceCounts, per_instruction: float) -> tuple[float | None, int | None]:
+        """For code and for data."""
+        stall = self.stall_cycles
+        if not stall:
+            return stall, stall
+        knows_code = self.caches[0].code is not None
+        return fetch_stalls(count.waited, stall, per_instruction) if knows_code else None, count.data_lines * stall
 
     def _with_stalls(self, executed: Executed, layer: int, core: int, instructions: int) -> Cycles:
         data_lines = executed.lines[0].data.get(layer, 0) if executed.lines else None

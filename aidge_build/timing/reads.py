@@ -20,6 +20,7 @@ class Piece(NamedTuple):
     begin: int
     memory: str
     symbol: str
+    is_flash: bool
 
 
 class PieceCounts(NamedTuple):
@@ -34,22 +35,23 @@ class PieceCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Reads:
-    """Reads of a layer from one symbol of one memory, summed over all runs; `layer` is "" around the layers. Stalls are cycles.
+    """Reads of a layer from one symbol of one memory, summed over all runs; `layer` is "" around the layers.
 
-    `code_bytes` are bytes of executed instructions, `data_bytes` bytes that instructions loaded."""
+    `code_bytes` are bytes of executed instructions, `data_bytes` bytes that instructions loaded. Stalls are cycles; None where
+    nobody described the flash."""
 
     layer: str
     memory: str
     symbol: str
     code_bytes: int
     data_bytes: int
-    code_stalls: float
-    data_stalls: int
+    code_stalls: float | None
+    data_stalls: int | None
 
     @property
     def stalls(self) -> float:
-        """All stalls, in cycles."""
-        return self.code_stalls + self.data_stalls
+        """All stalls that are known, in cycles."""
+        return (self.code_stalls or 0) + (self.data_stalls or 0)
 
 
 def pieces_of(image: Image, board: Board) -> tuple[Piece, ...]:
@@ -66,7 +68,8 @@ def pieces_of(image: Image, board: Board) -> tuple[Piece, ...]:
         if begin in named:
             end, name = named[begin]
         region = region_at(begin, board.regions)
-        found.append(Piece(begin, region.name if region else "", name if begin < end else ""))
+        is_flash = region is not None and region.kind == "flash"
+        found.append(Piece(begin, region.name if region else "", name if begin < end else "", is_flash))
     return tuple(found)
 
 

@@ -130,6 +130,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         lines.append(
             f"constants in {memory['region']}: {memory['size_bytes']:,} of {memory['room_bytes']:,} B, "
             f"of {', '.join(memory['layers']) or 'no layer'}"
+            + (f"; code of {counted(len(memory['functions']), 'function')}" if "functions" in memory else "")
         )
     if program.recording:
         data["record"] = manifest["record"]

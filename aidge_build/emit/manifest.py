@@ -16,6 +16,7 @@ from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.waiting import Waiting
 from aidge_build.cascade.words import instructions_of
 from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.fast_code import memories_of_functions
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import Places
 from aidge_build.emit.ports import Port
@@ -132,8 +133,8 @@ def _steps(program: Program, waiting: Waiting) -> dict:
 
 
 def _constants_in(program: Program, arrays: Arrays) -> list[dict]:
-    """What --constants-in brought into each memory: of which layers, the fastest memory first."""
-    found = []
+    """The constants that --constants-in or --place brought into each memory, by layer, and the functions that --place did."""
+    found, moved = [], memories_of_functions(program)
     for name, room in program.options.constants_in:
         inside = {array.symbol: len(array.data) for array in arrays.all if array.region == name}
         layers = [
@@ -141,7 +142,9 @@ def _constants_in(program: Program, arrays: Arrays) -> list[dict]:
             for layer, read in zip(program.layers, arrays.of_layer, strict=True)
             if any(array.symbol in inside for array in read.values())
         ]
-        found.append({"region": name, "room_bytes": room, "size_bytes": sum(inside.values()), "layers": layers})
+        functions = [function for function, memory in moved.items() if memory == name]
+        entry = {"region": name, "room_bytes": room, "size_bytes": sum(inside.values()), "layers": layers}
+        found.append({**entry, **({"functions": functions} if functions else {})})
     return found
 
 

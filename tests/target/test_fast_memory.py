@@ -72,6 +72,8 @@ def test_the_file_is_read_as_it_was_written_and_only_for_its_model_and_options(f
         return aidge_build("compile", DIGITS, "--out", tmp_path, "--place", tmp_path / "place.toml", *words)
 
     assert compiled(fast, *MODEL).exit_code == 0
+    (memory,) = json.loads((tmp_path / "digits.plan.json").read_text())["constants_in"]
+    assert {name for name, _ in fast.functions} < set(memory["functions"]) and memory["room_bytes"] == 4096
     for changed, words, reason in (
         (fast, (*MODEL, "--io", "arena"), "made without --io=arena"),
         (fast, ("--board", "stm32g431"), "made with --board=stm32g474 and without --board=stm32g431"),

@@ -7,9 +7,10 @@ import math
 
 from aidge_build.board import Board
 from aidge_build.calibrations import validation_of
+from aidge_build.cores import MVE
 from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.emulate import LayerCount, RunResult
-from aidge_build.timing.deviation import deviation_of
+from aidge_build.timing.deviation import measured_deviation
 from aidge_build.timing.estimate import Cycles
 
 
@@ -64,8 +65,8 @@ def inference_data(result: RunResult, board: Board) -> dict:
 
 
 def cycle_findings(result: RunResult, board: Board, max_cycles: int | None, max_ms: float | None) -> list[Finding]:
-    """What an inference may take above the budgets, with the stated error of the estimate. No budget is kept
-    that cannot be compared."""
+    """What an inference takes above the budgets, as a board counted it, or else as it is estimated with the largest error that
+    is stated. No budget is kept that cannot be compared."""
     found = []
     if max_cycles is not None:
         found.append(_over(result, board, max_cycles, 1.0, "cycles"))
@@ -75,25 +76,36 @@ def cycle_findings(result: RunResult, board: Board, max_cycles: int | None, max_
 
 
 def _over(result: RunResult, board: Board, budget: float, cycles_per_unit: float, unit: str) -> Finding | None:
-    cycles, known = result.run_cycles, deviation_of(board.core)
-    if cycles is None or not result.runs:
-        return _unknown(unit, "no inference was counted, or the core has no timing table")
-    if known is None:
-        return _unknown(unit, f"no published count says how far an estimate for {board.core.name} is off")
-    if not cycles.are_complete:
-        return _unknown(unit, f"the file of board {board.name} does not describe its flash")
-    if not cycles_per_unit:
-        return _unknown(unit, f"the file of board {board.name} states no clock")
-    mean = cycles.total / result.runs
-    most = known.range_of(mean)[1] / cycles_per_unit
+    found = _most(result, board)
+    if not isinstance(found, str) and not cycles_per_unit:
+        found = f"the file of board {board.name} states no clock"
+    if isinstance(found, str):
+        return Finding("CYC01", ERROR, f"the budget of {unit} cannot be checked: {found}", "use --max-instructions")
+    most = found[0] / cycles_per_unit
     if most <= budget:
         return None
-    said = f"up to {_number(most, unit)} {unit} per inference, estimated at {_number(mean / cycles_per_unit, unit)}"
+    said = f"{_number(most, unit)} {unit} per inference, measured"
+    if found[1] is not None:
+        said = f"up to {_number(most, unit)} {unit} per inference, estimated at {_number(found[1] / cycles_per_unit, unit)}"
     return Finding("CYC01", ERROR, f"{said}, the budget is {_number(budget, unit)} (+{_number(most - budget, unit)})")
 
 
-def _unknown(unit: str, reason: str) -> Finding:
-    return Finding("CYC01", ERROR, f"the budget of {unit} cannot be checked: {reason}", "use --max-instructions")
+def _most(result: RunResult, board: Board) -> tuple[float, float | None] | str:
+    """The cycles that an inference takes at most, and their estimate: None if a board counted them. A text: why nobody knows."""
+    cycles, measured = result.run_cycles, result.measured
+    if measured and measured.counter:
+        known = measured.per_inference if None not in measured.per_run else None
+        return f"an inference takes more cycles than {measured.counter} counts" if known is None else (known, None)
+    if cycles is None or not result.runs:
+        return "no inference was counted, or the core has no timing table"
+    error = measured_deviation(board.core, board.features)
+    if error is None:
+        kind = " with vector instructions" if MVE in board.features else ""
+        return f"no program{kind} was measured on a {board.core.name}, so the error of its estimates is not known"
+    if not cycles.are_complete:
+        return f"the file of board {board.name} does not describe its flash"
+    mean = (cycles.total if cycles.total_uncached is None else cycles.total_uncached) / result.runs
+    return error.bound_of(mean), mean
 
 
 def _number(number: float, unit: str) -> str:

@@ -8,11 +8,12 @@ measured, the counts are the ones of another model of the core, and the text say
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from aidge_build.cores import Core
+from aidge_build.cores import MVE, Core
 from aidge_build.errors import AidgeError
 from aidge_build.settings import CODE, read_settings
 from aidge_build.timing.table import timing_of
@@ -20,17 +21,20 @@ from aidge_build.timing.table import timing_of
 FOLDER = "counts"
 UNKNOWN = "estimated; compared with no measured count, its error is unknown"
 _KEYS = {"source": str, "chip": str, "compiler": str, "numbers": str, "counts": dict}
+_OPTIONAL_KEYS = {"vectors": bool}
 
 
 @dataclass(frozen=True)
 class Count:
-    """The cycles of one program: measured on a chip, and estimated; `chip` is "" where another model says the first number."""
+    """The cycles of one program: measured on a chip, and estimated; `chip` is "" where another model says the first number, and
+    `has_vectors` says whether vector instructions take most of its time."""
 
     program: str
     source: str
     measured: float
     estimated: float
     chip: str = ""
+    has_vectors: bool = False
 
     @property
     def error(self) -> float:
@@ -51,18 +55,30 @@ class Deviation:
         """Between which numbers of cycles a program lies that is estimated at `cycles`, if it errs no further than those."""
         return cycles / (1 + max(self.highest, 0.0)), cycles / (1 + min(self.lowest, 0.0))
 
+    def bound_of(self, cycles: float) -> float:
+        """The cycles that a program takes at most that is estimated at `cycles`, if it errs no further than those, in either
+        direction: a few programs that were all estimated too high do not show that the next one is."""
+        return cycles * max(1 + self.highest, 1 / (1 + self.lowest))
+
 
 def deviation_of(core: Core | None) -> Deviation | None:
     """The errors of what is estimated for `core`; None without an estimate, and where nothing was compared.
 
     Raises AidgeError (BOARD) for a wrong file of counts.
     """
-    if core is None:
-        return None
-    errors = [count.error for count in counts_of(core)]
-    if not errors:
-        return None
-    return Deviation(len(errors), min(errors), max(errors), sum(map(abs, errors)) / len(errors))
+    return _deviation(counts_of(core)) if core else None
+
+
+def measured_deviation(core: Core, features: Collection[str]) -> Deviation | None:
+    """The errors against chips alone, for a core with these features; None if no chip was measured, or none with the vector
+    instructions of such a core."""
+    counts = [count for count in counts_of(core) if count.chip]
+    return _deviation(counts) if MVE not in features or any(count.has_vectors for count in counts) else None
+
+
+def _deviation(counts: Sequence[Count]) -> Deviation | None:
+    errors = [count.error for count in counts]
+    return Deviation(len(errors), min(errors), max(errors), sum(map(abs, errors)) / len(errors)) if errors else None
 
 
 def stated(core: Core | None) -> str:
@@ -104,7 +120,7 @@ def counts_of(core: Core) -> tuple[Count, ...]:
 
 @cache
 def _counts(path: Path, digest: str) -> list[Count]:
-    settings = read_settings(path, _KEYS, {})
+    settings = read_settings(path, _KEYS | _OPTIONAL_KEYS, {})
     for key in _KEYS:
         if key not in settings:
             raise AidgeError(
@@ -117,14 +133,15 @@ def _counts(path: Path, digest: str) -> list[Count]:
             code=CODE,
             hint="estimate its programs again",
         )
-    said = settings["source"], settings["chip"]
-    return [_count(program, pair, *said, str(path)) for program, pair in sorted(settings["counts"].items())]
+    source, chip, has_vectors = settings["source"], settings["chip"], settings.get("vectors", False)
+    pairs = {program: _pair(program, pair, str(path)) for program, pair in sorted(settings["counts"].items())}
+    return [Count(program, source, *pair, chip, has_vectors) for program, pair in pairs.items()]
 
 
-def _count(program: str, pair: object, source: str, chip: str, where: str) -> Count:
+def _pair(program: str, pair: object, where: str) -> tuple[float, float]:
     numbers = pair if isinstance(pair, list) else []
     if len(numbers) != 2 or not all(isinstance(number, (int, float)) and number > 0 for number in numbers):
         raise AidgeError(
             f"'{program}' has no two numbers of cycles", where=where, code=CODE, hint="[measured, estimated], both above 0"
         )
-    return Count(program, source, numbers[0], numbers[1], chip)
+    return numbers[0], numbers[1]

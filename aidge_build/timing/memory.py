@@ -7,7 +7,8 @@ The rules, in C in `emulate/lines.h` and here for machines without a C compiler:
    used least recently (the chips with another policy are not told apart).
 2. With prefetch the flash reads the next line when the core begins a line. If the next line is needed after n instructions,
    the core waits for the part of 1 + wait states cycles that these instructions did not cover.
-3. Each data access reads one line. Code and data do not wait for each other.
+3. Each data access reads one line, and no line of data is read ahead. Code and data do not wait for each other.
+4. A line that was read ahead is kept by the cache like any other.
 """
 
 from __future__ import annotations

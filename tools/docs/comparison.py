@@ -45,6 +45,11 @@ caches of its board, an estimate does not. The estimates of aidge_build are for 
 {cortex_m4}
 Instructions, RAM and flash beside TensorFlow Lite Micro with CMSIS-NN, counted in the same way: [benchmarks.md](benchmarks.md).
 """
+ABOUT_BOUNDS = """\
+No board ran code of aidge_build. Measured results of other tools contain wait states of flash and other kernels, so they bound
+the estimates from above: a higher estimate would be wrong, or of slower code. Millions of cycles, beside the fastest result.
+"""
+BOUNDED = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m85")  # the one tool on a Cortex-M0+ has other layers in one model
 _PER_UNIT = {"cycles": 1e-6, "M cycles": 1.0}  # millions
 
 
@@ -135,6 +140,7 @@ def comparison_page() -> Iterator[str]:
         texts = (row["subject"], *(row[key].format_map(words) for key in ("others", "us")), row["source"], row["date"])
         yield f"| {' | '.join(map(cell, texts))} |"
     yield from ("", "## Cycles of one inference", "", *_cycles(figures))
+    yield from ("", "## Measured results above our estimates", "", *_bounds(figures))
     yield from ("", "## Capabilities", "", *_capabilities(data))
     yield from ("", "## Sources of the cycles", "", *_sources(figures))
 
@@ -150,6 +156,28 @@ def _cycles(figures: Sequence[Figure]) -> Iterator[str]:
         yield f"| {cell(_title(model))} | {_core(core)} | {' | '.join(map(cell, columns))} |"
     yield ""
     yield from (f"\\* {note}" for note in dict.fromkeys(figure.note for figure in figures if figure.note))
+
+
+def bounded_estimates(figures: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
+    """(estimate of aidge_build, fastest measured result of another tool) for the same model and core."""
+    found = []
+    for own in figures:
+        measured = [each for each in figures if (each.model, each.core, each.kind) == (own.model, own.core, "measured")]
+        if own.tool == OURS and own.core in BOUNDED and measured:
+            found.append((own, min(measured, key=lambda figure: figure.millions)))
+    return sorted(found, key=lambda pair: (_rank(pair[0].core), list(MODELS).index(pair[0].model)))
+
+
+def _bounds(figures: Sequence[Figure]) -> Iterator[str]:
+    yield from (
+        *ABOUT_BOUNDS.splitlines(),
+        "",
+        "| core | model | estimated | measured | estimated / measured |",
+        "|---|---|---|---|---|",
+    )
+    for own, bound in bounded_estimates(figures):
+        share = f"{100 * own.millions / bound.millions:.0f} %"
+        yield f"| {_core(own.core)} | {MODELS[own.model]} | {own.millions:#.3g} | {cell(bound.shown)} | {share} |"
 
 
 def _error_of_estimates(core: str) -> str:

@@ -86,7 +86,9 @@ def _over(result: RunResult, board: Board, budget: float, cycles_per_unit: float
         return None
     said = f"{_number(most, unit)} {unit} per inference, measured"
     if found[1] is not None:
-        said = f"up to {_number(most, unit)} {unit} per inference, estimated at {_number(found[1] / cycles_per_unit, unit)}"
+        cache = " without the cache of the external flash" if result.run_cycles and result.run_cycles.uncached is not None else ""
+        mean = _number(found[1] / cycles_per_unit, unit)
+        said = f"up to {_number(most, unit)} {unit} per inference, estimated at {mean}{cache}"
     return Finding("CYC01", ERROR, f"{said}, the budget is {_number(budget, unit)} (+{_number(most - budget, unit)})")
 
 
@@ -109,7 +111,7 @@ def _most(result: RunResult, board: Board) -> tuple[float, float | None] | str:
 
 
 def _number(number: float, unit: str) -> str:
-    return f"{math.ceil(number):,}" if unit == "cycles" else f"{number:,.3g}"
+    return f"{math.ceil(number):,}" if unit == "cycles" or number >= 1000 else f"{number:.3g}"
 
 
 def layer_cycle_data(layer: LayerCount) -> dict:

@@ -16,10 +16,10 @@ from aidge_build.timing.estimate import Cycles
 from tests.unit.test_estimate_errors import core_with
 
 
-def said(board, cycles: Cycles | None = None, measured: MeasuredCycles | None = None, budget: int = 10**9) -> str:
-    """The finding about a run of two inferences, or ""."""
+def said(board, cycles: Cycles | None = None, measured: MeasuredCycles | None = None, budget: int = 10**9, ms=None) -> str:
+    """The finding about a run of two inferences, or ""; `ms`: a budget of milliseconds instead."""
     result = RunResult(0, "", 0, 0, 2, (), None, "", run_cycles=cycles, measured=measured)
-    return "; ".join(finding.text for finding in cycle_findings(result, board, budget, None))
+    return "; ".join(finding.text for finding in cycle_findings(result, board, None if ms else budget, ms))
 
 
 def board_of(core: str, *features: str):
@@ -62,13 +62,19 @@ def test_measured_vector_code_makes_budgets_of_vector_code_possible(tmp_path):
     assert measured_deviation(vector, {"mve"}) == Deviation(1, *[pytest.approx(-0.1)] * 2, pytest.approx(0.1))
 
 
+@pytest.mark.parametrize("total, shown", [(2 * 168_000, "1"), (2 * 168_000 * 1234, "1,234")])
+def test_milliseconds_are_written_without_exponents(total, shown):
+    assert f"estimated at {shown}, the budget is 0.5 (+" in said(board_of("cortex-m4"), Cycles(total, 0, 0), ms=0.5)
+
+
 @pytest.mark.parametrize("cycles", [Cycles(1800), Cycles(1800, None, 100), Cycles(1800, 100, None)])
 def test_stalls_that_nobody_described_keep_no_budget(cycles):
     assert "does not describe its flash" in said(board_of("cortex-m4"), cycles)
 
 
 def test_an_external_flash_is_compared_without_its_cache():
-    assert said(board_of("cortex-m0plus"), replace(KNOWN, uncached=8200), budget=4000).startswith("up to 5,15")
+    finding = said(board_of("cortex-m0plus"), replace(KNOWN, uncached=8200), budget=4000)
+    assert finding.startswith("up to 5,15") and "estimated at 5,000 without the cache of the external flash" in finding
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ SEQUENCES = {
     "a sum of floats shares the unit of products": ("m55", "vadd.f32 q0, q1, q2; vmul.i32 q3, q4, q5", 3),
     "a narrowed vector is stored after 3 cycles": ("m55", "vmovnb.i32 q0, q1; vstrb.16 q0, [r0]", 4),
     "a scalar instruction runs in the second beat": ("m55", "vadd.i32 q0, q1, q2; adds.n r0, #1; vadd.i32 q3, q4, q5", 3),
+    "two registers of floats are loaded in a cycle": ("m55", "vldmia r0!, {s0-s7}; vpop {d8-d9}; vldmia r1, {s8}", 4 + 2 + 1),
+    "and stored": ("m55", "vpush {d8-d9}; vldrb.u8 q0, [r0]", 2 + 1),
     "two of 16 bits go together if one is an addition of a constant": ("m55", "adds.n r0, #1; lsls.n r1, r1, #2", 1),
     "chained additions of a Cortex-M85 go together": ("m85", "adds.n r0, r0, r1; adds.n r0, r0, r1", 1),
     "a loaded word is added in its cycle": ("m85", "ldr r0, [r1]; adds.n r2, r0, r3", 1),

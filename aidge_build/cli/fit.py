@@ -102,7 +102,7 @@ def _rows(budget: Budget, found: Sequence[tuple[Evaluation, Board]]) -> list[Row
     for evaluation, _ in found:
         if evaluation.code == "USAGE":
             raise AidgeError(evaluation.reason, hint=evaluation.hint, code=evaluation.code)
-    return sorted_rows([Row(evaluation, board, budget.excess(evaluation)) for evaluation, board in found])
+    return sorted_rows([Row(evaluation, board, budget.excess(evaluation, board)) for evaluation, board in found])
 
 
 def _has_one(rows: Sequence[Row]) -> bool:

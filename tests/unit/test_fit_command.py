@@ -38,6 +38,9 @@ KNOWN = Evaluation(
 )
 
 
+BOARD = load_board("stm32f401")
+
+
 def row(board: str = "stm32f401", excess: tuple[str, ...] = (), **changes) -> Row:
     return Row(
         Evaluation(**{**{name: getattr(KNOWN, name) for name in vars(KNOWN)}, "board": board, **changes}),
@@ -237,14 +240,17 @@ def test_a_verdict_says_how_it_fits_or_what_is_missing():
 
 def test_a_budget_holds_to_the_byte_and_what_is_unknown_is_over_it():
     assert budget_of("") == Budget() and budget_of("ram=64K,flash=256K,ms=50") == Budget(65536, 262144, 50.0)
-    assert Budget().excess(KNOWN) == ()
-    assert Budget(ram_bytes=5_000, flash_bytes=40_000).excess(KNOWN) == ()
-    assert Budget(ram_bytes=4_999).excess(KNOWN) == ("RAM +1 B",)
-    assert Budget(flash_bytes=39_000).excess(KNOWN) == ("flash +1,000 B",)
-    assert Budget(milliseconds=50).excess(KNOWN) == ("time not known",)
+    assert Budget().excess(KNOWN, BOARD) == ()
+    assert Budget(ram_bytes=5_000, flash_bytes=40_000).excess(KNOWN, BOARD) == ()
+    assert Budget(ram_bytes=4_999).excess(KNOWN, BOARD) == ("RAM +1 B",)
+    assert Budget(flash_bytes=39_000).excess(KNOWN, BOARD) == ("flash +1,000 B",)
+    assert Budget(milliseconds=50).excess(KNOWN, BOARD) == ("time not known",)
     timed = row(milliseconds=50.0, milliseconds_error=10.0).found
-    assert Budget(milliseconds=56).excess(timed) == () and Budget(milliseconds=54).excess(timed) == ("+1.0 ms",)
-    assert Budget(1, 1).excess(row(memories=(), image_bytes=None).found) == ("RAM not known", "flash not known")
+    assert Budget(milliseconds=56).excess(timed, BOARD) == () and Budget(milliseconds=54).excess(timed, BOARD) == ("+1.0 ms",)
+    assert Budget(1, 1).excess(row(memories=(), image_bytes=None).found, BOARD) == ("RAM not known", "flash not known")
+    cached = row(milliseconds=50.0, milliseconds_error=10.0, milliseconds_uncached=400.0).found
+    assert Budget(milliseconds=56).excess(cached, BOARD) == ("+344.0 ms",)
+    assert Budget(milliseconds=56).excess(timed, load_board("stm32n657")) == ("time compared with no chip",)
 
 
 @pytest.mark.parametrize(

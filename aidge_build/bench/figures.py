@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aidge_build.emulate.program import MeasuredCycles
+from aidge_build.timing.deviation import Deviation
 
 ANY = "any"  # the type of data of models whose names do not say it
 
@@ -45,7 +46,9 @@ class Figures:
     there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` are those of
     the fullest moment, graph inputs and outputs counted inside; `arena_bytes` is what is linked, beside the `io_bytes` of inputs
     and outputs, which the caller owns. `macs` are those of the model's file, of which some need not be executed.
-    `by_floats`: values differ from numpy's as `aidge_build/verify/float_levels.py` allows.
+    `by_floats`: values differ from numpy's as `aidge_build/verify/float_levels.py` allows. `cycles` are estimated, with the
+    `stall_cycles` of the flash (None: nobody described it); `cycles_uncached` are without the cache of an external flash;
+    `cycles_error` is how far estimates for the core were off.
     """
 
     model: str
@@ -72,11 +75,28 @@ class Figures:
     measured: MeasuredCycles | None = None  # on a board
     by_floats: bool = False
     clock_hz: int = 0  # of the board, where it is known
+    stall_cycles: int | None = None
+    cycles_uncached: int | None = None
+    cycles_error: Deviation | None = None
+    nanojoules_per_cycle: float = 0  # 0: nobody measured the board's
 
     @property
     def milliseconds(self) -> float | None:
         """Of the estimated cycles, at the clock of the board."""
-        return 1e3 * self.cycles / self.clock_hz if self.cycles is not None and self.clock_hz else None
+        return self._milliseconds(self.cycles)
+
+    @property
+    def milliseconds_uncached(self) -> float | None:
+        """Of the estimated cycles without the cache of an external flash."""
+        return self._milliseconds(self.cycles_uncached)
+
+    def _milliseconds(self, cycles: int | None) -> float | None:
+        return 1e3 * cycles / self.clock_hz if cycles is not None and self.clock_hz else None
+
+    @property
+    def nanojoules(self) -> float | None:
+        """The energy of the estimated cycles."""
+        return self.cycles * self.nanojoules_per_cycle if self.cycles is not None and self.nanojoules_per_cycle else None
 
     @property
     def wrong_values(self) -> int:
@@ -114,5 +134,5 @@ class Figures:
         return self.instructions / max(1, self.macs_executed)
 
     def as_json(self) -> dict:
-        """The figures with those of each layer."""
-        return dataclasses.asdict(self)
+        """The figures with those of each layer, and the time and energy of the estimated cycles."""
+        return dataclasses.asdict(self) | {"milliseconds": self.milliseconds, "nanojoules": self.nanojoules}

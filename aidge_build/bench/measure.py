@@ -14,12 +14,13 @@ from aidge_build.compile import build_program
 from aidge_build.contract.spec import NodeView
 from aidge_build.cores import THUMB, Core
 from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
-from aidge_build.emulate import LayerCount
+from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.probe.server import Probe
 from aidge_build.program import Layer, Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
+from aidge_build.timing.deviation import deviation_of
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.compare import compare
 from aidge_build.verify.firmware import Execution, execute
@@ -96,7 +97,7 @@ def measure(
         vectors=count,
         differing_values=differing,
         instructions=round(result.run_instructions / count),
-        cycles=_mean(result.run_cycles.total if result.run_cycles else None, count),
+        **_time(result, board, count),
         macs=program.model_macs,
         macs_executed=sum(layer.macs for layer in program.layers),
         peak_bytes=program.peak.peak_bytes,
@@ -115,8 +116,21 @@ def measure(
         measured=result.measured,
         has_fpu="fpu" in board.features or "dsp" not in board.features,
         by_floats=by_floats,
-        clock_hz=board.clock_hz,
     )
+
+
+def _time(result: RunResult, board: Board, runs: int) -> dict:
+    """The figures of time of an inference, by the names of the fields of `Figures`."""
+    cycles = result.run_cycles
+    total = _mean(cycles.total if cycles else None, runs)
+    return {
+        "cycles": total,
+        "stall_cycles": _mean(cycles.total - cycles.core if cycles and cycles.are_complete else None, runs),
+        "cycles_uncached": _mean(cycles.total_uncached if cycles else None, runs),
+        "cycles_error": deviation_of(board.core),
+        "clock_hz": board.clock_hz,
+        "nanojoules_per_cycle": board.nanojoules_per_cycle,
+    }
 
 
 def _layer(program: Program, layer: Layer, counts: LayerCount, runs: int) -> LayerFigures:

@@ -33,8 +33,7 @@ def _core(figures: Sequence[Figures], peers: Peers, colours: dict[str, int]) -> 
     said = validation_of(find_core(figures[0].cpu.partition("+")[0]))
     groups = [(title, [entry for entry in figures if entry.data == data]) for data, title in _TITLES.items()]
     return {
-        "cpu": escaped(figures[0].core.replace("cortex-m", "Cortex-M")),
-        "board": escaped(figures[0].board),
+        "cpu": escaped(f"{figures[0].core.replace('cortex-m', 'Cortex-M')}, {figures[0].board}"),
         "cycles": escaped(said or "not estimated: no numbers for this core"),
         "groups": [
             {
@@ -84,8 +83,9 @@ def _model(entry: Figures, peers: Peers, colours: dict[str, int]) -> dict:
 def _facts(entry: Figures, peers: Peers) -> list[dict]:
     """What stands above the layers: name, number, the other system's number."""
     found = [
-        ("instructions", entry.instructions, peers.counted("instructions", entry)),
+        ("estimated ms", entry.milliseconds, None),
         ("estimated cycles", entry.cycles, peers.published_cycles(entry)),
+        ("instructions", entry.instructions, peers.counted("instructions", entry)),
         ("MACs executed", entry.macs_executed, entry.macs if entry.macs != entry.macs_executed else None),
         ("arena as linked", entry.arena_bytes, peers.counted("arena_bytes", entry)),
         ("with inputs, outputs", entry.linked_bytes, None),
@@ -122,5 +122,7 @@ def _layer(index: int, layer: LayerFigures, entry: Figures, colours: dict[str, i
     }
 
 
-def _number(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from aidge_build.bench.figures import Figures
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.naming import counted
 from aidge_build.reading import read_json
+from aidge_build.timing.table import table_digests
 
 SCHEMA = 2
 _KEPT = (
@@ -23,6 +24,10 @@ _KEPT = (
     "differing_values",
     "instructions",
     "cycles",
+    "stall_cycles",
+    "clock_hz",
+    "milliseconds",
+    "nanojoules",
     "macs",
     "macs_executed",
     "peak_bytes",
@@ -39,29 +44,42 @@ _KEPT = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Lines for people; only `worse` is a failure. `unknown` were not recorded."""
+    """Lines for people; only `worse` is a failure. `unknown` were not recorded; `stale` are recorded cycles that today's timing
+    tables do not give."""
 
-    worse: tuple[str, ...]
-    better: tuple[str, ...]
-    unknown: tuple[str, ...]
+    worse: tuple[str, ...] = ()
+    better: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
 
 def record_text(compiler: str, figures: Sequence[Figures]) -> str:
-    """The file: one line for each model on a board, so that a difference reads well."""
+    """The file: one line for each model on a board, so that a difference reads well. It names the timing tables of today by
+    their digests, because the cycles were estimated with them."""
     lines = [
         json.dumps(
             {
-                **{key: getattr(entry, key) for key in _KEPT},
+                **{key: _rounded(getattr(entry, key)) for key in _KEPT},
+                "cycles_error": _error(entry),
                 "layers": [[layer.name, f"{layer.library} {layer.kernel}", layer.instructions] for layer in entry.layers],
             }
         )
         for entry in figures
     ]
-    return f'{{"schema": {SCHEMA}, "compiler": {json.dumps(compiler)}, "results": [\n' + ",\n".join(lines) + "\n]}\n"
+    head = f'{{"schema": {SCHEMA}, "compiler": {json.dumps(compiler)}, "timing_tables": {json.dumps(table_digests())}'
+    return f'{head}, "results": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _error(entry: Figures) -> dict | None:
+    return {key: _rounded(value) for key, value in asdict(entry.cycles_error).items()} if entry.cycles_error else None
+
+
+def _rounded(value: object) -> object:
+    return round(value, 4) if isinstance(value, float) else value
 
 
 _RESULT = {"model": str, "data": str, "board": str, "vectors": int, "instructions": int, "layers?": [[(str, int)]]}
-_SHAPE = {"schema": int, "compiler": str, "results": [_RESULT]}
+_SHAPE = {"schema": int, "compiler": str, "timing_tables?": dict, "results": [_RESULT]}
 
 
 def read_record(path: Path) -> dict:
@@ -111,7 +129,14 @@ def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
                 worse.append(f"{text}{_grown(old, entry)}")
             else:
                 better.append(text)
-    return Comparison(tuple(worse), tuple(better), tuple(unknown))
+    return Comparison(tuple(worse), tuple(better), tuple(unknown), tuple(_changed_tables(record)))
+
+
+def _changed_tables(record: dict) -> list[str]:
+    """A line that names the timing tables that are not the ones of the record; no line where all are."""
+    recorded, today = record.get("timing_tables", {}), table_digests()
+    names = [name for name in sorted(recorded.keys() | today.keys()) if recorded.get(name) != today.get(name)]
+    return [f"cycles were recorded with other timing tables: {', '.join(names)}"] if names else []
 
 
 def _grown(old: dict, entry: Figures) -> str:

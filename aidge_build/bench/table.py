@@ -15,6 +15,19 @@ BEGIN, END = "<!-- figures: begin (written by `./sconsw bench --update`) -->", "
 Column = tuple[str, Callable[[Figures, Peers], object]]
 
 _NAMES: tuple[Column, ...] = (("model", lambda entry, _: entry.model), ("core", lambda entry, _: entry.core))
+_TIME: tuple[Column, ...] = (
+    *_NAMES,
+    ("board", lambda entry, _: entry.board),
+    ("MHz", lambda entry, _: f"{entry.clock_hz / 1e6:g}" if entry.clock_hz else None),
+    ("ms", lambda entry, _: entry.milliseconds),
+    ("ms uncached", lambda entry, _: entry.milliseconds_uncached),
+    ("cycles", lambda entry, _: entry.cycles),
+    ("stalls in them", lambda entry, _: entry.stall_cycles),
+    ("error, stalls aside", lambda entry, _: _error(entry)),
+    ("uJ", lambda entry, _: None if entry.nanojoules is None else entry.nanojoules / 1e3),
+    ("measured cycles", lambda entry, _: entry.cycles_measured),
+    ("published cycles", lambda entry, peers: peers.published_cycles(entry)),
+)
 _COUNTS: tuple[Column, ...] = (
     *_NAMES,
     ("instructions", lambda entry, _: entry.instructions),
@@ -23,10 +36,6 @@ _COUNTS: tuple[Column, ...] = (
 )
 _ENDING: tuple[Column, ...] = (
     ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
-    ("estimated cycles", lambda entry, _: entry.cycles),
-    ("estimated ms", lambda entry, _: entry.milliseconds),
-    ("measured cycles", lambda entry, _: entry.cycles_measured),
-    ("published", lambda entry, peers: peers.published_cycles(entry)),
     ("values that differ", lambda entry, _: entry.differing_values),
 )
 _SPEED: tuple[Column, ...] = (*_COUNTS, ("CMSIS-NN", lambda entry, peers: peers.counted("instructions", entry)), *_ENDING)
@@ -52,30 +61,36 @@ _FLASH: tuple[Column, ...] = (
 )
 
 
+# Boards with equal values of all of these have one row in the tables after the table of time.
+_SHARED = (
+    *("model", "core", "instructions", "macs_executed", "arena_bytes", "io_bytes", "peak_bytes", "scratch_bytes"),
+    *("stack_bytes", "code_bytes", "weights_bytes", "differing_values"),
+)
+
+
 def tables(figures: Sequence[Figures], peers: Peers) -> str:
-    """Of the int8 models, of the float models and of those whose names do not say instructions, RAM, and flash with start-up."""
+    """Returns the tables of the int8 models, the float models, and the models whose names do not say: time on each board; then
+    instructions, RAM, and flash with start-up, where the first of several boards with equal counts has the row."""
     parts = []
     for data, title, columns in (("int8", "int8", _SPEED), ("float", "float32", _FLOAT), (ANY, "models", _SPEED)):
         chosen = [entry for entry in figures if entry.data == data]
+        timed = sorted(chosen, key=lambda entry: (entry.model, not entry.clock_hz))
+        counts = _unlike(chosen)
         if chosen:
             parts += [
+                f"### {title}: time of one inference",
+                _table(timed, peers, _TIME),
                 f"### {title}: instructions of one inference",
-                _table(chosen, peers, columns),
+                _table(counts, peers, columns),
                 f"### {title}: bytes of RAM",
-                _table(chosen, peers, _RAM),
+                _table(counts, peers, _RAM),
                 f"### {title}: bytes of flash, and instructions from reset to main",
-                _table(chosen, peers, _FLASH),
+                _table(counts, peers, _FLASH),
             ]
-    labels = sorted(
-        {
-            f"{name}: {said}"
-            for name in {entry.cpu.partition("+")[0] for entry in figures}
-            for said in [validation_of(find_core(name))]
-            if said
-        }
-    )
-    if labels:
-        parts.append(f"Estimated cycles: {'; '.join(labels)}. Other cores have no estimate.")
+    said = {name: validation_of(find_core(name)) for name in sorted({entry.cpu.partition("+")[0] for entry in figures})}
+    known = [f"- {name}: {text}" for name, text in said.items() if text]
+    if known:
+        parts.append("\n".join(["Cycles and ms:", "", *known]))
     return "\n\n".join(parts)
 
 
@@ -99,7 +114,20 @@ def _table(figures: Sequence[Figures], peers: Peers, columns: Sequence[Column]) 
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def _unlike(figures: Sequence[Figures]) -> list[Figures]:
+    """The first of the figures with equal values."""
+    found: dict[tuple, Figures] = {}
+    for entry in figures:
+        found.setdefault(tuple(getattr(entry, name) for name in _SHARED), entry)
+    return list(found.values())
+
+
+def _error(entry: Figures) -> str | None:
+    found = entry.cycles_error
+    return None if found is None or entry.cycles is None else f"{100 * found.lowest:+.1f} to {100 * found.highest:+.1f} %"
+
+
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

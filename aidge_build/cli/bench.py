@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from aidge_build.bench.figures import ANY, Figures
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         for entry in figures
         if entry.by_floats
     ]
-    found = compare_with(record, figures) if record else Comparison((), (), ())
+    found = compare_with(record, figures) if record else Comparison()
     lines = [
         *tables(figures, peers).split("\n"),
         "",
@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         *wrong,
         *(f"{title} is refused: {error}" for title, error in refused.items()),
     ]
-    data |= {"worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)}
+    data |= {kind: list(lines) for kind, lines in asdict(found).items()}
     while not lines[-1]:
         del lines[-1]
     code = EXIT_CHECK_FAILED if found.worse or wrong else max((error.exit_code for error in refused.values()), default=0)
@@ -259,10 +259,10 @@ def _write(arguments: argparse.Namespace, figures: Sequence[Figures], peers: Pee
 def _verdict(found: Comparison, is_checked: bool) -> list[str]:
     if not is_checked:
         return []
-    kinds = {"WORSE ": found.worse, "better": found.better, "new   ": found.unknown}
+    kinds = {"WORSE ": found.worse, "better": found.better, "new   ": found.unknown, "STALE ": found.stale}
     lines = [f"{kind}  {line}" for kind, those in kinds.items() for line in those]
-    if found.better or found.unknown:
-        lines.append("record what became better or is new: ./sconsw bench --update")
+    if found.better or found.unknown or found.stale:
+        lines.append("record what became better, is new, or is stale: ./sconsw bench --update")
     return [*lines, f"{len(found.worse)} counts became worse" if found.worse else "no count became worse"]
 
 

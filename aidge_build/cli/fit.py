@@ -177,6 +177,12 @@ def _listed(boards: Sequence[Board]) -> Outcome:
     return Outcome(lines, {"boards": [{"name": board.name, "cpu": board.cpu, "verified": board.is_verified} for board in boards]})
 
 
+def _nanojoules(row: Row) -> float | None:
+    """The energy of an inference in the estimated time, if somebody measured the board's energy of a cycle."""
+    milliseconds, per_cycle = row.found.milliseconds, row.board.nanojoules_per_cycle
+    return milliseconds / 1e3 * row.board.clock_hz * per_cycle if milliseconds is not None and per_cycle else None
+
+
 def _data(found: dict[str, list[Row]]) -> list[dict]:
     return [
         {
@@ -190,6 +196,7 @@ def _data(found: dict[str, list[Row]]) -> list[dict]:
                     "over_budget": list(row.excess),
                     "verified": row.board.is_verified,
                     "clock_hz": row.board.clock_hz,
+                    "nanojoules": _nanojoules(row),
                 }
                 for row in rows
             ],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 
 from aidge_build.bench.figures import Figures
 from aidge_build.bench.peers import Peers
+from aidge_build.bench.record import compare_with, record_text
 from aidge_build.bench.rows import Row, read_rows, rows_of
 from aidge_build.bench.table import tables
 from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
+from aidge_build.timing.deviation import Deviation
 
 OURS = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.toml"
 KINDS = ("int8", "float")
@@ -127,3 +130,25 @@ def test_the_table_of_ram_adds_what_the_caller_owns_to_what_is_linked():
     named = dict(zip(*([cell.strip() for cell in line.split("|")] for line in lines)))
     assert (named["arena as linked"], named["inputs, outputs of the caller"], named["both"]) == ("1,280", "1,283", "2,563")
     assert named["peak RAM, all in one arena"] == "1,920"
+
+
+def test_times_are_on_every_board_and_equal_counts_in_one_row():
+    emulated = figures("cortex-m4")
+    error = Deviation(8, -0.1, 0.02, 0.05)
+    board = replace(emulated, board="mine", cycles=2_000_000, stall_cycles=500_000, clock_hz=100_000_000, cycles_error=error)
+    board = replace(board, nanojoules_per_cycle=0.5)
+    assert (board.milliseconds, board.nanojoules, emulated.milliseconds, emulated.nanojoules) == (20, 1e6, None, None)
+    text = tables([emulated, board], Peers())
+    assert "| kws_dscnn | cortex-m4 | mine | 100 | 20.00 | 2,000,000 | 500,000 | -10.0 to +2.0 % | 1,000.00 |\n" in text
+    time, instructions, *_ = text.split("### int8: ")[1:]
+    assert (time.count("| kws_dscnn |"), instructions.count("| kws_dscnn |")) == (2, 1)
+    assert tables([emulated, replace(board, code_bytes=6)], Peers()).count("| kws_dscnn |") == 8
+
+
+def test_a_record_says_which_timing_tables_its_cycles_are_from():
+    record = json.loads(record_text("a compiler", [figures("cortex-m4")]))
+    for entry in record["results"]:
+        entry["key"] = (entry["model"], entry["data"], entry["board"])
+    assert compare_with(record, []).stale == ()
+    record["timing_tables"]["cortex-m4"] = "0123456789ab"
+    assert compare_with(record, []).stale == ("cycles were recorded with other timing tables: cortex-m4",)

@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.cli.fit import _next, add_arguments
+from aidge_build.cli.fit import _data, _next, add_arguments
 from aidge_build.errors import AidgeError
 from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse
@@ -303,6 +303,12 @@ def test_a_page_is_written_where_it_is_asked_for(folder):
     result = aidge_build("fit", "small.onnx", "--boards", "stm32f4", "--html", "page.html", "--json")
     assert result.exit_code == 0 and json.loads(result.stdout)["models"][0]["boards"][0]["arena_bytes"] == 22
     assert "small.onnx: fits 1 of 1 board" in (folder / "page.html").read_text()
+
+
+def test_the_energy_is_that_of_the_time_where_the_board_states_it():
+    boards = {name: _data({"m": [row(name, milliseconds=20.0)]})[0]["boards"][0] for name in ("stm32u575", "stm32f4")}
+    assert boards["stm32u575"]["nanojoules"] == pytest.approx(0.02 * 160e6 * 0.145) and boards["stm32f4"]["nanojoules"] is None
+    assert _data({"m": [row("stm32u575", milliseconds=None)]})[0]["boards"][0]["nanojoules"] is None
 
 
 def test_what_is_kept_what_only_fits_and_what_does_not_have_colours_of_their_own():

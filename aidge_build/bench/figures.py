@@ -48,7 +48,7 @@ class Figures:
     and outputs, which the caller owns. `macs` are those of the model's file, of which some need not be executed.
     `by_floats`: values differ from numpy's as `aidge_build/verify/float_levels.py` allows. `cycles` are estimated, with the
     `stall_cycles` of the flash (None: nobody described it); `cycles_uncached` are without the cache of an external flash;
-    `cycles_error` is how far estimates for the core were off.
+    `cycles_error` is how far estimates for the core were off the cycles of chips.
     """
 
     model: str

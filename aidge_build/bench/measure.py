@@ -20,7 +20,7 @@ from aidge_build.probe.server import Probe
 from aidge_build.program import Layer, Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
-from aidge_build.timing.deviation import deviation_of
+from aidge_build.timing.deviation import measured_deviation
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.compare import compare
 from aidge_build.verify.firmware import Execution, execute
@@ -127,7 +127,7 @@ def _time(result: RunResult, board: Board, runs: int) -> dict:
         "cycles": total,
         "stall_cycles": _mean(cycles.total - cycles.core if cycles and cycles.are_complete else None, runs),
         "cycles_uncached": _mean(cycles.total_uncached if cycles else None, runs),
-        "cycles_error": deviation_of(board.core),
+        "cycles_error": measured_deviation(board.core, board.features),
         "clock_hz": board.clock_hz,
         "nanojoules_per_cycle": board.nanojoules_per_cycle,
     }

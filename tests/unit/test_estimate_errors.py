@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from aidge_build.cores import find_core, load_core
@@ -10,6 +13,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.timing.deviation import UNKNOWN, Count, Deviation, counts_of, deviation_of, stated
 from aidge_build.timing.table import load_timing, table_digests, timing_of
 
+RECORD = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.json"
 CORE = 'extends = "armv7e-m"\nunicorn = "CORTEX_M4"\ntiming = "ours"\n'
 COUNTS = 'source = "{}"\nchip = "{}"\ncompiler = "none"\nnumbers = "{}"\n\n[counts]\n{}\n'
 
@@ -139,3 +143,8 @@ def test_other_tables_have_other_digests(tmp_path):
     digests.append(load_timing("cortex-m0plus").with_multiplier(32).digest)
     assert len(set(digests)) == len(names) + 1 and all(len(digest) == 12 for digest in digests)
     assert timing_of(find_core("cortex-m4+nofp")).digest == load_timing("cortex-m4").digest
+
+
+def test_the_recorded_cycles_were_estimated_with_todays_tables():
+    """`./sconsw bench --update` records them again; `--check` says so, too."""
+    assert json.loads(RECORD.read_text())["timing_tables"] == table_digests()

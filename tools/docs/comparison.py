@@ -4,6 +4,7 @@ with its source and date; figures of aidge_build come from the files that its me
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import tomllib
@@ -13,8 +14,9 @@ from pathlib import Path
 
 from aidge_build.calibrations import known_calibrations, stated_error
 from aidge_build.cores import find_core
-from aidge_build.timing.deviation import deviation_of
+from aidge_build.timing.deviation import deviation_of, measured_deviation
 from tools.docs.markdown import cell
+from tools.docs.results import megahertz, millions_between, three_digits
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "aidge_build"
@@ -39,27 +41,30 @@ and measurements write. If a fact is wrong, please report it with a source.
 | subject | other tools | aidge_build | source | date |
 |---|---|---|---|---|
 """
-ABOUT_CYCLES = """\
-Millions of cycles, int8. Compare figures inside one column only: a measured figure contains wait states of the flash and
-caches of its board, an estimate does not. The estimates of aidge_build are for the default build.
+ABOUT_TIME = """\
+Time at the clock of the board, and millions of cycles (M); int8. Compare figures inside one column only: a measured figure
+holds everything that the chip does. An estimate holds the core and, on a board with a clock, the stalls of its flash; no chip
+was compared with these stalls. Brackets hold the estimate with the stated error of the core, if a chip was measured with such
+code. The estimates of aidge_build are for the default build, where no option is named.
 {cortex_m4}
-Instructions, RAM and flash beside TensorFlow Lite Micro with CMSIS-NN, counted in the same way: [benchmarks.md](benchmarks.md).
+Instructions, RAM and flash of TensorFlow Lite Micro with CMSIS-NN, counted in the same way: [benchmarks.md](benchmarks.md).
 """
-L4R5 = " on an STM32L4R5"
-STALLS = {"cortex-m4": L4R5, "cortex-m33": " on an STM32U575"}  # boards here that others measured, with the stalls of their flash
 ABOUT_BOUNDS = """\
 No board ran code of aidge_build. Measured results of other tools contain wait states of flash and other kernels, so they bound
 the estimates without wait states from above: a higher estimate would be wrong, or of slower code. Millions of cycles, beside the
 fastest result, in the default build. With the stalls of the same board, the default build is slower than X-CUBE-AI on an
 STM32L4R5 in four models of five; `--optimize size` is faster in all.
 """
+STALLS = {"cortex-m4": "stm32l4r5", "cortex-m33": "stm32u575"}  # boards here that others measured
+SMALL = f"{OURS} --optimize size"
 BOUNDED = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m85")  # the one tool on a Cortex-M0+ has other layers in one model
 _PER_UNIT = {"cycles": 1e-6, "M cycles": 1.0}  # millions
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Cycles of one inference in millions, who computes it on which core, and where that was read; `kind` is a key of KINDS."""
+    """Cycles of one inference in millions, who computes it on which core, and where that was read; `kind` is a key of KINDS;
+    `between` are the ends of an estimate of ours with its stated error."""
 
     model: str
     tool: str
@@ -70,10 +75,23 @@ class Figure:
     date: str
     board: str = ""
     note: str = ""
+    between: tuple[float, ...] = ()
 
     @property
     def shown(self) -> str:
-        return f"{self.millions:#.3g} ({self.tool}{', *' if self.note else ''})"
+        """Time at the clock of the board where it is known, cycles, and who computes it."""
+        clock = megahertz(self.board)
+        unit, per_million = ("ms", 1e3 / clock) if clock else ("M", 1.0)
+        ends = " to ".join(three_digits(end * per_million) for end in self.between)
+        first = f"{three_digits(self.millions * per_million)} {unit}{f' ({ends})' if ends else ''}"
+        cycles = f" at {clock:g} MHz, {three_digits(self.millions)} M" if clock else ""
+        where = f" on {self.board.partition(' ')[0]}" if clock else ", without wait states"
+        return f"{first}{cycles} ({self.tool}{where if self.is_own else ''}{', *' if self.note else ''})"
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this project computes it."""
+        return self.tool.startswith(OURS)
 
 
 def read(name: str) -> dict:
@@ -91,19 +109,39 @@ def pinned_figures() -> list[Figure]:
             *(entry[key] for key in ("kind", "source", "date")),
             entry.get("board", ""),
             entry.get("note", ""),
+            millions_between(_with_error(entry)) if entry["tool"].startswith(OURS) else (),
         )
         for entry in entries
         if entry["quantity"] == "cycles"
     ]
 
 
+def _with_error(entry: dict) -> dict:
+    """A pinned estimate of ours with the keys of docs/benchmarks.json."""
+    core = find_core(entry["core"])
+    error = measured_deviation(core, core.features)
+    return {
+        "cycles": entry["value"],
+        "stall_cycles": entry.get("stalls", 0),
+        "cycles_error": dataclasses.asdict(error) if error else None,
+    }
+
+
+def recorded() -> list[dict]:
+    """The rows of docs/benchmarks.json."""
+    return json.loads((ROOT / "docs" / "benchmarks.json").read_text(encoding="utf-8"))["results"]
+
+
 def own_figures() -> list[Figure]:
     """The estimates of docs/benchmarks.json: int8, cores with an FPU where there are both."""
-    recorded = json.loads((ROOT / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
     return [
-        Figure(entry["model"], OURS, entry["cpu"], entry["cycles"] / 1e6, "estimate", "docs/benchmarks.json", "this version")
-        for entry in recorded["results"]
-        if entry["data"] == "int8" and entry["cycles"] and not entry["board"].endswith("-nofpu")
+        Figure(
+            *(row["model"], OURS, row["cpu"], row["cycles"] / 1e6, "estimate", "docs/benchmarks.json", "this version"),
+            f"{row['board']} at {row['clock_hz'] / 1e6:g} MHz" if row["clock_hz"] else f"{row['board']}, emulated",
+            between=millions_between(row),
+        )
+        for row in recorded()
+        if row["data"] == "int8" and row["cycles"] and not row["board"].endswith("-nofpu")
     ]
 
 
@@ -113,8 +151,8 @@ def own_words(figures: Sequence[Figure]) -> dict[str, str]:
     passed, every = _numbers(r"([\d,]+) of ([\d,]+) node tests run", text["kit"])
     mcu, mcu_passed = _numbers(r"\*\*(\d+) cases: (\d+) pass", text["conformance"])
 
-    def cycles(model: str, tool: str) -> str:
-        (found,) = (each for each in figures if (each.model, each.tool, each.core) == (model, tool, "cortex-m4"))
+    def cycles(model: str, tool: str, board: str) -> str:
+        (found,) = (each for each in figures if (each.model, each.tool) == (model, tool) and each.board.startswith(board))
         return f"{found.millions:.2f}"
 
     return {
@@ -123,12 +161,16 @@ def own_words(figures: Sequence[Figure]) -> dict[str, str]:
         "nodes_percent": f"{100 * passed / every:.0f}",
         "mcu_passed": f"{mcu_passed:,}",
         "mcu": f"{mcu:,}",
-        "vww": cycles("vww_mobilenet025", OURS),
-        "vww_all": cycles("vww_mobilenet025 with all channels", OURS),
-        "st_vww": cycles("vww_mobilenet025", "X-CUBE-AI 10.2"),
+        "vww": cycles("vww_mobilenet025", OURS, "stm32u575"),
+        "vww_all": cycles("vww_mobilenet025 with all channels", OURS, "stm32u575"),
+        "st_vww": cycles("vww_mobilenet025", "X-CUBE-AI 10.2", "NUCLEO-U575ZI"),
         **{
-            f"{who}_{word}": cycles(model, tool)
-            for who, tool in (("st", "X-CUBE-AI 10.2"), ("l4", f"{OURS}{L4R5}"), ("size", f"{OURS} --optimize size{L4R5}"))
+            f"{who}_{word}": cycles(model, tool, board)
+            for who, tool, board in (
+                ("st", "X-CUBE-AI 10.2", "NUCLEO-L4R5ZI"),
+                ("l4", OURS, "stm32l4r5"),
+                ("size", SMALL, "stm32l4r5"),
+            )
             for word, model in (("ic", "ic_resnet8"), ("kws", "kws_dscnn"))
         },
         "boards_measured": str(len(known_calibrations()) or "none"),
@@ -148,16 +190,17 @@ def comparison_page() -> Iterator[str]:
     for row in data["ahead"]:
         texts = (row["subject"], *(row[key].format_map(words) for key in ("others", "us")), row["source"], row["date"])
         yield f"| {' | '.join(map(cell, texts))} |"
-    yield from ("", "## Cycles of one inference", "", *_cycles(figures))
+    yield from ("", "## Time of one inference", "", *_times(figures))
     yield from ("", "## Measured results above our estimates", "", *_bounds(figures))
     yield from ("", "## Capabilities", "", *_capabilities(data))
-    yield from ("", "## Sources of the cycles", "", *_sources(figures))
+    yield from ("", "## Sources of the times", "", *_sources(figures))
 
 
-def _cycles(figures: Sequence[Figure]) -> Iterator[str]:
-    yield from ABOUT_CYCLES.format(cortex_m4=_error_of_estimates("cortex-m4")).splitlines()
+def _times(figures: Sequence[Figure]) -> Iterator[str]:
+    yield from ABOUT_TIME.format(cortex_m4=_error_of_estimates("cortex-m4")).splitlines()
     yield from ("", f"| model | core | {' | '.join(KINDS.values())} |", "|---|---|---|---|---|")
-    figures = [figure for figure in figures if not figure.tool.startswith(f"{OURS} ")]  # with stalls: the next table has them
+    timed = {figure.core for figure in figures if figure.is_own and megahertz(figure.board)}
+    figures = [each for each in figures if not each.is_own or megahertz(each.board) or each.core not in timed]
     places = list(dict.fromkeys((figure.model, figure.core) for figure in figures))
     models = [*MODELS, *(model for model, _ in places if model not in MODELS)]
     for model, core in sorted(places, key=lambda place: (models.index(place[0]), _rank(place[1]))):
@@ -169,11 +212,11 @@ def _cycles(figures: Sequence[Figure]) -> Iterator[str]:
 
 
 def bounded_estimates(figures: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
-    """(estimate of aidge_build, fastest measured result of another tool) for the same model and core."""
+    """(estimate of aidge_build without wait states, fastest measured result of another tool) for the same model and core."""
     found = []
     for own in figures:
         measured = [each for each in figures if (each.model, each.core, each.kind) == (own.model, own.core, "measured")]
-        if own.tool == OURS and own.core in BOUNDED and measured:
+        if own.tool == OURS and not megahertz(own.board) and own.core in BOUNDED and measured:
             found.append((own, min(measured, key=lambda figure: figure.millions)))
     return sorted(found, key=lambda pair: (_rank(pair[0].core), list(MODELS).index(pair[0].model)))
 
@@ -183,11 +226,12 @@ def _bounds(figures: Sequence[Figure]) -> Iterator[str]:
     yield "| core | model | estimated | share of measured | measured | with the stalls of the board | with `--optimize size` |"
     yield "|---|---|---|---|---|---|---|"
     for own, bound in bounded_estimates(figures):
-        tools = [f"{OURS}{words}{STALLS.get(own.core)}" for words in ("", " --optimize size")]
-        stalled = [[each for each in figures if (each.model, each.tool) == (own.model, tool)] for tool in tools]
+        there = [each for each in figures if each.model == own.model and each.board.startswith(f"{STALLS.get(own.core)} ")]
+        stalled = [[each for each in there if each.tool == tool] for tool in (OURS, SMALL)]
         shown = (f"{found[0].millions:#.3g}" if found else "-" for found in stalled)
         share = f"{100 * own.millions / bound.millions:.0f} %"
-        cells = (_core(own.core), MODELS[own.model], f"{own.millions:#.3g}", share, cell(bound.shown), *shown)
+        fastest = cell(f"{bound.millions:#.3g} ({bound.tool}{', *' if bound.note else ''})")
+        cells = (_core(own.core), MODELS[own.model], f"{own.millions:#.3g}", share, fastest, *shown)
         yield f"| {' | '.join(cells)} |"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The picture of the README: RAM, instructions and cycles of MLPerf Tiny, ours and other systems', from recorded figures.
+"""The picture of the README: time, RAM and instructions of MLPerf Tiny, ours and other systems', from recorded figures.
 
 `python -m tools.docs.results` writes docs/static/results.svg, results-narrow.svg (for narrow windows) and the README's table.
 """
@@ -10,32 +10,35 @@ import json
 import re
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from aidge_build.timing.deviation import Deviation
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {"results.svg": False, "results-narrow.svg": True}
 BOARD = "mps2-an386"  # a Cortex-M4 with FPU
+TIMED = "stm32u575"  # the chip of X-CUBE-AI's figures, a Cortex-M33
 MODELS = {
     "ic_resnet8": "image classification",
     "kws_dscnn": "keyword spotting",
     "vww_mobilenet025": "visual wake words*",
     "ad_toycar": "anomaly detection",
-    "sww_dscnn1d": "streaming wake word",
+    "sww_dscnn1d": "streaming wake word**",
 }
 MILLION = 1_000_000
-# Quantity -> (its name in the picture, its name in peers.toml, the style of its bars) of the other system.
+# Quantity -> (its name in the picture and in peers.toml, its core, the style of its bars) of the other system.
 PEERS = {
-    "arena": ("TFLM + CMSIS-NN", "TFLM + CMSIS-NN", "tflm"),
-    "instructions": ("TFLM + CMSIS-NN", "TFLM + CMSIS-NN", "tflm"),
-    "cycles": ("ST X-CUBE-AI 10.2", "X-CUBE-AI 10.2", "st"),
+    "cycles": ("X-CUBE-AI 10.2", "cortex-m33", "st"),
+    "arena": ("TFLM + CMSIS-NN", "cortex-m4", "tflm"),
+    "instructions": ("TFLM + CMSIS-NN", "cortex-m4", "tflm"),
 }
 
 # All lengths are in the units of the picture, which are pixels where it is shown in its own size.
 MARGIN, LABELS, VALUES = 16, 150, 66
 WIDE_PANEL, NARROW_PANEL = 250, 200
-BAR, PAIR, GROUP, HEAD, FOOT_LINE = 11, 12.5, 34, 74, 17
+BAR, PAIR, GROUP, HEAD, FOOT_LINE = 11, 12.5, 34, 74, 15
 LETTERS_OF_NARROW = 54
 
 # The picture brings its own ground, so that it can be read whatever is around it.
@@ -54,7 +57,7 @@ text { fill: #e6edf3 } .small { fill: #9198a1 } .ground { fill: #0d1117; stroke:
 
 @dataclass(frozen=True)
 class Series:
-    """The bars of one system; the kind of its figures is "measured" (in the emulator), "on a board" or "estimate"."""
+    """The bars of one system; the kind of its figures is "measured" (in the emulator), "measured on the board" or "estimate"."""
 
     name: str
     kind: str
@@ -67,79 +70,117 @@ class Panel:
     """Bars of one unit."""
 
     title: str
-    pattern: str
+    text: Callable[[float], str]
     series: tuple[Series, ...]
 
 
 def panels(benchmarks: dict, peers: dict) -> list[Panel]:
     """Returns what the picture shows, from docs/benchmarks.json and tools/docs/peers.toml."""
-    ours = {row["model"]: row for row in benchmarks["results"] if row["board"] == BOARD and row["data"] == "int8"}
+    counted, timed = (rows_of(benchmarks, board) for board in (BOARD, TIMED))
 
-    def own(kind: str, value: Callable[[dict], float]) -> Series:
-        return Series("aidge_build", kind, "ours", {name: value(ours[name]) for name in MODELS})
+    def own(kind: str, rows: dict[str, dict], value: Callable[[dict], float]) -> Series:
+        return Series("aidge_build", kind, "ours", {name: value(rows[name]) for name in MODELS})
 
     return [
         Panel(
+            f"Milliseconds, {TIMED.upper()} at {clock_of(timed):g} MHz",
+            three_digits,
+            (own("estimate", timed, lambda row: row["milliseconds"]), of_peer(peers, "cycles", 1e3 * clock_of(timed))),
+        ),
+        Panel(
             "RAM, bytes",
-            "{:,.0f}",
-            (own("measured", lambda row: row["arena_bytes"] + row["io_bytes"]), of_peer(peers, "arena", 1)),
+            "{:,.0f}".format,
+            (own("measured", counted, lambda row: row["arena_bytes"] + row["io_bytes"]), of_peer(peers, "arena", 1)),
         ),
         Panel(
             "Instructions, millions",
-            "{:.2f}",
-            (own("measured", lambda row: row["instructions"] / MILLION), of_peer(peers, "instructions", MILLION)),
-        ),
-        Panel(
-            "Cycles, millions",
-            "{:.2f}",
-            (own("estimate", lambda row: row["cycles"] / MILLION), of_peer(peers, "cycles", MILLION)),
+            "{:.2f}".format,
+            (own("measured", counted, lambda row: row["instructions"] / MILLION), of_peer(peers, "instructions", MILLION)),
         ),
     ]
+
+
+def rows_of(benchmarks: dict, board: str) -> dict[str, dict]:
+    """The recorded int8 figures of a board, by model."""
+    return {row["model"]: row for row in benchmarks["results"] if (row["board"], row["data"]) == (board, "int8")}
+
+
+def clock_of(rows: dict[str, dict]) -> float:
+    """The clock of the board of these figures, in MHz."""
+    (clock,) = {row["clock_hz"] for row in rows.values()}
+    return clock / MILLION
+
+
+def millions_between(row: dict) -> tuple[float, ...]:
+    """The ends of recorded cycles with the stated error of the core, in millions; stalls of the flash do not err with it. () if
+    no chip was measured."""
+    if not row["cycles_error"]:
+        return ()
+    stalls = row["stall_cycles"] or 0
+    return tuple((end + stalls) / MILLION for end in Deviation(**row["cycles_error"]).range_of(row["cycles"] - stalls))
 
 
 def of_peer(peers: dict, quantity: str, divisor: float) -> Series:
     """Returns the bars of the other system of a panel; its figures were counted in the emulator or measured on a board."""
-    name, tool, style = PEERS[quantity]
+    tool, core, style = PEERS[quantity]
     found = {
         figure["model"]: figure
         for figure in peers["figure"]
-        if (figure["tool"], figure["core"], figure["quantity"]) == (tool, "cortex-m4", quantity)
+        if (figure["tool"], figure["core"], figure["quantity"]) == (tool, core, quantity)
     }
-    kinds = {"measured" if figure["board"] == "emulated" else "on a board" for figure in found.values()}
-    return Series(name, kinds.pop(), style, {model: found[model]["value"] / divisor for model in MODELS})
+    kinds = {"measured" if figure["board"] == "emulated" else "measured on the board" for figure in found.values()}
+    return Series(tool, kinds.pop(), style, {model: found[model]["value"] / divisor for model in MODELS})
+
+
+def megahertz(board: str) -> float | None:
+    """The clock of a board that is called "NAME at NUMBER MHz"."""
+    found = re.search(r"([\d.]+) MHz", board)
+    return float(found[1]) if found else None
+
+
+def three_digits(number: float) -> str:
+    """The number with three digits, or without a fraction."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:#.3g}"
 
 
 def table(benchmarks: dict, peers: dict) -> str:
-    """The picture's figures as the README's table: four columns, a row for each network; the text above it names the kinds."""
-    shown = panels(benchmarks, peers)
-    heads = [f"{panel.title}: ours / {panel.series[1].name}" for panel in shown]
-    rows = [
-        [name.rstrip("*"), *(" / ".join(panel.pattern.format(one.values[model]) for one in panel.series) for panel in shown)]
-        for model, name in MODELS.items()
-    ]
-    lines = [["model", *heads], ["---"] * (1 + len(shown)), *rows]
+    """The picture's figures as the README's table: a row for each network, times first; heads name the kind of the figures."""
+    time, ram, _ = panels(benchmarks, peers)
+    timed = rows_of(benchmarks, TIMED)
+    clock = clock_of(timed)
+    heads = [f"{one.name}, {one.kind}" for one in time.series]
+    heads += [f"{ram.title}: {' / '.join(one.name for one in ram.series)}, measured"]
+    lines = [[time.title.partition(", ")[2], *heads], ["---"] * (1 + len(heads))]
+    for model, name in MODELS.items():
+        ours, theirs = (one.values[model] for one in time.series)
+        times = _time(ours, clock, millions_between(timed[model])), _time(theirs, clock)
+        lines.append([name.rstrip("*"), *times, " / ".join(ram.text(one.values[model]) for one in ram.series)])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _time(milliseconds: float, clock: float, between: Sequence[float] = ()) -> str:
+    """Milliseconds, the ends of an estimate (millions of cycles), and cycles."""
+    ends = " to ".join(three_digits(1e3 * end / clock) for end in between)
+    return f"{three_digits(milliseconds)} ms{f' ({ends})' if ends else ''}, {three_digits(milliseconds * clock / 1e3)} M cycles"
 
 
 def notes(benchmarks: dict) -> list[str]:
     """Returns the notes without which the bars cannot be compared fairly."""
-    (row,) = (
-        row for row in benchmarks["results"] if (row["model"], row["board"], row["data"]) == ("vww_mobilenet025", BOARD, "int8")
-    )
+    row, timed = (rows_of(benchmarks, board)["vww_mobilenet025"] for board in (BOARD, TIMED))
     done, all_of_them = (row[key] / MILLION for key in ("macs_executed", "macs"))
+    error = timed["cycles_error"]
+    ends = f"{100 * error['lowest']:+.1f} to {100 * error['highest']:+.1f} % for {error['counts']} other programs"
     return [
-        "MLPerf Tiny, int8, Cortex-M4, one inference. RAM holds inputs and outputs.",
-        "Estimates leave out the flash wait states that cycles on a board contain.",
-        f"* {done:.2f} of {all_of_them:.2f} M MACs: the other channels are constant in this file.",
+        "MLPerf Tiny, int8, one inference. RAM holds inputs and outputs. RAM, instructions: Cortex-M4 code (M33: the same).",
+        f"Estimates: off by {ends}, flash stalls aside. No board was measured with aidge_build.",
+        f"* {done:.2f} of {all_of_them:.2f} M MACs: the others are constant in this file. ** X-CUBE-AI: with audio features.",
     ]
 
 
 def picture(benchmarks: dict, peers: dict, narrow: bool) -> str:
     """The SVG: three panels beside each other, or, where it is `narrow`, below each other."""
     shown, lines = panels(benchmarks, peers), notes(benchmarks)
-    foot = (
-        [part for line in lines for part in textwrap.wrap(line, LETTERS_OF_NARROW)] if narrow else [" ".join(lines[:2]), lines[2]]
-    )
+    foot = [part for line in lines for part in textwrap.wrap(line, LETTERS_OF_NARROW)] if narrow else lines
     panel_width, across, down = (NARROW_PANEL, 1, len(shown)) if narrow else (WIDE_PANEL, len(shown), 1)
     panel_height = HEAD + len(MODELS) * GROUP
     width, height = MARGIN + LABELS + across * panel_width, down * panel_height + len(foot) * FOOT_LINE + MARGIN
@@ -148,7 +189,7 @@ def picture(benchmarks: dict, peers: dict, narrow: bool) -> str:
     for number, (panel, (left, top)) in enumerate(zip(shown, places, strict=True)):
         if narrow or number == 0:
             body += labels(top)
-        body += bars(panel, left, top, panel_width)
+        body += bars(panel, left, top, panel_width, MARGIN if narrow else left)
     first = height - MARGIN - (len(foot) - 1) * FOOT_LINE
     body += [
         f'<text class="small" x="{MARGIN}" y="{first + number * FOOT_LINE}">{line}</text>' for number, line in enumerate(foot)
@@ -174,19 +215,19 @@ def labels(top: float) -> Iterator[str]:
         yield f'<text x="{MARGIN}" y="{top + HEAD + number * GROUP + PAIR + 3}">{name}</text>'
 
 
-def bars(panel: Panel, left: float, top: float, panel_width: float) -> Iterator[str]:
-    """Title, legend and bars; bars with lines across are estimates."""
-    yield f'<text class="title" x="{left}" y="{top + 24}">{panel.title}</text>'
+def bars(panel: Panel, left: float, top: float, panel_width: float, legend: float) -> Iterator[str]:
+    """Title and legend, from `legend` on, and bars; bars with lines across are estimates."""
+    yield f'<text class="title" x="{legend}" y="{top + 24}">{panel.title}</text>'
     largest = max(max(series.values.values()) for series in panel.series)
     for row, series in enumerate(panel.series):
         y = top + 32 + row * 15
-        yield from rectangle(series, left, y, 10, 10)
-        yield f'<text class="small" x="{left + 15}" y="{y + 9}">{series.name}, {series.kind}</text>'
+        yield from rectangle(series, legend, y, 10, 10)
+        yield f'<text class="small" x="{legend + 15}" y="{y + 9}">{series.name}, {series.kind}</text>'
         for number, model in enumerate(MODELS):
             value = series.values[model]
             y, width = top + HEAD + number * GROUP + row * PAIR, max(1, round(value / largest * (panel_width - VALUES), 1))
             yield from rectangle(series, left, y, width, BAR)
-            yield f'<text class="small" x="{left + width + 5:g}" y="{y + 9.5:g}">{panel.pattern.format(value)}</text>'
+            yield f'<text class="small" x="{left + width + 5:g}" y="{y + 9.5:g}">{panel.text(value)}</text>'
 
 
 def rectangle(series: Series, x: float, y: float, width: float, height: float) -> Iterator[str]:
@@ -200,12 +241,10 @@ def summary(shown: list[Panel]) -> str:
     """The text in place of the picture: every figure of keyword spotting."""
     said = [
         f"{panel.title}: "
-        + ", ".join(
-            f"{series.name} {panel.pattern.format(series.values['kws_dscnn'])} ({series.kind})" for series in panel.series
-        )
+        + ", ".join(f"{series.name} {panel.text(series.values['kws_dscnn'])} ({series.kind})" for series in panel.series)
         for panel in shown
     ]
-    return "MLPerf Tiny on a Cortex-M4. Keyword spotting: " + "; ".join(said)
+    return "MLPerf Tiny, int8. Keyword spotting: " + "; ".join(said)
 
 
 def pictures(root: Path) -> dict[str, str]:
@@ -221,7 +260,7 @@ def recorded(root: Path) -> tuple[dict, dict]:
 
 def with_table(page: str, root: Path) -> str:
     """The README with its table anew."""
-    return re.sub(r"^\| model \|.*\n(?:\|.*\n)*", lambda _: table(*recorded(root)), page, count=1, flags=re.MULTILINE)
+    return re.sub(r"^\| STM32.*\n(?:\|.*\n)*", lambda _: table(*recorded(root)), page, count=1, flags=re.MULTILINE)
 
 
 if __name__ == "__main__":

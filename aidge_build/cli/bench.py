@@ -32,10 +32,10 @@ from aidge_build.request import CompileRequest
 from aidge_build.terminal import with_progress
 from aidge_build.verify.float_levels import BY_FLOATS
 
-SUMMARY = "measure instructions and bytes of a folder of models on emulated boards"
+SUMMARY = "measure time, instructions and bytes of a folder of models on emulated boards"
 GROUP = PROVE
 EXAMPLES = (
-    ("bench models", "instructions and bytes of each model of a folder"),
+    ("bench models", "time, instructions and bytes of each model of a folder"),
     ("bench models --board mps2-an386,mps3-an547 --html bench.html", "on two cores, as a page"),
 )
 COMMON = ("board", "rows", "models", "vectors", "probe", "optimize", "peers", "out", "html", "check", "update")

@@ -33,11 +33,18 @@ def test_every_bar_says_whether_it_was_measured_here_or_on_a_board_or_estimated(
     assert wide.count('class="estimate"') == 1 + len(results.MODELS)  # one in the legend
 
 
+def test_no_title_or_legend_reaches_the_next_panel():
+    """By the width of a letter in both fonts, in pixels."""
+    for panel in results.panels(BENCHMARKS, PEERS):
+        assert 9 * len(panel.title) < results.WIDE_PANEL
+        assert all(15 + 6.3 * len(f"{series.name}, {series.kind}") < results.WIDE_PANEL for series in panel.series)
+
+
 def test_times_are_of_one_chip_and_one_clock():
     """Ours are estimated for the chip that X-CUBE-AI was measured on; a chip beside another would say nothing."""
     time = results.panels(BENCHMARKS, PEERS)[0]
     boards = {figure["board"] for figure in PEERS["figure"] if figure["quantity"] == "cycles"}
-    assert (time.title, boards) == ("Milliseconds, STM32U575 at 160 MHz", {"NUCLEO-U575ZI at 160 MHz"})
+    assert (time.title, boards) == ("ms, STM32U575 at 160 MHz", {"NUCLEO-U575ZI at 160 MHz"})
     row = results.rows_of(BENCHMARKS, "stm32u575")["kws_dscnn"]
     least, most = results.millions_between(row)
     assert least < row["cycles"] / 1e6 < most and row["milliseconds"] == round(row["cycles"] / 160e3, 4)

@@ -83,7 +83,7 @@ def panels(benchmarks: dict, peers: dict) -> list[Panel]:
 
     return [
         Panel(
-            f"Milliseconds, {TIMED.upper()} at {clock_of(timed):g} MHz",
+            f"ms, {TIMED.upper()} at {clock_of(timed):g} MHz",
             three_digits,
             (own("estimate", timed, lambda row: row["milliseconds"]), of_peer(peers, "cycles", 1e3 * clock_of(timed))),
         ),

@@ -43,9 +43,9 @@ and measurements write. If a fact is wrong, please report it with a source.
 """
 ABOUT_TIME = """\
 Time at the clock of the board, and millions of cycles (M); int8. Compare figures inside one column only: a measured figure
-holds everything that the chip does. An estimate holds the core and, on a board with a clock, the stalls of its flash; no chip
-was compared with these stalls. Brackets hold the estimate with the stated error of the core, if a chip was measured with such
-code. The estimates of aidge_build are for the default build, where no option is named.
+holds everything that the chip does. An estimate holds the core and, on a board with a clock, the stalls of its flash. Brackets
+hold the estimate with the stated error of the core, if a chip was measured with such code; stalls have no stated error. The
+estimates of aidge_build are for the default build, where no option is named.
 {cortex_m4}
 Instructions, RAM and flash of TensorFlow Lite Micro with CMSIS-NN, counted in the same way: [benchmarks.md](benchmarks.md).
 """

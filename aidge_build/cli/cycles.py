@@ -13,6 +13,8 @@ from aidge_build.emulate import LayerCount, RunResult
 from aidge_build.timing.deviation import measured_deviation
 from aidge_build.timing.estimate import Cycles
 
+_LARGE_SHARE = 0.25  # of the time; another build of the model then saves most of it
+
 
 def cycle_lines(result: RunResult, board: Board) -> list[str]:
     """The cycles of an inference, how far they can be trusted, and the time at the board's clock; [] without an estimate."""
@@ -26,6 +28,12 @@ def time_lines(result: RunResult, board: Board) -> list[str]:
     if cycles is None or not runs:
         return []
     lines = [f"{_time(cycles.total, runs, board, ' per inference')}{_stalls(cycles, runs, board)}"]
+    share = (cycles.code_stalls or 0) / cycles.total if cycles.total else 0
+    if share >= _LARGE_SHARE:
+        lines.append(
+            f"the core waits for code {100 * share:.0f} % of the time: --optimize size makes code for a small cache, --place "
+            "moves it to a faster memory (docs/howto-fast-memory.md)"
+        )
     if cycles.total_uncached is not None:
         lines.append(f"{_time(cycles.total_uncached, runs, board)} without the cache of the external flash")
     if board.nanojoules_per_cycle:

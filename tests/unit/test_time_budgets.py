@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.cli.cycles import cycle_findings
+from aidge_build.cli.cycles import cycle_findings, time_lines
 from aidge_build.cores import find_core
 from aidge_build.emulate.program import MeasuredCycles, RunResult
 from aidge_build.timing.deviation import Deviation, measured_deviation
@@ -70,6 +70,12 @@ def test_milliseconds_are_written_without_exponents(total, shown):
 @pytest.mark.parametrize("cycles", [Cycles(1800), Cycles(1800, None, 100), Cycles(1800, 100, None)])
 def test_stalls_that_nobody_described_keep_no_budget(cycles):
     assert "does not describe its flash" in said(board_of("cortex-m4"), cycles)
+
+
+@pytest.mark.parametrize("stalls, line", [(200, []), (600, ["the core waits for code 30 % of the time: --optimize size"])])
+def test_code_that_waits_for_flash_much_gets_a_line_with_what_to_type(stalls, line):
+    result = RunResult(0, "", 0, 0, 2, (), None, "", run_cycles=Cycles(2000 - stalls, stalls, 0))
+    assert [text.partition(" makes")[0] for text in time_lines(result, board_of("cortex-m4"))[1:]] == line
 
 
 def test_an_external_flash_is_compared_without_its_cache():

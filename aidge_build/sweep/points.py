@@ -59,6 +59,7 @@ class Point:
             instructions_error=one.instructions_error,
             milliseconds=one.milliseconds,
             milliseconds_error=one.milliseconds_error,
+            milliseconds_uncached=one.milliseconds_uncached,
             evaluation=self.evaluation,
         )
 

@@ -16,7 +16,8 @@ class Row:
     """None where something is not known. `task` names the models that are compared with each other; `words` are the options as
     the command line has them; `state` is the verdict about the board ("waiting": not answered yet), and `reason` says which
     memory is too small, or why there is no firmware. `ram_bytes` and `flash_bytes` are those of the smallest firmware, with its
-    stack; errors of predictions are in percent, 0.0 for exact counts. `accuracy` is a share or an area, 1 is best, and `measure`
+    stack; errors of predictions are in percent, 0.0 for exact counts; `milliseconds_uncached`: without
+    the cache of an external flash. `accuracy` is a share or an area, 1 is best, and `measure`
     says of what. `evaluation` is the key of the answer."""
 
     model: str
@@ -36,6 +37,7 @@ class Row:
     instructions_error: float | None = None
     milliseconds: float | None = None
     milliseconds_error: float | None = None
+    milliseconds_uncached: float | None = None
     accuracy: float | None = None
     measure: str | None = None
     evaluation: str | None = None

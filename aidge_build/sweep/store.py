@@ -19,7 +19,7 @@ from aidge_build.reading import open_regular
 from aidge_build.sweep.rows import COLUMNS, Row
 from aidge_build.sweep.tasks import canonical
 
-SCHEMA = 1
+SCHEMA = 2
 _APPLICATION = 0x61696467  # "aidg": what `file` and others read as the kind of an SQLite file
 _MAGIC = b"SQLite format 3\0"
 _WAIT_SECONDS = 30.0  # for another process that writes the same file

@@ -95,6 +95,13 @@ class Board:
     serial: SerialPort | None = None
 
     @property
+    def stall_cycles(self) -> int | None:
+        """Cycles that the core waits for a line of flash that no cache holds; None: not known."""
+        if self.flash is None or self.flash.stall_cycles is None:
+            return self.flash_wait_states
+        return self.flash.stall_cycles
+
+    @property
     def is_host(self) -> bool:
         """Whether programs for this board run on this machine, built by its native compiler."""
         return self.core.is_native

@@ -25,7 +25,5 @@ def program_timing(elf: Path, board: Board, *, tells_apart: bool = False) -> Tim
         instructions = read_disassembly(disassemble(elf, board.core))
     except MissingTool:
         return None
-    stall_cycles = board.flash.stall_cycles if board.flash else None
-    stall_cycles = board.flash_wait_states if stall_cycles is None else stall_cycles
     pieces = pieces_of(read_image(elf), board) if tells_apart else ()
-    return Timing(table, instructions, caches_of(board.flash), stall_cycles, pieces)
+    return Timing(table, instructions, caches_of(board.flash), board.stall_cycles, pieces)

@@ -1,56 +1,70 @@
 # SPDX-License-Identifier: MIT
-"""The instructions of an inference, counted on the emulated core."""
+"""The instructions and cycles of an inference, counted on the emulated core."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.boards import Board, list_boards
-from aidge_build.emulate import RunResult
+from aidge_build.emulate import RunResult, run_program
+from aidge_build.emulate.estimate import program_timing
 from aidge_build.errors import AidgeError
 from aidge_build.fit.firmware import roomy
 from aidge_build.fit.sharing import board_of, core_of
 from aidge_build.program import Program
+from aidge_build.timing.estimate import Cycles
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import random_vectors
 
 
 @dataclass(frozen=True)
 class Count:
-    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated, of the core
-    alone and by kernel ("library kernel", and "" around the layers); None where they cannot be."""
+    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated; None where
+    they cannot be."""
 
     instructions: int | None
     reason: str = ""
-    cycles: Mapping[str, float] | None = None
+    cycles: Cycles | None = None
 
 
-def count_instructions(program: Program, board: Board, folder: Path) -> Count:
-    """Run the program on the core of the board. What a core executes depends on no memory: where the emulator takes any, they are
-    as large as need be."""
-    machine = counting_board(board, has_regions=bool(program.regions))
-    if machine is None:
-        return Count(None, f"no board with core {board.cpu} is emulated")
-    try:
-        result = execute(program, machine, random_vectors(program.view, 1, seed=0), folder, estimates=True).result
-    except AidgeError as error:
-        return Count(None, error.what)
-    if result.run_instructions is None:
-        return Count(None, "the emulators' counters need a C compiler of this machine")
-    return Count(result.run_instructions, cycles=_by_kernel(program, result))
+class Counter:
+    """Runs a program on the core of a board, once for all boards that read their flash alike. What a core executes depends on no
+    memory: where the emulator takes any, they are as large as need be."""
 
+    def __init__(self, program: Program, board: Board, folder: Path):
+        self._program, self._board, self._folder = program, board, folder
+        self._elf: Path | None = None
+        self._known: dict[tuple, Count] = {}
 
-def _by_kernel(program: Program, result: RunResult) -> dict[str, float] | None:
-    if result.run_cycles is None:
-        return None
-    found: dict[str, float] = {"": float(result.run_cycles.core)}
-    for layer, count in zip(program.layers, result.layers, strict=True):
-        kernel, core = f"{layer.kernel.library} {layer.kernel.name}", count.cycles.core if count.cycles else 0
-        found[kernel] = found.get(kernel, 0.0) + core
-        found[""] -= core
-    return found
+    def count(self, board: Board) -> Count:
+        """The inference behind the flash of `board`, a board with the same core."""
+        how = {name: getattr(board, name) for name in ("flash", "flash_wait_states", "multiplier_cycles")}
+        key = tuple(how.values())
+        if key not in self._known:
+            machine = counting_board(self._board, has_regions=bool(self._program.regions))
+            self._known[key] = (
+                self._counted(replace(machine, **how)) if machine else Count(None, f"no board with core {board.cpu} is emulated")
+            )
+        return self._known[key]
+
+    def _counted(self, machine: Board) -> Count:
+        try:
+            result = self._run(machine)
+        except AidgeError as error:
+            return Count(None, error.what)
+        if result.run_instructions is None:
+            return Count(None, "the emulators' counters need a C compiler of this machine")
+        return Count(result.run_instructions, cycles=result.run_cycles)
+
+    def _run(self, machine: Board) -> RunResult:
+        if self._elf is None:
+            vectors = random_vectors(self._program.view, 1, seed=0)
+            execution = execute(self._program, machine, vectors, self._folder, estimates=True)
+            self._elf = execution.elf
+            return execution.result
+        symbol, timing = f"{self._program.name}_run", program_timing(self._elf, machine)
+        return run_program(self._elf, machine, work_folder=self._folder, run_symbol=symbol, timing=timing)
 
 
 def counting_board(board: Board, has_regions: bool = False) -> Board | None:

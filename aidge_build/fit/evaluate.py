@@ -20,7 +20,7 @@ from aidge_build.boards import Board, Region, load_board
 from aidge_build.compile import Compilation, build_program
 from aidge_build.emit.arrays import arrays_of
 from aidge_build.errors import AidgeError, MissingTool
-from aidge_build.fit.count import Count, count_instructions
+from aidge_build.fit.count import Count, Counter
 from aidge_build.fit.evaluation import (
     FITS,
     IMAGE,
@@ -35,7 +35,7 @@ from aidge_build.fit.evaluation import (
 from aidge_build.fit.firmware import Firmware, StartUp
 from aidge_build.fit.question import Question, opened, temporary_folder, without_folder
 from aidge_build.fit.sharing import board_of, equivalence_key, is_bound_to_board
-from aidge_build.fit.time import time_of
+from aidge_build.fit.time import estimated_time, predicted_time
 from aidge_build.inputs import NAME_TO_LOOK_AT, load
 from aidge_build.placement import kept_beside
 from aidge_build.prediction.predict import Prediction, predict
@@ -59,11 +59,7 @@ class _Compiled:
         self._libraries, self._target = request.libraries, request.target
         self.firmware = Firmware(program, board, folder, start_up)
         self.constants_bytes = arrays_of(program).size_bytes
-
-    @cached_property
-    def count(self) -> Count:
-        """The instructions of an inference on the emulated core."""
-        return count_instructions(self.program, self.board, self.folder / "counted")
+        self.counter = Counter(program, board, folder / "counted")
 
     @cached_property
     def prediction(self) -> Prediction:
@@ -184,7 +180,8 @@ def _answer(
         by_rows=bool(program.cascades),
         notices=program.notices if is_own else (),
     )
-    found = _with_time(_with_instructions(found, counted, question.measure), counted, board, question.measure)
+    count = counted.counter.count(board) if question.measure else Count(None, _NOT_COUNTED)
+    found = _with_time(_with_instructions(found, count, counted), count, counted, board)
     if not board.regions:
         return _unknown(found, IMAGE, "the board states no memories")
     try:
@@ -241,9 +238,8 @@ def _with_memories(found: Evaluation, memories: Sequence[MemoryUse]) -> Evaluati
     return replace(found, verdict=TOO_SMALL, missing=missing, reason=facts, hint=_MORE, code="LINK_OVERFLOW")
 
 
-def _with_instructions(found: Evaluation, compiled: _Compiled, measure: bool) -> Evaluation:
+def _with_instructions(found: Evaluation, count: Count, compiled: _Compiled) -> Evaluation:
     """Counted where that is asked for and can be done, else predicted."""
-    count = compiled.count if measure else Count(None, _NOT_COUNTED)
     if count.instructions is not None:
         return _without_unknown(replace(found, instructions=count.instructions, instructions_error=0.0), INSTRUCTIONS)
     prediction = compiled.prediction
@@ -253,12 +249,12 @@ def _with_instructions(found: Evaluation, compiled: _Compiled, measure: bool) ->
     return _without_unknown(replace(found, instructions=prediction.instructions, instructions_error=error), INSTRUCTIONS)
 
 
-def _with_time(found: Evaluation, compiled: _Compiled, board: Board, measure: bool) -> Evaluation:
+def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Board) -> Evaluation:
     """From estimated cycles of the layers that were counted, or else predicted."""
-    if measure and compiled.count.instructions is not None:
-        time = time_of(compiled.count.cycles, 0.0, board)
-    elif compiled.prediction.cycles is not None:
-        time = time_of(compiled.prediction.cycles_by_kernel, compiled.prediction.cycles_error, board)
+    if count.instructions is not None:
+        time = estimated_time(count.cycles, board)
+    elif compiled.prediction.instructions is not None:
+        time = predicted_time(compiled.prediction, board)
     else:
         return found
     if time.milliseconds is None:

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Milliseconds of an inference at a board's clock, between two ends.
 
-The ends follow from the errors of the prediction, from published counts of programs on chips with the core, and from what
-kernels took on the core and behind the same flash (`timing/networks.py`).
+The ends follow from published counts of programs on chips with the core, from the error of the prediction, and from how far
+predicted cycles of whole networks were from estimated ones on the core and behind the same flash (`timing/networks.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aidge_build.board import Board
+from aidge_build.prediction.predict import Prediction
 from aidge_build.timing.deviation import deviation_of
-from aidge_build.timing.networks import Ranges, shares_of
+from aidge_build.timing.estimate import Cycles
+from aidge_build.timing.networks import learned_for
 
-NO_CYCLES = "cycles are not predicted for this core: its chips have no published counts, or its kernels no measured cycles"
+NO_COUNTS = "chips with this core have no published counts of cycles"
+NO_NETWORKS = "no networks ran on this core"
 NO_CLOCK = "the board's file states no clock"
-NO_WAIT_STATES = "the board's file states no wait states of its flash"
+NO_WAIT_STATES = (
+    "the board's file states no wait states of its flash; a file that extends it can: flash_wait_states = 0, if code and "
+    "constants are in RAM"
+)
 
 
 @dataclass(frozen=True)
@@ -30,27 +35,41 @@ class Time:
     uncached: float | None = None
 
 
-def time_of(cycles: Mapping[str, float] | None, error: float, board: Board) -> Time:
-    """The time of an inference of so many predicted cycles by kernel, which may be off by `error` themselves, at the clock of the
-    board."""
+def predicted_time(prediction: Prediction, board: Board) -> Time:
+    """The time of an inference whose instructions are predicted. The error is the larger one of the prediction's and of what was
+    observed for networks on the core and behind the flash."""
+    learned, works = learned_for(board), prediction.works
+    if learned is None:
+        return Time(None, reason=NO_NETWORKS if deviation_of(board.core) else NO_COUNTS)
+    core, error = learned.core_cycles(works), max(learned.error, prediction.error)
+    if learned.stalls is None:
+        return _time(board, core, None, None, error)
+    uncached = learned.stall_cycles(learned.uncached, works) if learned.uncached else None
+    return _time(board, core, learned.stall_cycles(learned.stalls, works), uncached, error)
+
+
+def estimated_time(cycles: Cycles | None, board: Board) -> Time:
+    """The time of an inference that was emulated for the board; `cycles` None: its core has no timing table."""
+    if cycles is None:
+        return Time(None, reason=NO_COUNTS)
+    stalls = cycles.total - cycles.core if cycles.are_complete else None
+    return _time(board, cycles.core, stalls, cycles.uncached, 0.0)
+
+
+def _time(board: Board, core: float, stalls: float | None, uncached: float | None, error: float) -> Time:
+    """The time of so many cycles. If the stalls are not known, the wait states are the bounds: none for the shorter end, and for
+    the longer one all in every cycle, as a core reads the flash at most once in each."""
     known = deviation_of(board.core)
-    if cycles is None or known is None:
-        return Time(None, reason=NO_CYCLES)
+    if known is None:
+        return Time(None, reason=NO_COUNTS)
     if not board.clock_hz:
         return Time(None, reason=NO_CLOCK)
-    shares = shares_of(board)
-    if shares.stalls is None:
+    states = board.flash_wait_states
+    if stalls is None and states is None:
         return Time(None, reason=NO_WAIT_STATES)
-
-    def ends(stalls: Ranges) -> tuple[float, float]:
-        """The core may err as published counts say; stalls do not err with it."""
-        core = {kernel: shares.core.of(kernel) for kernel in cycles}
-        least = known.range_of(sum(core[kernel].least * count for kernel, count in cycles.items()))[0]
-        most = known.range_of(sum(core[kernel].most * count for kernel, count in cycles.items()))[1]
-        least += sum(stalls.of(kernel).least * core[kernel].least * count for kernel, count in cycles.items())
-        most += sum(stalls.of(kernel).most * core[kernel].most * count for kernel, count in cycles.items())
-        return 1e3 * least * max(0.0, 1 - error) / board.clock_hz, 1e3 * most * (1 + error) / board.clock_hz
-
-    least, most = ends(shares.stalls)
-    uncached = sum(ends(shares.uncached)) / 2 if shares.uncached else None
-    return Time((least + most) / 2, (most - least) / (most + least), uncached=uncached)
+    ends = known.range_of(core)
+    least = (ends[0] + (stalls or 0.0)) * (1 - min(error, 1.0))
+    most = (ends[1] + (core * (states or 0) if stalls is None else stalls)) * (1 + error)
+    one = 1e3 / board.clock_hz
+    without = (core + uncached) * one if uncached is not None else None
+    return Time((least + most) / 2 * one, (most - least) / (most + least), uncached=without)

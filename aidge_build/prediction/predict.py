@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import prod, sqrt
 
 from aidge_build.adaptation.match import Target
 from aidge_build.cascade.row_layer import RowLayer
@@ -17,6 +17,7 @@ from aidge_build.prediction.described import Described
 from aidge_build.prediction.quantities import family_of
 from aidge_build.prediction.table import CallCost, costs_for, estimate
 from aidge_build.program import Layer, Program
+from aidge_build.timing.networks import Work
 
 MOST_UNKNOWN = 0.1  # of the instructions may belong to layers that nobody measured
 OF_N_RUN = 10  # instructions around the calls of layers
@@ -33,20 +34,16 @@ class LayerPrediction:
     instructions: float | None
     error: float
     reason: str = ""
-    cycles: float | None = None
-    cycles_error: float = 0.0
+    work: Work = Work("", 0.0)
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Instructions of one inference (None: not known) and by how much predictions may be off, relative to what is measured.
-    `cycles` are what an estimate would say of them, without wait states; None where a layer has none."""
+    """Instructions of one inference (None: not known) and by how much predictions may be off, relative to what is measured."""
 
     instructions: int | None
     error: float
     layers: tuple[LayerPrediction, ...]
-    cycles: float | None = None
-    cycles_error: float = 0.0
 
     @property
     def unknown(self) -> tuple[LayerPrediction, ...]:
@@ -54,14 +51,10 @@ class Prediction:
         return tuple(layer for layer in self.layers if layer.instructions is None)
 
     @property
-    def cycles_by_kernel(self) -> dict[str, float]:
-        """The cycles by "library kernel"; "": of what is in no layer that somebody measured."""
-        found: dict[str, float] = {"": self.cycles or 0.0}
-        for layer in self.layers:
-            kernel = f"{layer.library} {layer.kernel}"
-            found[kernel] = found.get(kernel, 0.0) + (layer.cycles or 0.0)
-            found[""] -= layer.cycles or 0.0
-        return found
+    def works(self) -> tuple[Work, ...]:
+        """The calls of known layers, and all other instructions as one."""
+        known = tuple(layer.work for layer in self.layers if layer.instructions is not None)
+        return (*known, Work("", (self.instructions or 0) - sum(work.instructions for work in known)))
 
     def __str__(self) -> str:
         if self.instructions is not None:
@@ -91,28 +84,7 @@ def predict(program: Program, libraries: Sequence[Library], target: Target) -> P
     whole = known + most_unknown / 2
     error = (sqrt(sum(one * one for one in spread.values())) + most_unknown / 2) / whole if layers else 0.0
     is_known = most_unknown <= MOST_UNKNOWN * known
-    cycles = _cycles(layers, most_unknown / 2) if is_known else (None, 0.0)
-    return Prediction(round(whole) if is_known else None, error, tuple(layers), *cycles)
-
-
-def _cycles(layers: Sequence[LayerPrediction], unmeasured: float) -> tuple[float | None, float]:
-    """The cycles of all layers, and their relative error, which adds up as the error of instructions.
-
-    `unmeasured` instructions take as many cycles each as the measured ones do, with the same as error. None where the cycles of
-    a measured layer are unknown.
-    """
-    whole, instructions, spread = 0.0, 0.0, defaultdict[str, float](float)
-    for layer in layers:
-        if layer.instructions is None:
-            continue
-        if layer.cycles is None:
-            return None, 0.0
-        whole, instructions = whole + layer.cycles, instructions + layer.instructions
-        spread[f"{layer.library} {layer.kernel}"] += layer.cycles * layer.cycles_error
-    if not whole:
-        return None, 0.0
-    more = unmeasured * whole / instructions
-    return whole + more, (sqrt(sum(one * one for one in spread.values())) + more) / (whole + more)
+    return Prediction(round(whole) if is_known else None, error, tuple(layers))
 
 
 def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[Described]:
@@ -129,17 +101,21 @@ def described_calls(program: Program, layer: Layer, target: Target) -> Iterator[
         yield Described.of(view, layer.kernel, layer.bands.calls[layer.bands.number_of[first, last]])
 
 
+def work_of(calls: Sequence[Described], instructions: float) -> Work:
+    """The work of a layer's calls, of one function."""
+    first = calls[0]
+    terms = first.macs // max(1, sum(map(prod, first.outputs)))
+    return Work(family_of(first), instructions, len(calls), sum(sum(each.constants.values()) for each in calls), terms)
+
+
 def _layer(program: Program, layer: Layer, target: Target, costs: Mapping[str, Sequence[CallCost]]) -> LayerPrediction:
     result = LayerPrediction(layer.node.name, layer.kernel.library, layer.kernel.name, 0.0, 0.0)
-    count = spread = cycles = of_cycles = 0.0
-    has_cycles = True
-    for described in described_calls(program, layer, target):
+    count = spread = 0.0
+    calls = list(described_calls(program, layer, target))
+    for described in calls:
         found = estimate(costs, described)
         if found is None:
             return replace(result, instructions=None, error=1.0, reason=f"there are no measurements of {family_of(described)}")
         count, spread = count + found.instructions, spread + found.instructions * found.error
-        has_cycles = has_cycles and found.cycles is not None
-        cycles, of_cycles = cycles + (found.cycles or 0.0), of_cycles + (found.cycles or 0.0) * found.cycles_error
         result = replace(result, reason=found.reason or result.reason)
-    result = replace(result, instructions=count, error=spread / count if count else 0.0)
-    return replace(result, cycles=cycles, cycles_error=of_cycles / cycles if cycles else 0.0) if has_cycles else result
+    return replace(result, instructions=count, error=spread / count if count else 0.0, work=work_of(calls, count))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from aidge_build.contract.library import Library
 from aidge_build.cores import of_instructions
@@ -24,8 +24,6 @@ _ENTRY = {
     "words": [str],
     "layers": int,
     "error": _NUMBER,
-    "cycles?": _NUMBER,
-    "cycles_error?": _NUMBER,
     "terms": dict,
     "least": dict,
     "most": dict,
@@ -36,14 +34,11 @@ _HINT = "written by `python -m tools.prediction`: schema, features, optimize, [[
 
 @dataclass(frozen=True)
 class Estimate:
-    """Instructions of one call, and by how much most such estimates were off, relative to what was measured. `cycles` are
-    without wait states; None: not known."""
+    """Instructions of one call, and by how much most such estimates were off, relative to what was measured."""
 
     instructions: float
     error: float
     reason: str = ""  # why the error is more than the table's
-    cycles: float | None = None
-    cycles_error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -51,8 +46,7 @@ class CallCost:
     """Calls of a function take the sum of `terms` (instructions per unit of each product of quantities), measured on so
     many `layers` whose sizes were `least` to `most`; `words` are those of the function's name that were among them. With a
     `variant` only calls with exactly these words. `error`: the 95th percentile of the relative error on networks left out
-    of the fit. `cycles`: estimated per instruction, None where nobody did; `cycles_error`: the same percentile of how far
-    layers are from it."""
+    of the fit."""
 
     function: str
     variant: str | None
@@ -62,18 +56,9 @@ class CallCost:
     terms: Mapping[str, float]
     least: Mapping[str, float]
     most: Mapping[str, float]
-    cycles: float | None = None
-    cycles_error: float = 0.0
 
     def estimate(self, described: Described) -> Estimate:
         """Of this call; the error grows with what the shape lies outside of what was measured."""
-        found = self._instructions(described)
-        if self.cycles is None:
-            return found
-        error = (1 + found.error) * (1 + self.cycles_error) - 1
-        return replace(found, cycles=found.instructions * self.cycles, cycles_error=error)
-
-    def _instructions(self, described: Described) -> Estimate:
         found = quantities(described)
         count = sum(factor * value_of(term, found) for term, factor in self.terms.items())
         unknown = sorted(words_of(described) - self.words)
@@ -122,8 +107,7 @@ def _table(data: bytes, where: str) -> dict:
 
 
 def _cost(entry: Mapping, where: str) -> CallCost:
-    of_cycles = {name: entry[name] for name in ("cycles", "cycles_error") if name in entry}
-    numbers = {**entry["terms"], **entry["least"], **entry["most"], **of_cycles, "error": entry["error"]}
+    numbers = {**entry["terms"], **entry["least"], **entry["most"], "error": entry["error"]}
     wrong = [name for name, value in numbers.items() if type(value) not in _NUMBER or not 0 <= value < float("inf")]
     if wrong or not entry["terms"]:
         what = f"{wrong[0]} is {numbers[wrong[0]]!r}" if wrong else f"{entry['function']} has no terms"
@@ -137,6 +121,4 @@ def _cost(entry: Mapping, where: str) -> CallCost:
         entry["terms"],
         entry["least"],
         entry["most"],
-        entry.get("cycles"),
-        entry.get("cycles_error", 0.0),
     )

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What kernels took on cores and with each flash, for an estimate without an emulator.
+"""Cycles of predicted instructions, without an emulator: what functions took in networks on each core and behind each flash.
 
-`boards/networks/CORE.toml`, written by `python -m tools.prediction networks`, holds ranges over networks, for each kernel and for
-kernels that none of them has ("other"): cycles of the core, as a share of predicted ones (whose tables may be of another core),
-and stalls of each kind of flash, as a share of the cycles of the core.
+`boards/networks/CORE.toml`, written by `python -m tools.prediction networks`, holds for each function (as the tables of
+predictions name it) and for all others ("other") the core's cycles per instruction and the stalls of each kind of flash, and how
+far the sums for whole networks were from the emulator's estimate, when each network was left out of the fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,60 +19,80 @@ from aidge_build.installed import board_folder
 from aidge_build.settings import read_settings
 
 FOLDER, OTHER = "networks", "other"
-_KEYS = {"networks": int, "core": dict, "flash": dict}
+_KEYS = {"networks": int, "error": float, "core": dict, "flash": dict}
 
 
 @dataclass(frozen=True)
-class Range:
-    """The least and the most of a share, or of cycles."""
+class Work:
+    """Calls of a function in an inference: their `instructions`, the elements of their `constants`, and the products of one
+    output (`terms`). The function "" has no table."""
 
-    least: float
-    most: float
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """A range for each kernel ("library kernel"), and one for all others."""
-
-    known: Mapping[str, Range]
-    other: Range
-
-    def of(self, kernel: str) -> Range:
-        """The range of a kernel."""
-        return self.known.get(kernel, self.other)
+    function: str
+    instructions: float
+    calls: int = 0
+    constants: int = 0
+    terms: int = 0
 
 
 @dataclass(frozen=True)
-class Shares:
-    """Of a board: `core` cycles as a share of predicted ones; `stalls`, and stalls `uncached` without the cache of an external
-    flash, as a share of the cycles of the core. None: not known."""
+class Stalls:
+    """Cycles that a function waits for the flash: per cycle of the core, per call and per element of its constants. In layers
+    whose unrolled loops no longer fit the cache of code, `long` more per cycle: from `beyond` products of an output on, in full
+    from twice as many on."""
 
-    core: Ranges
-    stalls: Ranges | None
-    uncached: Ranges | None
+    cycle: float = 0.0
+    call: float = 0.0
+    constant: float = 0.0
+    long: float = 0.0
+    beyond: float = 0.0
+
+    def cycles(self, work: Work, core: float) -> float:
+        """The stalls of calls that take `core` cycles."""
+        return sum(
+            factor * value for factor, value in zip((self.cycle, self.call, self.constant, self.long), self.units(work, core))
+        )
+
+    def units(self, work: Work, core: float) -> tuple[float, float, float, float]:
+        """The four numbers of the calls that the factors belong to."""
+        share = min(max(work.terms / self.beyond - 1, 0.0), 1.0) if self.beyond else 0.0
+        return core, work.calls, work.constants, core * share
 
 
-def shares_of(board: Board) -> Shares:
-    """What the kernels took. If nobody described the flash, its wait states are the bounds: none for best, and for worst all in
-    every cycle, as a core reads the flash at most once in each."""
+@dataclass(frozen=True)
+class Learned:
+    """What is known of a board: cycles per instruction, the stalls, those `uncached` without the cache of an external flash, and
+    the `error` of their sums. Stalls are None if no network ran behind such a flash."""
+
+    core: Mapping[str, float]
+    error: float
+    stalls: Mapping[str, Stalls] | None = None
+    uncached: Mapping[str, Stalls] | None = None
+
+    def core_cycles(self, works: Sequence[Work]) -> float:
+        """The cycles of the core alone."""
+        return sum(map(self._of_one, works))
+
+    def stall_cycles(self, stalls: Mapping[str, Stalls], works: Sequence[Work]) -> float:
+        """The cycles that the core waits; `stalls`: with or without a cache."""
+        return sum(stalls.get(work.function, stalls[OTHER]).cycles(work, self._of_one(work)) for work in works)
+
+    def _of_one(self, work: Work) -> float:
+        return self.core.get(work.function, self.core[OTHER]) * work.instructions
+
+
+def learned_for(board: Board) -> Learned | None:
+    """What networks on the core of the board, and behind its flash, took; None if none ran on the core."""
     folder = next((Path(path).parent.parent for path in board.core.files if Path(path).stem == board.core.name), board_folder())
-    core, flashes = _ranges(folder / FOLDER / f"{board.core.name}.toml")
-    if board.flash_wait_states == 0:
-        return Shares(core, _all(0.0, 0.0), None)
-    known = flashes.get(described(board)) if board.flash else None
-    if known is not None:
-        return Shares(core, known["stalls"], known.get("uncached"))
-    states = board.flash_wait_states
-    return Shares(core, _all(0.0, float(states)) if states is not None else None, None)
+    core, flashes = _read(folder / FOLDER / f"{board.core.name}.toml")
+    return flashes.get(described(board), core)
 
 
 def described(board: Board) -> str:
-    """The flash of a board in words: boards with equal words have equal stalls."""
+    """The flash of a board in words: boards with equal words have equal stalls. "" if nobody described it, or it never waits."""
     flash = board.flash
-    if flash is None:
+    if flash is None or not board.stall_cycles:
         return ""
-    stall = board.flash_wait_states if flash.stall_cycles is None else flash.stall_cycles
-    words = [f"{flash.line_bytes} B in 1 + {stall} cycles", "prefetch" if flash.prefetches else "", *_caches(flash)]
+    words = [f"{flash.line_bytes} B in 1 + {board.stall_cycles} cycles", "prefetch" if flash.prefetches else "", *_caches(flash)]
     return ", ".join(word for word in (*words, "external" if flash.is_external else "") if word)
 
 
@@ -87,21 +107,14 @@ def _caches(flash: Flash) -> list[str]:
     ]
 
 
-def _all(least: float, most: float) -> Ranges:
-    return Ranges({}, Range(least, most))
-
-
 @cache
-def _ranges(path: Path) -> tuple[Ranges, dict[str, dict[str, Ranges]]]:
+def _read(path: Path) -> tuple[Learned | None, Mapping[str, Learned]]:
     if not path.is_file():
-        return _all(1.0, 1.0), {}
+        return None, {}
     settings = read_settings(path, _KEYS, {})
-    flashes = {
-        flash: {name: _read(kernels) for name, kernels in kinds.items()} for flash, kinds in settings.get("flash", {}).items()
-    }
-    return _read(settings["core"]), flashes
-
-
-def _read(kernels: Mapping[str, list[float]]) -> Ranges:
-    found = {kernel: Range(*ends) for kernel, ends in kernels.items()}
-    return Ranges(found, found[OTHER])
+    core = Learned(settings["core"], settings["error"])
+    found = {}
+    for flash, table in settings.get("flash", {}).items():
+        kinds = {kind: {function: Stalls(**each) for function, each in table[kind].items()} for kind in table if kind != "error"}
+        found[flash] = Learned(core.core, table["error"], **kinds)
+    return core, found

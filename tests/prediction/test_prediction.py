@@ -19,13 +19,16 @@ from aidge_build.contract.library import Library
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.prediction.described import Described
-from aidge_build.prediction.predict import LayerPrediction, _cycles, predict
+from aidge_build.prediction.predict import predict
 from aidge_build.prediction.quantities import family_of, quantities, value_of, words_of
 from aidge_build.prediction.table import OF_AN_UNKNOWN_WORD, costs_for, estimate
+from aidge_build.timing.networks import Work
 from tests.compiled import request_of
 from tests.shared import MODELS, int8_model
+from tools.prediction.cycles import LayerCycles, Network
 from tools.prediction.fit import Row, vocabularies
-from tools.prediction.tables import merged, with_cycles
+from tools.prediction.learn import errors_of, learned
+from tools.prediction.tables import merged
 
 HERE = Path(__file__).parent
 KEPT = sorted(HERE.glob("*.json"))
@@ -288,39 +291,41 @@ def test_a_small_layer_that_nobody_measured_widens_the_error_by_half_of_what_it_
     assert found.error >= whole.error
 
 
-CYCLED = TABLE.replace("error = 0.01\n", "error = 0.01\ncycles = 1.5\ncycles_error = 0.02\n")
-
-
-def test_cycles_are_those_per_instruction_and_both_errors_count():
-    found = estimate(costs(CYCLED), CALL)
-    assert found.cycles == 1.5 * found.instructions
-    assert found.cycles_error == pytest.approx(1.01 * 1.02 - 1)
-    assert estimate(costs(CYCLED), replace(CALL, function="mine_conv_8x8_wide")).cycles is None
-    with pytest.raises(AidgeError):
-        costs(CYCLED.replace("cycles = 1.5", "cycles = nan"))
-
-
-def test_a_program_has_cycles_where_each_of_its_measured_layers_has(toycar):
+def test_the_works_of_a_program_are_its_layers_and_one_for_all_other_instructions(toycar):
     program, request = toycar
-    whole = predict(program, request.libraries, request.target)
-    assert whole.cycles == sum(layer.cycles for layer in whole.layers) > whole.instructions and whole.cycles_error > 0
-    some = [replace(one, files=_without_cycles(one.files)) for one in request.libraries]
-    found = predict(program, some, request.target)
-    assert (found.instructions, found.cycles, found.cycles_error) == (whole.instructions, None, 0.0)
+    found = predict(program, request.libraries, request.target)
+    *layers, rest = found.works
+    assert [work.function.split("/")[0] for work in layers] == [layer.kernel.name for layer in program.layers]
+    assert (rest.function, rest.instructions) == ("", pytest.approx(10, abs=1))
+    first = next(work for work in layers if work.terms)
+    assert (first.calls, first.terms) == (1, 640) and first.constants > 640 / 4 * 128
+    bare = [replace(one, files={}) if one.name == "cortexm" else one for one in request.libraries]
+    assert all("aidge_cortexm" not in work.function for work in predict(program, bare, request.target).works)
 
 
-def test_layers_that_nobody_measured_take_as_many_cycles_for_an_instruction_and_widen_the_error():
-    known = LayerPrediction("a", "mine", "conv", 100.0, 0.1, cycles=150.0, cycles_error=0.1)
-    unmeasured = LayerPrediction("b", "mine", "mean", None, 1.0)
-    assert _cycles([known], 0.0) == (150.0, 0.1)
-    assert _cycles([known, unmeasured], 10.0) == (165.0, pytest.approx((15.0 + 15.0) / 165.0))
-    assert _cycles([known, replace(known, cycles=None)], 10.0) == _cycles([unmeasured], 10.0) == (None, 0.0)
+def test_what_is_learned_of_networks_tells_how_far_it_is_from_a_network_that_was_left_out():
+    place = ("core", "flash")
 
+    def network(name, share, long=0.0):
+        sizes = ((1000, 1, 64, 8), (4000, 2, 99, 200), (500, 1, 8, 90), (700, 3, 500, 24), (9000, 1, 20, 300), (200, 1, 90, 4))
+        works = [Work("conv/f", *size) for size in sizes]
+        cycles = [share * work.instructions for work in works]
+        stalls = [0.25 * one + 30 * work.calls + long * one * (work.terms > 48) for one, work in zip(cycles, works)]
+        layers = [
+            LayerCycles(*each, {}) for each in zip(works, ({"core": one} for one in cycles), ({place: one} for one in stalls))
+        ]
+        return Network(name, layers, works)
 
-def _without_cycles(files):
-    """The files of a library; its tables know the cycles of nothing but copies."""
-    lines = {name: content.splitlines(keepends=True) for name, content in files.items() if name.startswith("predicted/")}
-    return {**files, **{name: b"".join(line for line in lines[name] if not line.startswith(b"cycles")) for name in lines}}
+    alike = [network(f"{name}_int8", 1.5, 1.0) for name in "abc"]
+    known = learned(alike, place)
+    assert known.core["conv/f"] == pytest.approx(1.5) and known.uncached is None
+    found = known.stalls["conv/f"]
+    assert (found.cycle, found.call, found.long) == pytest.approx((0.25, 30, 1.0)) and 8 <= found.beyond <= 48
+    assert max(map(abs, errors_of(alike, place, {"a_int8"}).values())) < 1e-6
+    other = [*alike, network("d_int8", 1.8, 1.0), network("d_float", 1.8, 1.0)]
+    errors = errors_of(other, place, {"a_int8", "d_int8"})
+    assert errors["d_int8"] == pytest.approx(1.5 / 1.8 - 1, abs=0.02) and abs(errors["a_int8"]) > 0.01
+    assert "d_float" not in errors
 
 
 def test_a_table_keeps_its_numbers_where_other_functions_are_measured_anew():
@@ -331,13 +336,6 @@ def test_a_table_keeps_its_numbers_where_other_functions_are_measured_anew():
     assert costs(both)["conv/mine_conv"] == costs(old)["conv/mine_conv"]
     assert costs(both)["conv/mine_other"][0].terms["one"] == 7
     assert merged(old, old.replace('"one" = 100', '"one" = 7')).count("[[cost]]") == 2
-
-
-def test_cycles_are_added_to_a_table_beside_its_numbers():
-    rows = [Row(CALL, 100, "a", cycles) for cycles in (120, 130, 140)]
-    found = costs(with_cycles(TABLE.strip() + "\n", rows))["conv/mine_conv"]
-    assert [one.cycles for one in found] == [1.3, 1.3]
-    assert found[0].terms == costs()["conv/mine_conv"][0].terms
 
 
 def test_the_loops_that_a_kernel_names_are_all_that_its_numbers_depend_on():

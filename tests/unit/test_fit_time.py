@@ -8,29 +8,48 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import list_boards, load_board
-from aidge_build.fit.time import NO_CLOCK, NO_CYCLES, NO_WAIT_STATES, time_of
+from aidge_build.fit.time import NO_CLOCK, NO_COUNTS, NO_NETWORKS, NO_WAIT_STATES, estimated_time, predicted_time
+from aidge_build.prediction.predict import LayerPrediction, Prediction
 from aidge_build.timing.deviation import deviation_of
-from aidge_build.timing.networks import Range, Ranges, described, shares_of
+from aidge_build.timing.estimate import Cycles
+from aidge_build.timing.networks import OTHER, Stalls, Work, described, learned_for
 
-CYCLES = 1_000_000
+COUNT = 1_000_000
 CORE = """extends = "cortex-m4"\n"""
 EQUAL = "flash_wait_states = 3\nflash = { line = 8, prefetch = true, code_cache = { bytes = 16, ways = 2, line = 8 } }"
+EXTERNAL = "flash = { line = 4, stall = 60, external = true, cache = { bytes = 16384, ways = 2, line = 8 } }"
 NETWORKS = """networks = 2
+error = 0.05
 
 [core]
-"cortexm conv" = [0.5, 0.6]
-"other" = [0.5, 0.75]
+"conv/f" = 0.5
+"other" = 0.75
+
+[flash."8 B in 1 + 3 cycles, prefetch, code cache 16 B in 2 ways of 8 B"]
+error = 0.1
 
 [flash."8 B in 1 + 3 cycles, prefetch, code cache 16 B in 2 ways of 8 B".stalls]
-"cortexm conv" = [0.1, 0.2]
-"other" = [0.1, 0.3]
+"conv/f" = { cycle = 0.25, call = 100, constant = 0.5, long = 1.0, beyond = 40 }
+"other" = { cycle = 0.5 }
+
+[flash."4 B in 1 + 60 cycles, one cache 16384 B in 2 ways of 8 B, external"]
+error = 0.2
 
 [flash."4 B in 1 + 60 cycles, one cache 16384 B in 2 ways of 8 B, external".stalls]
-"other" = [0.01, 0.02]
+"other" = { cycle = 0.01 }
 
 [flash."4 B in 1 + 60 cycles, one cache 16384 B in 2 ways of 8 B, external".uncached]
-"other" = [9.0, 11.0]
+"other" = { cycle = 9.0 }
 """
+
+
+def predicted(*works: Work, error: float = 0.0) -> Prediction:
+    """The instructions of these works, and nothing around them."""
+    layers = tuple(LayerPrediction("layer", "library", "kernel", work.instructions, error, work=work) for work in works)
+    return Prediction(round(sum(work.instructions for work in works)), error, layers)
+
+
+ANY = predicted(Work("any", COUNT))
 
 
 def ends_of(time):
@@ -50,78 +69,73 @@ def own(folder, keys):
     return load_board("node", [folder])
 
 
-def test_without_wait_states_the_ends_are_those_of_the_published_counts_and_of_networks():
-    board = replace(load_board("stm32l053"), flash_wait_states=0)
-    core = shares_of(board).core.other
-    assert 0.9 < core.least < 1 < core.most < 1.1
-    least, most = (deviation_of(board.core).range_of(share * CYCLES)[end] for end, share in enumerate((core.least, core.most)))
-    assert ends_of(time_of({"": CYCLES}, 0.0, board)) == pytest.approx((least / 32e3, most / 32e3))
-    assert ends_of(time_of({"": CYCLES}, 0.1, board)) == pytest.approx((0.9 * least / 32e3, 1.1 * most / 32e3))
+def test_the_ends_follow_from_published_counts_and_from_the_error_on_networks(tmp_path):
+    board = own(tmp_path, "flash_wait_states = 0")
+    least, most = deviation_of(board.core).range_of(0.75 * COUNT)
+    assert ends_of(predicted_time(ANY, board)) == pytest.approx((0.95 * least / 64e3, 1.05 * most / 64e3))
+    larger = predicted(Work("any", COUNT), error=0.3)
+    assert ends_of(predicted_time(larger, board)) == pytest.approx((0.7 * least / 64e3, 1.3 * most / 64e3))
 
 
-@pytest.mark.parametrize("name", ["stm32l053", "stm32f103", "stm32f446", "rp2040"])
-def test_stalls_of_the_flash_are_those_of_networks(name):
-    board = load_board(name)
-    shares = shares_of(board)
-    core, stalls = shares.core.other, shares.stalls.other
-    assert 0 <= stalls.least < stalls.most
-    found, without = (ends_of(time_of({"": CYCLES}, 0.0, one)) for one in (board, replace(board, flash_wait_states=0)))
-    one_cycle = 1e3 * CYCLES / board.clock_hz
-    more = stalls.least * core.least * one_cycle, stalls.most * core.most * one_cycle
-    assert found == pytest.approx((without[0] + more[0], without[1] + more[1]))
+@pytest.mark.parametrize(
+    ("terms", "long"), [(40, 0.0), (60, 0.5), (80, 1.0), (400, 1.0)], ids=["fits the cache", "half", "twice", "far beyond"]
+)
+def test_stalls_are_those_of_cycles_calls_constants_and_of_loops_that_the_cache_does_not_hold(tmp_path, terms, long):
+    board = own(tmp_path, EQUAL)
+    found = predicted_time(predicted(Work("conv/f", 600, 2, 70, terms), Work("mine/g", 100)), board)
+    core = 0.5 * 600 + 0.75 * 100
+    stalls = (0.25 + long) * 300 + 2 * 100 + 70 * 0.5 + 0.5 * 75
+    least, most = deviation_of(board.core).range_of(core)
+    assert ends_of(found) == pytest.approx((0.9 * (least + stalls) / 64e3, 1.1 * (most + stalls) / 64e3))
 
 
-def test_a_flash_that_no_network_ran_from_has_its_wait_states_as_bounds():
-    """P-256 on an nRF52840: estimates were 8 to 12 % below what was measured (docs/proof.md), and no number was made of them."""
+def test_a_flash_that_no_network_ran_from_has_its_wait_states_as_bounds(tmp_path):
+    board = own(tmp_path, EQUAL.replace("= 3", "= 4"))
+    assert described(board).startswith("8 B in 1 + 4 cycles") and learned_for(board).stalls is None
+    least, most = deviation_of(board.core).range_of(0.75 * COUNT)
+    assert ends_of(predicted_time(ANY, board)) == pytest.approx((0.95 * least / 64e3, 1.05 * (most + 3 * COUNT) / 64e3))
+
+
+def test_p256_on_an_nrf52840_is_between_the_ends():
+    """Estimates were 8 to 12 % below what was measured (docs/proof.md), and no number was made of them."""
     board = load_board("nrf52840")
-    assert shares_of(board).stalls == Ranges({}, Range(0.0, 2.0)) and shares_of(board).uncached is None
-    least, most = ends_of(time_of({"": CYCLES}, 0.0, board))
-    assert all(least < CYCLES / (1 - share) / board.clock_hz * 1e3 < most for share in (0.08, 0.12))
+    least, most = ends_of(estimated_time(Cycles(COUNT), board))
+    assert all(least < COUNT / (1 - share) / board.clock_hz * 1e3 < most for share in (0.08, 0.12))
 
 
-def test_a_users_core_has_networks_of_its_own_and_boards_with_equal_flash_share_them(tmp_path):
-
-    board = own(tmp_path, EQUAL)
-    shares = shares_of(board)
-    assert shares.core.of("cortexm conv") == Range(0.5, 0.6) and shares.core.of("mine pool") == Range(0.5, 0.75)
-    assert shares.stalls.of("cortexm conv") == Range(0.1, 0.2) and shares.uncached is None
-    other = own(tmp_path, EQUAL.replace("= 3", "= 4"))
-    assert described(other).startswith("8 B in 1 + 4 cycles") and shares_of(other).stalls.other == Range(0.0, 4.0)
-    external = "flash = { line = 4, stall = 60, external = true, cache = { bytes = 16384, ways = 2, line = 8 } }"
-    assert shares_of(own(tmp_path, external)).uncached.of("any") == Range(9.0, 11.0)
+def test_behind_an_external_flash_the_time_without_its_cache_is_known_too(tmp_path):
+    found = predicted_time(ANY, own(tmp_path, EXTERNAL))
+    assert found.uncached == pytest.approx(0.75 * COUNT * 10 / 64e3)
+    assert predicted_time(ANY, own(tmp_path, EQUAL)).uncached is None
 
 
-def test_each_kernel_takes_its_own_share_of_the_predicted_cycles(tmp_path):
-    board = own(tmp_path, EQUAL)
-    known = deviation_of(board.core)
-    least, most = 0.5 * 300 + 0.5 * 100, 0.6 * 300 + 0.75 * 100
-    waited = 0.1 * 0.5 * 300 + 0.1 * 0.5 * 100, 0.2 * 0.6 * 300 + 0.3 * 0.75 * 100
-    expected = known.range_of(least)[0] + waited[0], known.range_of(most)[1] + waited[1]
-    found = ends_of(time_of({"cortexm conv": 300, "": 100}, 0.0, board))
-    assert found == pytest.approx(tuple(1e3 * cycles / board.clock_hz for cycles in expected))
+def test_an_emulated_inference_has_its_own_cycles_and_no_error_but_the_published_one():
+    """Cycles of a Cortex-M7 were taken for predicted ones, and multiplied once more by what an M7 takes of them."""
+    board = load_board("stm32f767")
+    least, most = deviation_of(board.core).range_of(COUNT)
+    found = estimated_time(Cycles(COUNT, 1000, 500), board)
+    assert ends_of(found) == pytest.approx(((least + 1500) / 216e3, (most + 1500) / 216e3))
 
 
-def test_behind_an_external_flash_the_time_without_its_cache_is_known_too():
-    board = load_board("rp2040")
-    uncached = shares_of(board).uncached.other
-    assert uncached.least > 10
-    assert time_of({"": CYCLES}, 0.0, board).uncached > uncached.least * CYCLES / board.clock_hz * 1e3
-    assert time_of({"": CYCLES}, 0.0, load_board("stm32f446")).uncached is None
+@pytest.mark.parametrize(("name", "reason"), [("nrf5340", NO_WAIT_STATES), ("m2354", NO_COUNTS), ("stm32n657", NO_WAIT_STATES)])
+def test_what_nobody_published_is_not_known(name, reason):
+    assert predicted_time(ANY, load_board(name)).reason == reason
 
 
-@pytest.mark.parametrize(("name", "reason"), [("nrf5340", NO_WAIT_STATES), ("m2354", NO_CYCLES)])
-def test_what_no_published_count_covers_is_not_known(name, reason):
-    assert time_of({"": CYCLES}, 0.0, load_board(name)).reason == reason
-
-
-def test_a_board_without_a_clock_and_a_program_without_cycles_have_no_time():
+def test_a_board_without_a_clock_and_a_core_without_networks_have_no_time(tmp_path):
     board = load_board("stm32l053")
-    assert time_of({"": CYCLES}, 0.0, replace(board, clock_hz=0)).reason == NO_CLOCK
-    assert time_of(None, 0.0, board).milliseconds is None
+    assert predicted_time(ANY, replace(board, clock_hz=0)).reason == NO_CLOCK
+    mine = own(tmp_path, EQUAL)
+    (tmp_path / "networks" / "mine.toml").unlink()
+    assert predicted_time(ANY, mine).reason == NO_NETWORKS and estimated_time(None, mine).reason == NO_COUNTS
 
 
-def test_milliseconds_are_said_for_cores_with_counts_alone():
-    for name in list_boards():
-        board = load_board(name)
-        if time_of({"": CYCLES}, 0.0, board).milliseconds is not None:
-            assert deviation_of(board.core) is not None
+def test_every_described_flash_of_a_board_was_learned_and_has_an_error_of_a_quarter_at_most():
+    """The issue's bound holds for the error on networks that were left out; published counts and predictions add theirs."""
+    for board in map(load_board, list_boards()):
+        learned = learned_for(board)
+        if learned is None or not described(board):
+            continue
+        assert learned.stalls is not None and isinstance(learned.stalls[OTHER], Stalls), board.name
+        assert board.flash.is_external == (learned.uncached is not None)
+        assert board.flash.is_external or 0 < learned.error < 0.25, board.name

@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Makes the tables with which `aidge_build.prediction` predicts instructions, and judges them.
 
-    python -m tools.prediction tables BOARD [--parts NAME...] [--first COUNT] [--functions WORD...] [--only-cycles]
+    python -m tools.prediction tables BOARD [--parts NAME...] [--first COUNT] [--functions WORD...]
     python -m tools.prediction judge BOARD [--optimize speed] [--memory-model cascade] MODEL...
     python -m tools.prediction unseen FOLDER
     python -m tools.prediction keep TARGET.json BOARD FIRST COUNT
-    python -m tools.prediction networks MODEL... --float MODEL...
+    python -m tools.prediction networks MODEL... --float MODEL... [--features FEATURES...]
 
 `tables` builds the random networks of the board (corpora.py), runs each on the emulated core, fits, and writes
 kernels/<library>/predicted/<features of the board's core>.toml; with `--parts` only these networks, with `--first` only so
-many of each part, with `--functions` only functions whose names hold one of the words, and all others stay as they are;
-`--only-cycles` adds cycles per instruction to what the tables say. `judge` prints the prediction of models beside what is
-measured: nothing is fitted to them. `unseen` writes five networks that no table was fitted to. `keep` stores some layers of
-networks of other seeds as vectors for tests/prediction. `networks` writes boards/networks, what models take on each core and
-behind each flash. What the emulator counted is kept in `--kept` FOLDER, by the content
-of the generated C.
+many of each part, with `--functions` only functions whose names hold one of the words, and all others stay as they are.
+`judge` prints the prediction of models beside what is measured: nothing is fitted to them. `unseen` writes eight networks that no
+table was fitted to. `keep` stores some layers of networks of other seeds as vectors for tests/prediction. `networks` writes
+boards/networks, cycles of instructions on each core and behind each flash, from the first `--first` seeds of each part, the
+models and the unseen networks; errors are those of the models and the unseen networks, each predicted from the others. What the
+emulator counted is kept in `--kept` FOLDER, by the content of the generated C.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -31,13 +32,14 @@ from aidge_build.prediction.quantities import family_of
 from aidge_build.prediction.table import FOLDER
 from aidge_build.timing.networks import FOLDER as NETWORKS
 from tools.prediction.corpora import CORPORA, Part
+from tools.prediction.cycles import REFERENCES, networks_of
 from tools.prediction.fit import by_family
 from tools.prediction.graph import Graph
 from tools.prediction.judge import judged
 from tools.prediction.keep import write_kept
+from tools.prediction.learn import write_networks
 from tools.prediction.measure import Measuring, layers_of_parts
-from tools.prediction.shares import write_networks
-from tools.prediction.tables import merged, tables, with_cycles
+from tools.prediction.tables import merged, tables
 from tools.prediction.unseen import UNSEEN
 
 KEPT = Path("build") / "predicted"
@@ -54,7 +56,6 @@ def main(words: list[str]) -> int:
         verb.add_argument("--kept", type=Path, default=KEPT)
     asked["tables"].add_argument("--parts", nargs="+", default=[])
     asked["tables"].add_argument("--functions", nargs="+", default=[""])
-    asked["tables"].add_argument("--only-cycles", action="store_true")
     asked["tables"].add_argument("--first", type=int, metavar="COUNT")
     asked["judge"].add_argument("models", nargs="+", type=Path)
     asked["judge"].add_argument("--optimize", default="balanced")
@@ -62,6 +63,9 @@ def main(words: list[str]) -> int:
     asked["unseen"].add_argument("folder", type=Path)
     asked["networks"].add_argument("models", nargs="+", type=Path)
     asked["networks"].add_argument("--float", nargs="+", type=Path, default=[])
+    asked["networks"].add_argument("--features", nargs="+", choices=sorted(REFERENCES), default=sorted(REFERENCES))
+    asked["networks"].add_argument("--first", type=int, metavar="COUNT", default=16)
+    asked["networks"].add_argument("--kept", type=Path, default=KEPT)
     asked["keep"].add_argument("first", type=int)
     asked["keep"].add_argument("count", type=int)
     for name, verb in (
@@ -87,9 +91,6 @@ def write_tables(asked: argparse.Namespace) -> None:
     for library, own in by_family(wanted, lambda described: described.library).items():
         path = kernel_folder() / library / FOLDER / f"{'-'.join(sorted(features))}.toml"
         path.parent.mkdir(exist_ok=True)
-        if asked.only_cycles:
-            path.write_text(with_cycles(path.read_text(), own))
-            continue
         text = tables(own, features, asked.board)[library]
         partly = asked.parts or asked.functions != [""]
         text = merged(path.read_text(), text) if partly and path.exists() else text
@@ -119,8 +120,16 @@ def write_unseen(asked: argparse.Namespace) -> None:
 
 
 def networks(asked: argparse.Namespace) -> None:
-    """Writes a file for each core."""
-    write_networks(board_folder() / NETWORKS, asked.models, asked.float)
+    """Writes a file for each core, and judges by the models and the unseen networks."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_unseen(argparse.Namespace(folder=Path(folder)))
+        models = [*asked.models, *sorted(Path(folder).glob("*.onnx"))]
+        found = {
+            features: networks_of(features, [*models, *(asked.float if "fpu" in features else ())], asked.first, asked.kept)
+            for features in asked.features
+        }
+    judged = {model.stem for model in (*models, *asked.float)}
+    write_networks(board_folder() / NETWORKS, found, judged)
 
 
 def keep(asked: argparse.Namespace) -> None:

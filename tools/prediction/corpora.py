@@ -9,27 +9,29 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Part:
-    """Networks of these seeds: of the `KINDS` in turn, "rare" or "uniform"; in int8 or float32; with every kernel that accepts a
-    layer."""
+    """Networks of these seeds: of the `KINDS` in turn, "rare", "uniform" or "plain"; in int8 or float32; with every kernel that
+    accepts a layer; built with these `words` of the command line."""
 
     name: str
     seeds: Sequence[int]
     is_quantized: bool = True
     kind: str = ""
     has_alternatives: bool = False
+    words: tuple[str, ...] = ()
 
 
 RARE = Part("rare", range(24), kind="rare")
 FLOAT = Part("float32", range(64), is_quantized=False)
 UNIFORM = Part("uniform", range(1000, 1096), kind="uniform")
+TFLITE = Part("tflite", range(5000, 5040), kind="plain", words=("--rounding", "tflite"))
 OTHERS = Part("alternatives", (3001, 3041, 3042, *range(3081, 3089), *range(3121, 3129)), has_alternatives=True)
 
 CORPORA = {
-    "mps2-an386": (Part("int8", range(320)), RARE, OTHERS, FLOAT),
-    "mps3-an547": (Part("int8", range(320)), RARE, UNIFORM, replace(FLOAT, seeds=range(48))),
-    "mps2-an385": (Part("int8", range(80)),),
+    "mps2-an386": (Part("int8", range(320)), RARE, OTHERS, FLOAT, TFLITE),
+    "mps3-an547": (Part("int8", range(320)), RARE, UNIFORM, replace(FLOAT, seeds=range(48)), TFLITE),
+    "mps2-an385": (Part("int8", range(80)), TFLITE),
     "mps2-an386-nofpu": (Part("int8", range(141)),),
-    "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8))),
+    "rp2040": (Part("int8", range(66)), Part("dense", range(4, 132, 8)), TFLITE),
 }
 
 # For which --optimize the tables hold, all of which are measured with the first: kernels unroll alike for the others, and layers

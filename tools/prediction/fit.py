@@ -44,12 +44,11 @@ OTHER = (
 
 @dataclass(frozen=True)
 class Row:
-    """A measured layer of a model; `cycles` are estimated."""
+    """A measured layer of a model."""
 
     described: Described
     instructions: int
     model: str
-    cycles: int | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def solved(factors: numpy.ndarray, counts: numpy.ndarray) -> numpy.ndarray:
     largest = relative.max(axis=0)
     kept = numpy.flatnonzero(largest)
     wanted = numpy.ones(len(counts))
-    weights, error = _least_squares(relative[:, kept] / largest[kept], wanted)
+    weights, error = least_squares(relative[:, kept] / largest[kept], wanted)
     kept, weights = kept[weights > 0], weights[weights > 0]
     while len(kept) > 1:
         shares = (relative[:, kept] / largest[kept] * weights).mean(axis=0)
@@ -105,7 +104,7 @@ def solved(factors: numpy.ndarray, counts: numpy.ndarray) -> numpy.ndarray:
         trials = []
         for index in order:
             left = numpy.delete(kept, index)
-            trials.append((*_least_squares(relative[:, left] / largest[left], wanted), left, shares[index]))
+            trials.append((*least_squares(relative[:, left] / largest[left], wanted), left, shares[index]))
         best = min(trials, key=lambda trial: trial[1])
         if best[1] > error * MAY_WORSEN and best[1] ** 2 > (error**2 + LEAST_SHARE**2 * len(counts)):
             break
@@ -116,7 +115,8 @@ def solved(factors: numpy.ndarray, counts: numpy.ndarray) -> numpy.ndarray:
     return result
 
 
-def _least_squares(factors: numpy.ndarray, wanted: numpy.ndarray) -> tuple[numpy.ndarray, float]:
+def least_squares(factors: numpy.ndarray, wanted: numpy.ndarray) -> tuple[numpy.ndarray, float]:
+    """Non-negative numbers whose products with the factors are nearest to what is wanted, and how far from it they are."""
     from scipy.optimize import nnls
 
     return nnls(factors, wanted, maxiter=100 * factors.shape[1])

@@ -18,10 +18,10 @@ def judged(model: Path, how: Measuring) -> str:
     request = how.request(model)
     program = build_program(request)
     found, counts = predict(program, request.libraries, request.target), how.counts(program)
-    measured = counts["total"][0]
+    measured = counts["total"]
     layers = [
         (one.instructions / count - 1 if one.instructions is not None else float("inf"), count, one)
-        for one, (count, _) in zip(found.layers, counts["layers"], strict=True)
+        for one, count in zip(found.layers, counts["layers"], strict=True)
         if count
     ]
     within = sum(abs(off) <= OF_A_LAYER for off, _, _ in layers)

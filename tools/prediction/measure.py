@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,26 +50,22 @@ class Measuring:
         return load(parser.parse_args(words), "model")
 
     def counts(self, program: Program) -> dict:
-        """Of one inference of random input: `layers` [instructions, estimated cycles or None] in the program's order, and
-        `total`, the same of all."""
+        """Instructions of one inference of random input: `layers` in the program's order, and `total`."""
         board = load_board(self.board)
-        path = self.kept / f"{_key(program, board)}.json"
+        path = self.kept / f"{content_key(program, board)}.json"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             large = roomy(board, board.name) if board.emulator and board.emulator.kind == "unicorn" else board
             with tempfile.TemporaryDirectory() as folder:
                 vectors = random_vectors(program.view, 1, seed=0)
-                result = execute(program, large, vectors, Path(folder), estimates=True).result
-            layers = [[count.instructions, count.cycles.core if count.cycles else None] for count in result.layers]
-            path.write_text(
-                json.dumps(
-                    {"layers": layers, "total": [result.run_instructions, result.run_cycles.core if result.run_cycles else None]}
-                )
-            )
+                result = execute(program, large, vectors, Path(folder)).result
+            layers = [count.instructions for count in result.layers]
+            path.write_text(json.dumps({"layers": layers, "total": result.run_instructions}))
         return json.loads(path.read_text())
 
 
-def _key(program: Program, board: Board) -> str:
+def content_key(program: Program, board: Board) -> str:
+    """Equal for programs with the same C, made by the same tools for the same core."""
     found = hashlib.sha256(f"{board.name} {' '.join(board.core.flags)}".encode())
     for tool in machine.toolchain_of(board.core.prefix, board.core.packages):
         found.update(f"{tool.name} {tool.version()}".encode())
@@ -92,18 +89,25 @@ def _alternatives(request: CompileRequest) -> Iterator[Program]:
 
 
 def _rows(program: Program, request: CompileRequest, counts: dict, model: str) -> Iterator[Row]:
-    for layer, (instructions, cycles) in zip(program.layers, counts["layers"], strict=True):
+    for layer, instructions in zip(program.layers, counts["layers"], strict=True):
         if layer.bands is None and instructions:
-            yield Row(next(described_calls(program, layer, request.target)), instructions, model, cycles)
+            yield Row(next(described_calls(program, layer, request.target)), instructions, model)
 
 
-def layers_of_seed(part: Part, seed: int, how: Measuring) -> list[Row]:
-    """The same of a random network; none of one that cannot be built or run, which is said."""
+@contextmanager
+def seeded(part: Part, seed: int) -> Iterator[Path]:
+    """A random network, as a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{part.kind}{'int8' if part.is_quantized else 'float'}{seed}.onnx"
         path.write_bytes(network(seed, part.is_quantized, part.kind).SerializeToString())
+        yield path
+
+
+def layers_of_seed(part: Part, seed: int, how: Measuring) -> list[Row]:
+    """The layers of a random network; none of one that cannot be built or run, which is said."""
+    with seeded(part, seed) as path:
         try:
-            return layers_of(path, how, has_alternatives=part.has_alternatives)
+            return layers_of(path, replace(how, words=(*how.words, *part.words)), has_alternatives=part.has_alternatives)
         except AidgeError as error:
             print(error, file=sys.stderr)
             return []

@@ -211,11 +211,27 @@ def rare(graph: Graph) -> None:
             )
 
 
+def plain(graph: Graph) -> None:
+    """What the contract of TensorFlow Lite covers: fully connected layers, or convolutions, sums, and a mean with its input's
+    quantization."""
+    if graph.pick(True, False, False):
+        dense(graph)
+        return
+    side = int(graph.random.integers(7, 40))
+    value = graph.convolution(graph.input(1, graph.pick(1, 3), side, side), graph.pick(*CHANNELS[1:18]), (3, 3), graph.pick(1, 2))
+    for _ in range(int(graph.random.integers(4, 9))):
+        value = _step(graph, value, graph.pick(*LINEAR_STEPS, "sum"))
+    value = graph.convolution(value, graph.pick(*CHANNELS[6:36]), (1, 1), activation=RELU6)
+    mean = graph.stored(graph.node("GlobalAveragePool", [value.name]), (*value.dims[:2], 1, 1), value.scale, -128)
+    graph.output(graph.softmax(graph.dense(graph.flat(mean), int(graph.random.integers(2, 13)))))
+
+
 KINDS: tuple[Callable[[Graph], None], ...] = (image, linear, image, linear, dense, series, column, attention)  # in turn
 
 
 def network(seed: int, quantized: bool, kind: str = "") -> ModelProto:
-    """The network of this seed: of the `KINDS` in turn, "uniform" ones with one scale for all channels; or a `rare` one."""
+    """The network of this seed: of the `KINDS` in turn, "uniform" ones with one scale for all channels; or a `rare` or a
+    `plain` one."""
     graph = Graph(seed, quantized, shares_scales=kind == "uniform")
-    (rare if kind == rare.__name__ else KINDS[seed % len(KINDS)])(graph)
+    ({"rare": rare, "plain": plain}.get(kind) or KINDS[seed % len(KINDS)])(graph)
     return graph.model()

@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Collection, Iterable, Sequence
-
-import numpy
 
 from aidge_build.prediction.quantities import family_of, quantities, words_of
 from aidge_build.prediction.table import RANGED, SCHEMA
@@ -72,36 +69,11 @@ def _entry(function: str, variant: str | None, found: Fitted) -> str:
         f"words = {json.dumps(words)}",
         f"layers = {len(found.rows)}",
         f"error = {max(found.error, 1e-4):.2g}",
-        *_cycles(found.rows),
         f"terms = {_inline({term: found.terms[term] for term in sorted(found.terms)})}",
         f"least = {_inline({name: min(one[name] for one in sizes) for name in RANGED})}",
         f"most = {_inline({name: max(one[name] for one in sizes) for name in RANGED})}",
     ]
     return "\n".join(lines)
-
-
-def _cycles(rows: Sequence[Row]) -> list[str]:
-    """Lines that say cycles per instruction, in the middle of what was estimated, and how far layers are from it."""
-    ratios = numpy.array([row.cycles / row.instructions for row in rows if row.cycles])
-    if not len(ratios):
-        return []
-    middle = float(numpy.median(ratios))
-    error = float(numpy.quantile(numpy.abs(ratios / middle - 1), 0.95))
-    return [f"cycles = {middle:.4g}", f"cycles_error = {max(error, 1e-4):.2g}"]
-
-
-def with_cycles(old: str, rows: Iterable[Row]) -> str:
-    """The table with cycles per instruction of those of its functions that the rows are of; its other numbers stay."""
-    head, *entries = old.split(f"\n\n{_ENTRY}")
-    own = by_family(rows, family_of)
-    renewed = []
-    for entry in entries:
-        lines = [line for line in entry.split("\n") if not line.startswith("cycles")]
-        values = tomllib.loads("\n".join(lines))
-        some = [row for row in own.get(values["function"], ()) if values.get("variant") in (None, variant_of(row.described))]
-        place = next(index for index, line in enumerate(lines) if line.startswith("error"))
-        renewed.append("\n".join([*lines[: place + 1], *_cycles(some), *lines[place + 1 :]]))
-    return f"\n\n{_ENTRY}".join([head, *renewed])
 
 
 def _inline(numbers: dict[str, float]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Five networks to judge predictions by. No table is fitted to them, and nobody chose them by how they are predicted."""
+"""Eight networks to judge predictions by. No table is fitted to them, and nobody chose them by how they are predicted."""
 
 from __future__ import annotations
 
@@ -76,4 +76,32 @@ def outlines(graph: Graph) -> None:
     graph.output(graph.convolution(value, 2, (1, 1), activation=NONE))
 
 
-UNSEEN: tuple[Callable[[Graph], None], ...] = (bottlenecks, autoencoder, activity, fires, outlines)
+def leaves(graph: Graph) -> None:
+    """Images: 3x3 windows and pools, then fully connected layers over the whole map."""
+    value = graph.input(1, 3, 40, 40)
+    for channels in (12, 24, 48):
+        value = graph.pool("MaxPool", graph.convolution(value, channels, (3, 3)), (2, 2), 2)
+    graph.output(graph.dense(graph.dense(graph.flat(value), 64, RELU), 10))
+
+
+def gestures(graph: Graph) -> None:
+    """Six channels over time: windows of each channel, then of one step."""
+    value = graph.convolution(graph.input(1, 6, 200), 32, (9,), 2)
+    for channels, stride in ((48, 1), (64, 2)):
+        value = graph.convolution(value, value.dims[1], (5,), stride, groups=value.dims[1])
+        value = graph.convolution(value, channels, (1,))
+    graph.output(graph.dense(graph.dense(graph.mean(value, keep=False), 100, RELU), 7))
+
+
+def faces(graph: Graph) -> None:
+    """Grey images: depthwise and 1x1 windows, sums where the channels stay."""
+    value = graph.convolution(graph.input(1, 1, 64, 64), 8, (3, 3), 2)
+    for channels, stride in ((16, 1), (32, 2), (32, 1), (56, 2), (56, 1)):
+        after = graph.convolution(value, value.dims[1], (3, 3), stride, groups=value.dims[1])
+        after = graph.convolution(after, channels, (1, 1), activation=NONE if value.dims[1] == channels else RELU)
+        value = graph.both("Add", value, after) if value.dims == after.dims else after
+    value = graph.mean(graph.convolution(value, 88, (1, 1)), keep=False)
+    graph.output(graph.softmax(graph.dense(value, 2)))
+
+
+UNSEEN: tuple[Callable[[Graph], None], ...] = (bottlenecks, autoencoder, activity, fires, outlines, leaves, gestures, faces)

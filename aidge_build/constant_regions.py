@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from aidge_build.boards import Board, Region, size_of
 from aidge_build.errors import AidgeError
+from aidge_build.fast_memory import FastMemory, not_made_for
 from aidge_build.program import Layer, Program
 
 OPTION = "--constants-in"
@@ -77,6 +78,18 @@ def takes_constants(region: Region) -> bool:
     return not _fault(region, 1)
 
 
+def require_places(fast: FastMemory, regions: Sequence[Region], where: str) -> None:
+    """AidgeError (USAGE) if the file of --place puts constants or code into a memory that cannot have them."""
+    memories = {region.name: region for region in regions}
+    for name, memory in fast.constants:
+        if fault := _fault(memories[memory], 1):
+            raise _error(f"{memory} {fault}: no memory for constants of {name}", "`explain --place auto` writes the file", where)
+    for name, memory in (*fast.layers, *fast.functions):
+        if not memories[memory].runs_code:
+            able = ", ".join(region.name for region in regions if region.runs_code) or "none"
+            raise _error(f"{memory} does not run code of {name}: its entry has no runs_code", f"memories for code: {able}", where)
+
+
 def places_of_constants(program: Program, bytes_of: Mapping[str, int], owner_of: Mapping[str, int]) -> dict[str, str]:
     """Array -> memory, for those that leave the others. `bytes_of` are the sizes of the arrays, `owner_of` the layer that reads
     an array first.
@@ -85,12 +98,11 @@ def places_of_constants(program: Program, bytes_of: Mapping[str, int], owner_of:
     first, into the fastest memory that has room for all of it; a layer without room is passed over.
     """
     sizes: dict[int, int] = {}
-    if program.fast is not None:
-        placed = dict(program.fast.constants)
-        by_layer = {number: placed.get(layer.node.name, "") for number, layer in enumerate(program.layers)}
-        return {name: by_layer[layer] for name, layer in owner_of.items() if by_layer[layer]}
     for name, layer in owner_of.items():
         sizes[layer] = sizes.get(layer, 0) + -(-bytes_of[name] // ALIGNMENT) * ALIGNMENT
+    if program.fast is not None:
+        chosen = _placed(program, program.fast, sizes)
+        return {name: chosen[layer] for name, layer in owner_of.items() if layer in chosen}
     by_use = sorted(sizes, key=lambda layer: (-reads_of(program.layers[layer]) / sizes[layer], layer))
     left, chosen = dict(program.options.constants_in), dict[int, str]()
     for layer in by_use:
@@ -99,6 +111,19 @@ def places_of_constants(program: Program, bytes_of: Mapping[str, int], owner_of:
             chosen[layer] = memory
             left[memory] -= sizes[layer]
     return {name: chosen[layer] for name, layer in owner_of.items() if layer in chosen}
+
+
+def _placed(program: Program, fast: FastMemory, sizes: Mapping[int, int]) -> dict[int, str]:
+    """Layer -> memory, as --place says; AidgeError (PLACE) for a layer without constants, and for too many bytes in a memory."""
+    numbers = {program.layers[number].node.name: number for number in sizes}
+    left = dict(fast.rooms)
+    for name, memory in fast.constants:
+        if name not in numbers:
+            raise not_made_for(f"moves constants of {name!r}, which has none of its own")
+        left[memory] -= sizes[numbers[name]]
+        if left[memory] < 0:
+            raise not_made_for(f"moves {-left[memory]:,} B more constants to {memory} than its {dict(fast.rooms)[memory]:,}")
+    return {numbers[name]: memory for name, memory in fast.constants}
 
 
 def reads_of(layer: Layer) -> int:

@@ -22,6 +22,7 @@ _SHAPE = {
     "constants?": [{"layer": str, "memory": str}],
     "code?": [{"layer?": str, "function?": str, "memory": str}],
 }
+_KEYS = {key.removesuffix("?") for key in _SHAPE}
 _FUNCTION = re.compile(r"[A-Za-z_]\w{0,400}", re.ASCII)
 Places = tuple[tuple[str, str], ...]  # (what is moved, memory)
 
@@ -44,12 +45,15 @@ def read_fast_memory(data: bytes, where: str) -> FastMemory:
     """The value of a file's bytes; AidgeError (PLACE) for what is none."""
     table = toml_of(data, where, CODE)
     require_shape(table, _SHAPE, where, CODE, REMEDY)
+    unknown = sorted(table.keys() - _KEYS)
+    if unknown:
+        raise _error(f"nothing reads {unknown[0]!r}", where)
     rooms = tuple((memory["name"], memory["bytes"]) for memory in table["memory"])
     constants, code = table.get("constants", []), table.get("code", [])
     names = [("layer", one) for one in constants] + [("layer" if "layer" in one else "function", one) for one in code]
     known = dict(rooms)
     for key, one in names:
-        if key not in one or ("function" in one and "layer" in one) or (key == "function" and not _FUNCTION.fullmatch(one[key])):
+        if one.keys() != {key, "memory"} or (key == "function" and not _FUNCTION.fullmatch(one[key])):
             raise _error(f"an entry names neither one layer nor one function: {one}", where)
         if one["memory"] not in known:
             raise _error(f"{one[key]} is in memory {one['memory']}, which has no [[memory]] entry", where)
@@ -92,12 +96,12 @@ def require_made_for(fast: FastMemory, model_sha256: str, words: Sequence[str], 
         raise _error(f"made {' and '.join(only)}", "--place")
     unknown = next((name for name, _ in (*fast.constants, *fast.layers) if name not in nodes), None)
     if unknown is not None:
-        raise _error(f"names the layer {unknown!r}, which the model does not have", "--place")
+        raise not_made_for(f"names the layer {unknown!r}, which the model does not have")
 
 
-def missing_function(name: str) -> AidgeError:
-    """The refusal of a function that no kernel of the model has."""
-    return _error(f"names the function {name!r}, which no kernel of the model has", "--place")
+def not_made_for(what: str) -> AidgeError:
+    """The refusal of a file that does not fit the model: `what` begins with a verb."""
+    return _error(what, "--place")
 
 
 def _joined(words: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.boards import Board, size_of
-from aidge_build.constant_regions import rooms_of
+from aidge_build.constant_regions import require_places, rooms_of
 from aidge_build.cores import Core
 from aidge_build.emit.blob import LARGEST_VERSION
 from aidge_build.errors import AidgeError, needs_option
@@ -179,4 +179,6 @@ def fast_memory(arguments: argparse.Namespace, board: Board | None, read: Callab
     require_place_alone(arguments)
     where = f"--place {arguments.place}"
     fast = read_fast_memory(read(Path(arguments.place)), arguments.place)
-    return replace(fast, rooms=rooms_of([f"{name}={size}" for name, size in fast.rooms], board, arguments, where))
+    rooms = rooms_of([f"{name}={size}" for name, size in fast.rooms], board, arguments, where)
+    require_places(fast, board.regions if board else (), where)
+    return replace(fast, rooms=rooms)

@@ -132,8 +132,12 @@ def _require_as_planned(before: Measurement, after: Measurement, board: Board, r
     program."""
     wrong = [name for name in before.outputs if not numpy.array_equal(before.outputs[name], after.outputs[name], equal_nan=True)]
     found = [f"output {name} has other values" for name in wrong]
-    for claim in read_claims(after.image):
-        findings = (*check_constants(after.image, claim, board.regions, NOTHING_AGREED), *check_code_places(after.image, claim))
+    claims = read_claims(after.image)
+    for claim in claims:
+        findings = (
+            *check_constants(after.image, claim, board.regions, NOTHING_AGREED),
+            *check_code_places(after.image, claim, claims),
+        )
         found += [finding.text for finding in findings if finding.severity == ERROR]
     arenas = [" and ".join(part.region for part in one.program.parts) for one in (before, after)]
     if arenas[0] != arenas[1]:

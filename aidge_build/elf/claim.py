@@ -74,10 +74,11 @@ class ClaimedConstant:
 
 @dataclass(frozen=True)
 class ClaimedCode:
-    """Functions that were given a memory: its name, its (origin, bytes), and the symbols of the functions."""
+    """Functions that were given a memory: its name, its (origin, bytes), the bytes of it that they may take, their symbols."""
 
     region: str
     memory: tuple[int, int]
+    room_bytes: int
     functions: tuple[str, ...]
 
 
@@ -306,7 +307,9 @@ def _constant(fields: Any) -> ClaimedConstant:
 
 def _code(fields: Any) -> ClaimedCode:
     read = _Fields(fields)
-    return ClaimedCode(read.text("region", _SYMBOL), _memory(read), read.several("functions", _function))
+    return ClaimedCode(
+        read.text("region", _SYMBOL), _memory(read), read.count("room_bytes"), read.several("functions", _function)
+    )
 
 
 def _memory(read: _Fields) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from aidge_build.boards import Region
 from aidge_build.elf.agreed import Agreed
 from aidge_build.elf.claim import Claim, ClaimedConstant
+from aidge_build.elf.code_memory import is_copied, not_copied
 from aidge_build.elf.code_proof import NOT_COMPARED, CodeProof
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Section, Symbol
@@ -89,7 +90,7 @@ def _check(
     if constant.memory is not None:
         yield from _check_memory(label, constant.region, constant.memory, symbol)
         agreed = replace(agreed, weights_in=agreed.weights_in | {constant.region})
-    yield from _check_place(image, label, section, symbol, regions, agreed)
+    yield from _check_place(image, label, section, symbol, regions, agreed, constant.memory is not None)
     yield from _check_occupants(image, label, section, symbol)
     if not excess and _sha256(content) != constant.sha256:
         yield Finding("MEM14", ERROR, f"{label} of model {claim.model} are not what was generated: {_difference(claim, content)}")
@@ -120,7 +121,7 @@ def _difference(claim: Claim, content: bytes) -> str:
 
 
 def _check_place(
-    image: Image, label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed
+    image: Image, label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed, is_planned: bool
 ) -> Iterator[Finding]:
     """They are read in flash, or in a memory that was agreed upon; and they are stored in flash, and loaded, in any case."""
     region = region_at(symbol.address, regions)
@@ -157,6 +158,9 @@ def _check_place(
             f"0x{_load_address(section, symbol):08x} there: no code copies them from flash to flash",
             "no AT of its own for .rodata in the linker script, and no tool that moves the load address of a section",
         )
+    if is_planned and region and region.kind == "ram" and stored is not None and stored.kind == "flash":
+        if not is_copied(image, section):
+            yield not_copied(image, f"{label} are read in {region.name}", section, "constants", is_planned)
     if not section.is_loaded:
         yield Finding(
             "MEM03",

@@ -70,7 +70,7 @@ def check_image(
             *check_buffers(image, claim, claims, regions, agreed),
             *check_constants(image, claim, regions, agreed, code),
             *check_code_memory(image, claim, regions),
-            *check_code_places(image, claim),
+            *check_code_places(image, claim, claims),
             *_check_layers(image, claim),
         ]
     by_model = {claim.model: claim for claim in claims}

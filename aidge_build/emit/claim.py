@@ -44,7 +44,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         "state": _state(program) if owns_state(program) else None,
         "weights": [_constant(program, array) for array in arrays],
         "weights_bytes": sum(len(array.data) for array in arrays),
-        **({"code_in": _code_in(program)} if memories_of_functions(program) else {}),
+        **({"code_in": _code_in(program, arrays)} if memories_of_functions(program) else {}),
         "kept": [_kept(one) for one in kept_arrays(program)],
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
         **({"dma": _dma(program)} if has_hooks(program) else {}),
@@ -96,12 +96,18 @@ def _constant(program: Program, array: Array) -> dict:
     }
 
 
-def _code_in(program: Program) -> list[dict]:
-    """The functions that --place moves, by memory."""
+def _code_in(program: Program, arrays: Sequence[Array]) -> list[dict]:
+    """The functions that --place moves, by memory, and the bytes that constants leave them there."""
     moved: dict[str, list[str]] = {}
     for function, name in memories_of_functions(program).items():
         moved.setdefault(name, []).append(function)
-    return [{**_memory(program, name), "functions": functions} for name, functions in sorted(moved.items())]
+    left = dict(program.options.constants_in)
+    for array in arrays:
+        if array.region in moved:
+            left[array.region] -= len(array.data)
+    return [
+        {**_memory(program, name), "room_bytes": left[name], "functions": functions} for name, functions in sorted(moved.items())
+    ]
 
 
 def _memory(program: Program, name: str) -> dict:

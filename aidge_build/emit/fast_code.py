@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aidge_build.emit.definitions import Item, items_of, parsed
-from aidge_build.fast_memory import missing_function
+from aidge_build.fast_memory import not_made_for
 from aidge_build.program import Program
 
 
@@ -37,7 +37,7 @@ def in_sections(texts: Sequence[str], memories: Mapping[str, str]) -> list[str]:
     text defines."""
     missing = sorted(memories.keys() - functions_in(texts)) if memories else []
     if missing:
-        raise missing_function(missing[0])
+        raise not_made_for(f"names the function {missing[0]!r}, which no kernel of the model has")
     return [_moved(text, memories) for text in texts] if memories else list(texts)
 
 

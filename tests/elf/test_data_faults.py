@@ -344,7 +344,7 @@ FAULTS = {
     ),
     "code that is stored in flash and copied by nobody": Fault(
         "MEM03",
-        ("runs in DTCM, and no start-up code was found that copies it from 0x08",),
+        ("runs in DTCM, and no start-up code was found that copies from 0x08",),
         script=SCRIPT.replace("    .data :", "    .itcm : { *(.text.kws_*) } > DTCM AT > FLASH\n    .data :").replace(
             "*(.text*)", "*(EXCLUDE_FILE(*) .text*) *(.text.main .text.Reset* .text.Fault*)"
         ),

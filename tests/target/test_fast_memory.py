@@ -11,9 +11,13 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.constant_regions import require_places
 from aidge_build.elf import read_claims, read_image
-from aidge_build.elf.code_memory import check_code_places
-from aidge_build.fast_memory import read_fast_memory, text_of
+from aidge_build.elf.agreed import NOTHING_AGREED
+from aidge_build.elf.code_memory import check_code_memory, check_code_places
+from aidge_build.elf.data_proof import check_constants
+from aidge_build.errors import AidgeError
+from aidge_build.fast_memory import FastMemory, read_fast_memory, text_of
 from tests.command import Result, aidge_build
 from tests.programs import ROOT, needs_cross_compiler
 
@@ -55,11 +59,44 @@ def test_a_build_with_the_file_is_as_planned_and_another_place_is_found(folder):
     (claim,) = read_claims(image)
     (code,) = claim.code_in
     assert (code.region, code.memory) == ("CCM", (ccm.origin, ccm.length_bytes)) and code.functions
-    assert not list(check_code_places(image, claim))
+    assert not list(check_code_places(image, claim, (claim,)))
     elsewhere = replace(claim, code_in=(replace(code, memory=(ccm.end, 4096), functions=(*code.functions, "inlined")),))
-    wrong, absent = check_code_places(image, elsewhere)
+    wrong, absent = check_code_places(image, elsewhere, (claim, elsewhere))
     assert wrong.code == "MEM02" and ".aidge_code_CCM : { *(.text.aidge_CCM.*) } > CCM" in wrong.hint
     assert (absent.code, absent.text.endswith("not used: inlined")) == ("MEM07", True)
+    (large,) = check_code_places(image, replace(claim, code_in=(replace(code, room_bytes=99),)), (claim,))
+    assert large.code == "MEM02" and "of CCM, the plan gives them 99 B" in large.text
+
+
+@needs_cross_compiler
+def test_of_two_models_that_move_a_function_each_has_its_own_there(folder):
+    image = read_image(folder / "kept" / "model.elf")
+    (claim,) = read_claims(image)
+    name = claim.code_in[0].functions[0]
+    (inside,) = image.by_name[name]
+    both = {**image.by_name, name: (inside, replace(inside, address=G4.regions[0].origin + 1))}
+    assert not list(check_code_places(replace(image, by_name=both), claim, (claim,)))
+    (left,) = check_code_places(replace(image, by_name=both), claim, (claim, replace(claim, model="other")))
+    assert left.code == "MEM02" and f"function {name} of model" in left.text and "at 0x08000001" in left.text
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("kind", ["code", "constants"])
+def test_what_no_start_up_code_copies_fails_the_check(folder, kind):
+    image = read_image(folder / "kept" / "model.elf")
+    (claim,) = read_claims(image)
+    (section,) = (one for one in image.sections if one.name == f".aidge_{kind}_CCM")
+
+    def found(content: bytes) -> list[tuple[str, str]]:
+        """With this in place of the load address in the table of start-up code."""
+        word = section.load_address.to_bytes(4, "little")
+        sections = tuple(replace(one, content=one.content.replace(word, content)) for one in image.sections)
+        less = replace(image, sections=sections)
+        findings = [*check_code_memory(less, claim, G4.regions), *check_constants(less, claim, G4.regions, NOTHING_AGREED)]
+        return [(one.code, one.severity) for one in findings if "no start-up code was found that copies" in one.text]
+
+    assert found(section.load_address.to_bytes(4, "little")) == []
+    assert found(bytes(4)) == [("MEM03", "error")]
 
 
 @needs_cross_compiler
@@ -67,8 +104,8 @@ def test_the_file_is_read_as_it_was_written_and_only_for_its_model_and_options(f
     fast = read_fast_memory((folder / "place.toml").read_bytes(), "place.toml")
     assert read_fast_memory(text_of(fast, ["a comment"]).encode(), "again") == fast and fast.functions
 
-    def compiled(changed, *words) -> Result:
-        (tmp_path / "place.toml").write_text(text_of(changed, []))
+    def compiled(changed, *words, added="") -> Result:
+        (tmp_path / "place.toml").write_text(text_of(changed, []) + added)
         return aidge_build("compile", DIGITS, "--out", tmp_path, "--place", tmp_path / "place.toml", *words)
 
     assert compiled(fast, *MODEL).exit_code == 0
@@ -83,11 +120,30 @@ def test_the_file_is_read_as_it_was_written_and_only_for_its_model_and_options(f
         (replace(fast, functions=(("printf(", "CCM"),)), MODEL, "names neither one layer nor one function"),
         (replace(fast, rooms=(("CCM", 64 << 10),)), MODEL, "has 32,768 B, not 65,536"),
         (replace(fast, rooms=(("SRAM", 4096),)), MODEL, "which has no [[memory]] entry"),
+        (replace(fast, rooms=(("CCM", 8),)), MODEL, "B more constants to CCM than its 8"),
+        (replace(fast, constants=(("missing", "CCM"),)), MODEL, "names the layer 'missing'"),
+        (
+            replace(fast, rooms=(*fast.rooms, ("SRAM", 8192)), layers=(("conv1", "SRAM"),)),
+            MODEL,
+            "SRAM does not run code of conv1",
+        ),
         (fast, (*MODEL, "--weights", "incbin"), "an included binary is in one memory"),
         (fast, (*MODEL, "--kernels", "shared"), "a shared kernel has one place"),
     ):
         refused = compiled(changed, *words)
         assert refused.exit_code == 2 and reason in refused.stderr, refused
+    for added, reason in (
+        ('\n[[constant]]\nlayer = "conv1"\nmemory = "CCM"\n', "nothing reads 'constant'"),
+        ('\n[[code]]\nlayer = "conv1"\nmemory = "CCM"\nbytes = 1\n', "an entry names neither one layer nor one function"),
+    ):
+        refused = compiled(fast, *MODEL, added=added)
+        assert refused.exit_code == 2 and reason in refused.stderr, refused
+
+
+def test_constants_at_address_0_are_refused():
+    fast = FastMemory("0" * 64, (), (("ITCM", 4096),), constants=(("conv1", "ITCM"),))
+    with pytest.raises(AidgeError, match="ITCM begins at address 0, which no pointer to a constant may have"):
+        require_places(fast, load_board("stm32f7").regions, "place.toml")
 
 
 @pytest.mark.parametrize(

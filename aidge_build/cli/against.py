@@ -13,13 +13,13 @@ import numpy
 
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, with_scales_of, without_quantization
-from aidge_build.cli.linked import stack_of
+from aidge_build.cli.linked import require_identity, stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.elf.claim import ClaimedArgument
+from aidge_build.elf.claim import ClaimedArgument, ClaimedUpdate
 from aidge_build.emit import emit
-from aidge_build.emit.blob import LARGEST_BLOCK_BYTES, read_blob
+from aidge_build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
 from aidge_build.emulate.model_calls import call_claimed, not_callable, require_callable, require_calls
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import load
@@ -105,6 +105,7 @@ def _run_block(arguments: argparse.Namespace, board: Board, claim: Claim) -> Out
     """The program with a block of new weights, compared with the numpy backend. Exit code 1 where a value differs, or where the
     block is not the one that `weights` makes of the model."""
     elf, file, update = arguments.against, arguments.block, claim.update
+    require_identity(read_image(elf), claim)
     block = read_regular(file, LARGEST_BLOCK_BYTES)
     head = read_blob(block, str(file))
     if update is None or (head.interface, head.layout) != (update.data, update.layout):
@@ -118,12 +119,15 @@ def _run_block(arguments: argparse.Namespace, board: Board, claim: Claim) -> Out
     merged.weights_version = head.version
     request = load(with_scales_of(update, merged), claim.model)
     program = build_program(request)
+    given, _ = other_options(merged, firmware, "weights-version")
+    own = emit(program)
+    _require_ports(request, own.manifest["claim"]["update"], update, f"{claim.model} in {elf.name}", given)
     vectors = _vectors(arguments, program)
     count = len(next(iter(vectors.values())))
     outputs, instructions, ran = _with_block(program, board, elf, claim, vectors, block)
     wanted = run_in_order(program.view, vectors)
     differences = [compare(name, outputs[name], wanted[name]) for name in program.view.handed_out]
-    is_of_model = block[: head.size_bytes] == emit(program).blob
+    is_of_model = block[: head.size_bytes] == own.blob
     data = {
         **_compared(board, differences, count),
         "instructions_per_inference": None if instructions is None else round(instructions / count),
@@ -137,9 +141,9 @@ def _run_block(arguments: argparse.Namespace, board: Board, claim: Claim) -> Out
         + ("each byte is what" if is_of_model else "not the bytes that")
         + f" this model makes for {elf.name}",
         *([] if instructions is None else [f"{data['instructions_per_inference']:,} instructions per inference"]),
+        *_block_notes(block, head, file.name, update, elf.name),
         *request.notices,
     ]
-    given, _ = other_options(merged, firmware, "weights-version")
     if not is_of_model and given:
         lines.append(f"FAILED: {given} makes another block: leave it out, the options come from {elf.name}")
     elif not is_of_model:
@@ -149,6 +153,32 @@ def _run_block(arguments: argparse.Namespace, board: Board, claim: Claim) -> Out
     else:
         return Outcome(lines, data)
     return Outcome(lines, data, EXIT_CHECK_FAILED)
+
+
+def _require_ports(request: CompileRequest, new: dict, update: ClaimedUpdate, firmware: str, given: str) -> None:
+    """AidgeError (WEIGHTS) for a model with other inputs, outputs or states than the firmware: it gets other vectors."""
+    if new["data"] != update.data:
+        remedy = (
+            f"leave out {given}: the options come from the firmware" if given else "name the model that the block was made of"
+        )
+        raise AidgeError(
+            f"its inputs, outputs or states are not those of {firmware}",
+            where=request.file_name,
+            hint=without_quantization(request, update.ports, new["ports"]) or remedy,
+            code="WEIGHTS",
+        )
+
+
+def _block_notes(block: bytes, head: BlobHead, file: str, update: ClaimedUpdate, elf: str) -> list[str]:
+    """What else is in the file of a block, and whether a device that takes the newer weights takes it."""
+    rest = len(block) - head.size_bytes
+    lines = [f"{file}: {rest:,} B after the block, which nothing compares"] if rest else []
+    if head.version <= update.version:
+        lines.append(
+            f"{file}: {elf} has weights of version {update.version:,}: a device that takes the newer ones ignores this block. "
+            f"For that, --weights-version {update.version + 1} of `aidge-build weights`"
+        )
+    return lines
 
 
 def _with_block(

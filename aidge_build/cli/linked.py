@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the verbs that read a linked program share: its memories, and the bound of its stack."""
+"""What the verbs that read a linked program share: its memories, the bound of its stack, and whose code it is."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 from aidge_build.boards import Region, load_board
 from aidge_build.cores import THUMB, Core, core_of_machine
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
+from aidge_build.elf.findings import ERROR
+from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.link_map import describes, memories_of
 from aidge_build.elf.program_code import Code
 from aidge_build.elf.stack_place import stack_begin
-from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.options import CHECK, add_options, options_named
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.toolchain import disassemble
@@ -179,3 +181,10 @@ def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], core: Core | No
             raise
         missing = StackBound(None, (), error.what)
         return StackUse(missing, {}, missing, None, begin=stack_begin(image))
+
+
+def require_identity(image: Image, claim: Claim) -> None:
+    """CheckFailed if the linked code is not the code of the claim: another header, or code of another generation."""
+    for finding in check_identity(image, claim):
+        if finding.severity == ERROR:
+            raise CheckFailed(finding.text, where=image.path, code=finding.code, hint=finding.hint or "link it again")

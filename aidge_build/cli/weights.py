@@ -8,12 +8,11 @@ from pathlib import Path
 
 from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of, without_quantization
 from aidge_build.cli.groups import BUILD
+from aidge_build.cli.linked import require_identity
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
 from aidge_build.elf.claim import Claim, ClaimedUpdate
 from aidge_build.elf.claims import read_claims
-from aidge_build.elf.findings import ERROR
-from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.image import Image, read_image
 from aidge_build.emit.blob import read_blob
 from aidge_build.errors import AidgeError, CheckFailed
@@ -43,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     image = read_image(Path(arguments.against))
     claim, update = _claimed(image, arguments.name)
-    for finding in check_identity(image, claim):
-        if finding.severity == ERROR:
-            raise CheckFailed(finding.text, where=arguments.against, code=finding.code, hint=finding.hint or "link it again")
+    require_identity(image, claim)
     firmware = options_of(claim, arguments.against)
     firmware.weights_version = update.version + 1
     merged = with_scales_of(update, with_given(arguments, firmware, MODEL.options))

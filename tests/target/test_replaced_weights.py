@@ -361,6 +361,24 @@ def test_a_block_is_verified_in_the_firmware_with_the_scales_that_it_keeps(devic
     Path("foreign.bin").write_bytes(foreign)
     refused = typed(page["vectors.npz"], "", "--block", "foreign.bin")
     assert refused.exit_code == 2 and "foreign.bin: is no set of weights for kws in app.elf. Hint: " in refused.stderr, refused
+    constants = {"w": numpy.ones((2, 5), numpy.float32)}
+    Path("wide.onnx").write_bytes(
+        model("y = Gemm <transB = 1> (x, w)", inputs="float[1,5] x", outputs="float[1,2] y", constants=constants)
+    )
+    numpy.savez("wide.npz", x=numpy.ones((4, 1, 5), numpy.float32))
+    for done, reason in (
+        (typed(page["vectors.npz"], "wide", "--io-data", "wide.npz"), "name the model that the block was made of"),
+        (aidge_build(*page["vectors.npz"]), "this model is float: add --quantize SAMPLES.npz"),
+    ):
+        assert (
+            done.exit_code == 2 and "outputs or states are not those of kws in app.elf" in done.stderr and reason in done.stderr
+        ), done
+    Path("slot.bin").write_bytes(Path("new.bin").read_bytes() + b"\xff" * 24)
+    done = typed(page["vectors.npz"], "", "--block", "slot.bin")
+    assert done.exit_code == 0 and "slot.bin: 24 B after the block, which nothing compares" in done.stdout, done
+    assert typed(page["new.bin"], "retrained", "--weights-version", "0").exit_code == 0
+    done = typed(page["vectors.npz"])
+    assert "has weights of version 0: a device that takes the newer ones ignores this block" in done.stdout, done
     words = (*page["vectors.npz"][:4], "--io-data", "vectors.npz", "--quantize", "near.npz")
     for more in (("--update", "weights"), ("--against", "app.elf")):
         alone = aidge_build(*words, *more)

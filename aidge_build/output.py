@@ -77,6 +77,8 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
         for path in contents:
             if path.is_dir():
                 raise IsADirectoryError(None, "is a folder")
+            if path.exists() and not path.is_file():
+                raise OSError(None, "is no regular file")  # a new file would take the name of the device or pipe from it
         for temporary, path in written:
             os.replace(temporary, path)
     except OSError as error:
@@ -98,7 +100,7 @@ def remove_file(path: Path) -> None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return path.read_bytes() if path.is_file() else None  # a device or pipe may have no end
     except OSError:  # whatever the reason is, writing will meet it again and say it
         return None
 

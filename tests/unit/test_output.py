@@ -15,7 +15,7 @@ import pytest
 from aidge_build.cli import main
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
-from aidge_build.output import depfile_text, describe_change, remove_file, write_sources
+from aidge_build.output import depfile_text, describe_change, remove_file, write_files, write_sources
 from aidge_build.sources import Sources
 from tests.emitted import chain
 from tests.small_model import small_model
@@ -93,6 +93,15 @@ def test_a_folder_in_the_way_is_named_and_nothing_is_written(tmp_path):
     with pytest.raises(AidgeError, match=r"toy_weights.c: cannot be written: is a folder"):
         write_sources(emit(chain()), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["toy_weights.c"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_device_or_pipe_in_the_way_stays_and_is_not_read(tmp_path):
+    """Root could replace /dev/null."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(AidgeError, match=r"pipe: cannot be written: is no regular file"):
+        write_files({tmp_path / "other": b"1", tmp_path / "pipe": b"1"})
+    assert (tmp_path / "pipe").is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):

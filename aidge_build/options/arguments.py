@@ -4,13 +4,26 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from aidge_build.options.option import Option
 
-_TYPES = {"folders": Path, "number": int, "decimal": float}
+
+def _decimal(word: str) -> float:
+    """A limit that is infinite or no number would never fail, or always."""
+    try:
+        number = float(word)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"'{word}' is no finite number")
+    return number
+
+
+_TYPES = {"folders": Path, "number": int, "decimal": _decimal}
 
 
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:

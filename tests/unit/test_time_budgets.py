@@ -13,6 +13,8 @@ from aidge_build.cores import find_core
 from aidge_build.emulate.program import MeasuredCycles, RunResult
 from aidge_build.timing.deviation import Deviation, measured_deviation
 from aidge_build.timing.estimate import Cycles
+from tests.command import aidge_build
+from tests.programs import ROOT
 from tests.unit.test_estimate_errors import core_with
 
 
@@ -100,3 +102,14 @@ def test_a_board_that_counted_decides_whatever_was_estimated(per_run, finding):
 
 def test_a_board_that_did_not_count_leaves_the_estimate():
     assert "measured on a cortex-m55" in said(board_of("cortex-m55", "mve"), KNOWN, MeasuredCycles("", "no counter"))
+
+
+@pytest.mark.parametrize("word", ["inf", "-inf", "nan", "1,000"])
+def test_a_limit_that_nothing_could_exceed_is_refused(word):
+    """The same for every limit with a fraction: an infinite one passes each program."""
+    for words in (
+        ("run", "app.elf", "--board", "stm32f4", f"--max-ms={word}"),
+        ("accuracy", ROOT / "examples" / "digits" / "digits.onnx", f"--max-loss={word}"),
+    ):
+        refused = aidge_build(*words)
+        assert refused.exit_code == 2 and f"'{word}' is no finite number" in refused.stderr, refused

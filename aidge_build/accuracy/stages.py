@@ -92,12 +92,13 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, othe
     texts = b"".join(emit(program).files.values()).decode(errors="replace")
     if f"{claim.model}_run_{claim.interface}" not in texts or claim.code not in texts:
         given, before = other
+        again = "add the --place FILE of its build" if claim.code_in and program.fast is None else "compile and link it again"
         raise AidgeError(
             f"its model was generated with {before}, and not with {given}"
             if given
             else f"its model was generated with other options, or by another version ({claim.tool or 'unknown'})",
             where=str(elf),
-            hint=f"leave out {given}: the options come from the program" if given else "compile and link it again",
+            hint=f"leave out {given}: the options come from the program" if given else again,
             code="USAGE",
         )
     view = program.view

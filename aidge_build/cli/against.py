@@ -225,6 +225,9 @@ def _request(arguments: argparse.Namespace, claim: Claim) -> tuple[CompileReques
         ), f"options: {arguments.against.name} does not say its own, new: the options of this command"
     merged, firmware = with_options_of(claim, str(arguments.against), arguments)
     given, before = other_options(merged, firmware)
+    if bool(claim.code_in) != bool(arguments.place):  # a path, which no program remembers
+        old, new = ("without", "with") if arguments.place else ("with", "without")
+        given, before = f"{given} {new} --place".strip(), f"{before} {old} --place".strip()
     both = f"options of both: {' '.join(claim.made_with) or 'the defaults'}"
     return load(merged, claim.model), f"options: old {before}; new {given}" if given else both
 

@@ -100,6 +100,16 @@ def test_what_no_start_up_code_copies_fails_the_check(folder, kind):
 
 
 @needs_cross_compiler
+def test_a_command_about_the_program_asks_for_its_file(folder):
+    elf, words = folder / "kept" / "model.elf", (*MODEL, "--io-data", folder / "io.npz")
+    labels = ("--labels", ROOT / "examples" / "digits" / "test_images.npz", "--samples", "1")
+    refused = aidge_build("accuracy", DIGITS, *MODEL, "--elf", elf, *labels)
+    assert refused.exit_code == 2 and "Hint: add the --place FILE of its build" in refused.stderr, refused
+    beside = aidge_build("verify", DIGITS, *words, "--against", elf)
+    assert "options: old with --place; new without --place" in beside.stdout, beside
+
+
+@needs_cross_compiler
 def test_the_file_is_read_as_it_was_written_and_only_for_its_model_and_options(folder, tmp_path):
     fast = read_fast_memory((folder / "place.toml").read_bytes(), "place.toml")
     assert read_fast_memory(text_of(fast, ["a comment"]).encode(), "again") == fast and fast.functions

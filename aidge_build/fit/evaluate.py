@@ -251,10 +251,12 @@ def _with_instructions(found: Evaluation, count: Count, compiled: _Compiled) -> 
 
 def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Board) -> Evaluation:
     """From estimated cycles of the layers that were counted, or else predicted."""
+    program = compiled.program
+    leaves_flash = bool(program.options.constants_in) or any(layer.copied for layer in program.layers)
     if count.instructions is not None:
         time = estimated_time(count.cycles, board)
     elif compiled.prediction.instructions is not None:
-        time = predicted_time(compiled.prediction, board)
+        time = predicted_time(compiled.prediction, board, leaves_flash)
     else:
         return found
     if time.milliseconds is None:

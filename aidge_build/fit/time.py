@@ -35,9 +35,10 @@ class Time:
     uncached: float | None = None
 
 
-def predicted_time(prediction: Prediction, board: Board) -> Time:
+def predicted_time(prediction: Prediction, board: Board, leaves_flash: bool = False) -> Time:
     """The time of an inference whose instructions are predicted. The error is the larger one of the prediction's and of what was
-    observed for networks on the core and behind the flash."""
+    observed for networks on the core and behind the flash. If constants or functions leave flash, between no stalls and all of
+    them remain."""
     learned, works = learned_for(board), prediction.works
     if learned is None:
         return Time(None, reason=NO_NETWORKS if deviation_of(board.core) else NO_COUNTS)
@@ -45,20 +46,21 @@ def predicted_time(prediction: Prediction, board: Board) -> Time:
     if learned.stalls is None:
         return _time(board, core, None, None, error)
     uncached = learned.stall_cycles(learned.uncached, works) if learned.uncached else None
-    return _time(board, core, learned.stall_cycles(learned.stalls, works), uncached, error)
+    stalls = learned.stall_cycles(learned.stalls, works)
+    return _time(board, core, (0.0 if leaves_flash else stalls, stalls), uncached, error)
 
 
 def estimated_time(cycles: Cycles | None, board: Board) -> Time:
     """The time of an inference that was emulated for the board; `cycles` None: its core has no timing table."""
     if cycles is None:
         return Time(None, reason=NO_COUNTS)
-    stalls = cycles.total - cycles.core if cycles.are_complete else None
-    return _time(board, cycles.core, stalls, cycles.uncached, 0.0)
+    stalls = cycles.total - cycles.core
+    return _time(board, cycles.core, (stalls, stalls) if cycles.are_complete else None, cycles.uncached, 0.0)
 
 
-def _time(board: Board, core: float, stalls: float | None, uncached: float | None, error: float) -> Time:
-    """The time of so many cycles. If the stalls are not known, the wait states are the bounds: none for the shorter end, and for
-    the longer one all in every cycle, as a core reads the flash at most once in each."""
+def _time(board: Board, core: float, stalls: tuple[float, float] | None, uncached: float | None, error: float) -> Time:
+    """The time of so many cycles, and of the least and the most stalls. If these are not known, the wait states are the bounds:
+    none for the shorter end, and for the longer one all in every cycle, as a core reads the flash at most once in each."""
     known = deviation_of(board.core)
     if known is None:
         return Time(None, reason=NO_COUNTS)
@@ -67,9 +69,8 @@ def _time(board: Board, core: float, stalls: float | None, uncached: float | Non
     states = board.flash_wait_states
     if stalls is None and states is None:
         return Time(None, reason=NO_WAIT_STATES)
-    ends = known.range_of(core)
-    least = (ends[0] + (stalls or 0.0)) * (1 - min(error, 1.0))
-    most = (ends[1] + (core * (states or 0) if stalls is None else stalls)) * (1 + error)
+    ends, waits = known.range_of(core), stalls or (0.0, core * (states or 0))
+    least, most = (ends[0] + waits[0]) * (1 - min(error, 1.0)), (ends[1] + waits[1]) * (1 + error)
     one = 1e3 / board.clock_hz
     without = (core + uncached) * one if uncached is not None else None
     return Time((least + most) / 2 * one, (most - least) / (most + least), uncached=without)

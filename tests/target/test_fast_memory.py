@@ -110,6 +110,14 @@ def test_a_command_about_the_program_asks_for_its_file(folder):
 
 
 @needs_cross_compiler
+def test_the_time_of_fit_holds_for_a_build_with_the_file(folder):
+    fits = aidge_build("fit", DIGITS, *MODEL, "--place", folder / "place.toml", "--json")
+    place, (answer,) = json.loads((folder / "said.json").read_text())["place"], fits.json["models"][0]["boards"]
+    error = answer["milliseconds_error"] / 100
+    assert answer["milliseconds"] * (1 - error) < 1e3 * place["cycles_after"] / G4.clock_hz < answer["milliseconds"] * (1 + error)
+
+
+@needs_cross_compiler
 def test_the_file_is_read_as_it_was_written_and_only_for_its_model_and_options(folder, tmp_path):
     fast = read_fast_memory((folder / "place.toml").read_bytes(), "place.toml")
     assert read_fast_memory(text_of(fast, ["a comment"]).encode(), "again") == fast and fast.functions

@@ -87,6 +87,8 @@ def test_stalls_are_those_of_cycles_calls_constants_and_of_loops_that_the_cache_
     stalls = (0.25 + long) * 300 + 2 * 100 + 70 * 0.5 + 0.5 * 75
     least, most = deviation_of(board.core).range_of(core)
     assert ends_of(found) == pytest.approx((0.9 * (least + stalls) / 64e3, 1.1 * (most + stalls) / 64e3))
+    fast = predicted_time(predicted(Work("conv/f", 600, 2, 70, terms), Work("mine/g", 100)), board, leaves_flash=True)
+    assert ends_of(fast) == pytest.approx((0.9 * least / 64e3, ends_of(found)[1]))
 
 
 def test_a_flash_that_no_network_ran_from_has_its_wait_states_as_bounds(tmp_path):

@@ -162,7 +162,7 @@ def _require_ports(request: CompileRequest, new: dict, update: ClaimedUpdate, fi
             f"leave out {given}: the options come from the firmware" if given else "name the model that the block was made of"
         )
         raise AidgeError(
-            f"its inputs, outputs or states are not those of {firmware}",
+            f"has other inputs, outputs or states than {firmware}",
             where=request.file_name,
             hint=without_quantization(request, update.ports, new["ports"]) or remedy,
             code="WEIGHTS",

@@ -17,14 +17,13 @@ from aidge_build.emit import emit
 from aidge_build.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import Quantization
-from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.naming import counted
 from aidge_build.program import Program
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.terminal import with_progress
 from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import Vectors
+from aidge_build.verify.vectors import Vectors, loaded_rows, stored_rows
 
 MOST_PARTS = 10  # how often a pass over all samples says how far it is
 PART = 1 << 28  # multiply-accumulates that are not worth a line: a second or so
@@ -103,33 +102,26 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet, othe
         )
     view = program.view
     vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.given}
-    rows = [
-        [view.tensor(name).to_stored(vectors[name][index]).tobytes() for name in view.given] for index in range(samples.count)
-    ]
-    found = call_claimed(elf, board, claim, rows)
-    outputs = {
-        name: numpy.stack([_loaded(view.tensor(name), one.outputs[place]) for one in found])
-        for place, name in enumerate(view.handed_out)
-    }
+    called = call_claimed(elf, board, claim, stored_rows(view, vectors))
+    outputs = loaded_rows(view, [one.outputs for one in called])
     return stage(elf.name, f"{elf.name} on {board.name}", view, vectors, outputs)
 
 
 def claim_of(elf: Path, model_sha256: str) -> Claim:
     """What the linked program says of the model with this digest; AidgeError where it holds none, or two."""
-    claims = [claim for claim in read_claims(read_image(elf)) if claim.model_sha256 == model_sha256]
+    linked = read_claims(read_image(elf))
+    claims = [claim for claim in linked if claim.model_sha256 == model_sha256]
     if len(claims) != 1:
+        of_block = not claims and any(claim.update for claim in linked)
         raise AidgeError(
             "holds this model twice" if claims else "does not hold this model",
             where=str(elf),
             hint="name the model that it was linked with (a float model that its build quantized: add --quantize SAMPLES.npz), "
-            "and the options that it was generated with",
+            "and the options that it was generated with"
+            + ("; for a model with new weights, add their block: --block FILE" if of_block else ""),
             code="USAGE",
         )
     return claims[0]
-
-
-def _loaded(tensor: Tensor, data: bytes) -> numpy.ndarray:
-    return tensor.from_stored(numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements))
 
 
 def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:

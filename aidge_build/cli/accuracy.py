@@ -13,20 +13,31 @@ from pathlib import Path
 
 from aidge_build.accuracy.document import Judged, agreement, agreement_lines, document, lines
 from aidge_build.accuracy.gate import verdicts
-from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_samples, samples_of, shared_samples
-from aidge_build.accuracy.stages import Stage, claim_of, first_samples, input_quantizations, on_board, on_elf, on_host, renamed
+from aidge_build.accuracy.labelled import LabelledSet, fed, labelled_set, model_samples, samples_of, shared_samples
+from aidge_build.accuracy.stages import (
+    Stage,
+    claim_of,
+    first_samples,
+    input_quantizations,
+    on_board,
+    on_elf,
+    on_host,
+    renamed,
+    stage,
+)
 from aidge_build.accuracy.task import judged, task_of
-from aidge_build.boards import load_board
+from aidge_build.boards import Board, load_board
+from aidge_build.cli.block import Block, block_of, outputs_with
 from aidge_build.cli.firmware_options import other_options, with_options_of
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model, model_sha256
 from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed, needs_option
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
 from aidge_build.option_values import bindings
-from aidge_build.options import ACCURACY, LIMITS, MODEL, add_options, also_called, typed_again
+from aidge_build.options import ACCURACY, LIMITS, MODEL, add_options, also_called, options_named, typed_again
 from aidge_build.output import remove_file, write_files
 from aidge_build.request import CompileRequest
 from aidge_build.verify.compare import compare
@@ -34,7 +45,10 @@ from aidge_build.verify.vectors import read_npz
 
 SUMMARY = "measure how often a model is right: float, quantized, and on the emulated board"
 GROUP = PROVE
-EXAMPLES = (("accuracy kws.onnx --board stm32f7 --labels test.npz --min-top1 0.97", "fails below 97 %"),)
+EXAMPLES = (
+    ("accuracy kws.onnx --board stm32f7 --labels test.npz --min-top1 0.97", "fails below 97 %"),
+    ("accuracy new.onnx --board stm32f4 --elf app.elf --block new.bin --labels test.npz", "new weights in that firmware"),
+)
 COMMON = (
     "labels",
     "float",
@@ -43,6 +57,7 @@ COMMON = (
     "min-top1",
     "max-loss",
     "elf",
+    "block",
     "out",
     "board",
     "cpu",
@@ -73,7 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     limits = {name: value for name in LIMITS if (value := getattr(arguments, name.replace("-", "_"))) is not None}
-    request, other = _request(arguments)
+    block = _block(arguments)
+    request, other = (block.request, ("", "")) if block else _request(arguments)
     path = arguments.labels or arguments.quantize
     if path is None:
         raise AidgeError("the samples are missing", where="--labels", code="USAGE", hint="add --labels F.npz (docs/accuracy.md)")
@@ -86,12 +102,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise error.within(path)
     if not is_labelled:
         _require_float(arguments, path, limits)
-    stages = _stages(arguments, request, view, samples, other)
+    stages = _stages(arguments, request, view, samples, other, block)
+    notes = [*block.notes, *request.notices] if block else []
     if not is_labelled:
         data = agreement(arguments.model, stages, samples.count, _differing(stages))
         _write(arguments.out, data, bool(data["differing_values"]))
         return Outcome(
-            [*agreement_lines(data), *_next(arguments, data)], data, EXIT_CHECK_FAILED if data["differing_values"] else 0
+            [*agreement_lines(data), *notes, *_next(arguments, data)], data, EXIT_CHECK_FAILED if data["differing_values"] else 0
         )
     first = stages[0]
     task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
@@ -100,16 +117,46 @@ def run(arguments: argparse.Namespace) -> Outcome:
     data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
     _write(arguments.out, data, failed)
-    return Outcome([*lines(found, data), *_next(arguments, data)], data, EXIT_CHECK_FAILED if failed else 0)
+    return Outcome([*lines(found, data), *notes, *_next(arguments, data)], data, EXIT_CHECK_FAILED if failed else 0)
 
 
 def _next(arguments: argparse.Namespace, data: Mapping[str, object]) -> list[str]:
     """What to type where the firmware computes other values: it names the layer, with the same options."""
+    if not data["differing_values"]:
+        return []
     options = typed_again(arguments, MODEL.options)
     flags = "".join(f" --flag={shlex.quote(flag)}" for flag in arguments.flag)
     samples = shlex.quote(str(arguments.labels or arguments.quantize))
-    elf = f" --io-data {samples} --against {shlex.quote(str(arguments.elf))}" if arguments.elf else ""
-    return [f"Next: aidge-build verify {shlex.quote(arguments.model)}{options}{flags}{elf}"] if data["differing_values"] else []
+    verify = f"aidge-build verify {shlex.quote(arguments.model)}{options}{flags}"
+    if not arguments.elf:
+        return [f"Next: {verify}"]
+    elf = shlex.quote(str(arguments.elf))
+    block = f" --block {shlex.quote(str(arguments.block))}" if arguments.block else ""
+    board = typed_again(arguments, options_named(MODEL, "board", "board-path"))
+    return [
+        f"Next: aidge-build check {elf}{board}",  # it names bytes that were changed after the build
+        f"if that finds nothing: {verify} --io-data {samples} --against {elf}{block}",
+    ]
+
+
+def _block(arguments: argparse.Namespace) -> Block | None:
+    """The block of new weights that the program of --elf binds; CheckFailed for one that is not the model's."""
+    if arguments.block is None:
+        return None
+    if arguments.elf is None:
+        raise needs_option("block", "--elf PROGRAM")
+    _require_board(arguments)
+    block = block_of(arguments, Path(arguments.elf))
+    if block.fault:
+        raise CheckFailed(block.fault, where=arguments.model, code="WEIGHTS")
+    return block
+
+
+def _require_board(arguments: argparse.Namespace) -> None:
+    if not arguments.board:
+        replaced = f"replace --cpu {arguments.cpu} by" if arguments.cpu else "add"
+        hint = f"{replaced} --board B, the board to emulate; the program states the options of its model"
+        raise AidgeError("works only with --board", where="--elf", hint=hint, code="USAGE")
 
 
 def _request(arguments: argparse.Namespace) -> tuple[CompileRequest, tuple[str, str]]:
@@ -117,10 +164,7 @@ def _request(arguments: argparse.Namespace) -> tuple[CompileRequest, tuple[str, 
     words of the command and of the program: ("", "") without a program that states its options."""
     if arguments.elf is None:
         return load(arguments, NAME_TO_LOOK_AT), ("", "")
-    if not arguments.board:
-        replaced = f"replace --cpu {arguments.cpu} by" if arguments.cpu else "add"
-        hint = f"{replaced} --board B, the board to emulate; the program states the options of its model"
-        raise AidgeError("works only with --board", where="--elf", hint=hint, code="USAGE")
+    _require_board(arguments)
     claim = _claim_of(Path(arguments.elf), arguments)
     if claim.made_with is None:
         return load(arguments, claim.model), ("", "")
@@ -150,10 +194,15 @@ def _require_float(arguments: argparse.Namespace, path: str, limits: Mapping[str
 
 
 def _stages(
-    arguments: argparse.Namespace, request: CompileRequest, view: GraphView, samples: LabelledSet, other: tuple[str, str]
+    arguments: argparse.Namespace,
+    request: CompileRequest,
+    view: GraphView,
+    samples: LabelledSet,
+    other: tuple[str, str],
+    block: Block | None,
 ) -> list[Stage]:
     """Float model, model on the host, firmware: what is named of them. The float model's outputs get the model's names. `other`
-    are the options that differ from the program's."""
+    are the options that differ from the program's, `block` is what it binds."""
     known = input_quantizations(view)
     stages = []
     floats = _float_request(arguments, request)
@@ -162,7 +211,9 @@ def _stages(
         stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
         stages.append(replace(stage, outputs=renamed(stage.outputs, view.handed_out)))
     stages.append(on_host("model", view, samples, known))
-    if arguments.elf:
+    if block:
+        stages.append(_with_block(block, load_board(arguments.board, arguments.board_path), samples))
+    elif arguments.elf:
         board = load_board(arguments.board, arguments.board_path)
         stages.append(on_elf(Path(arguments.elf), build_program(request), board, samples, other))
     elif arguments.board:
@@ -170,6 +221,14 @@ def _stages(
         with tempfile.TemporaryDirectory() as folder:
             stages.append(on_board(build_program(request), board, samples, Path(folder), arguments.flag))
     return stages
+
+
+def _with_block(block: Block, board: Board, samples: LabelledSet) -> Stage:
+    """The linked program with the block, called for each sample."""
+    view = block.program.view
+    vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.given}
+    outputs, _, ran = outputs_with(block, board, vectors)
+    return stage(block.elf.name, f"{block.file.name} in {ran} on {board.name}", view, vectors, outputs)
 
 
 def _float_request(arguments: argparse.Namespace, request: CompileRequest) -> CompileRequest | None:

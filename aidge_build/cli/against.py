@@ -9,29 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy
-
 from aidge_build.boards import Board, load_board
-from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, with_scales_of, without_quantization
-from aidge_build.cli.linked import require_identity, stack_of
+from aidge_build.cli.block import block_of, outputs_with
+from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, without_quantization
+from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.elf.claim import ClaimedArgument, ClaimedUpdate
-from aidge_build.emit import emit
-from aidge_build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
-from aidge_build.emulate.model_calls import call_claimed, not_callable, require_callable, require_calls
+from aidge_build.elf.claim import ClaimedArgument
+from aidge_build.emulate.model_calls import call_claimed, require_callable, require_calls
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import load
 from aidge_build.naming import counted
 from aidge_build.program import Program
-from aidge_build.reading import read_regular
 from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import table
 from aidge_build.verify.compare import Difference, compare
 from aidge_build.verify.firmware import code_bytes, execute
-from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz
+from aidge_build.verify.vectors import Vectors, loaded_rows, model_inputs, perturbed, read_npz, stored_rows
 
 _NOT_TOGETHER = ("replay", "probe", "elf", "reference", "labels", "layers", "float", "picture")
 _NOT_WITH_BLOCK = (*_NOT_TOGETHER, "markdown", "keep", "flag")  # nothing is built
@@ -76,9 +72,9 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
     """The model of the command beside the model of the old program. Exit code 1 where the new program is wrong, and where
     both were made from one file and differ: an upgrade must not change values."""
     board = _board_of(arguments)
-    old_claim = _claim_of(arguments.against, arguments.name)
     if arguments.block:
-        return _run_block(arguments, board, old_claim)
+        return _run_block(arguments, board)
+    old_claim = _claim_of(arguments.against, arguments.name)
     require_callable(old_claim, arguments.against)
     request, told = _request(arguments, old_claim)
     program = build_program(request)
@@ -89,112 +85,52 @@ def run_against(arguments: argparse.Namespace) -> Outcome:
         new_claim = _claim_of(execution.elf, old_claim.model)
         ports = _differing_ports(request, old_claim, new_claim, arguments.against)
         notes = [told, *ports, *(scales_note(program, arguments.quantize) if ports else ())]
-        called = call_claimed(arguments.against, board, old_claim, _stored(program, vectors))
+        called = call_claimed(arguments.against, board, old_claim, stored_rows(program.view, vectors))
         instructions = round(sum(one.instructions for one in called) / len(called))
         ran = execution.result.run_instructions
         old = Linked(old_claim, _figures(arguments.against, board, old_claim, instructions))
         new = Linked(new_claim, _figures(execution.elf, board, new_claim, None if ran is None else round(ran / len(called))))
-    outputs = _loaded(program, [one.outputs for one in called])
+    outputs = loaded_rows(program.view, [one.outputs for one in called])
     differences = [compare(name, execution.outputs[name], outputs[name]) for name in program.view.handed_out]
     wanted = run_in_order(program.view, vectors)
     is_right = all(compare(name, execution.outputs[name], wanted[name]).within for name in program.view.handed_out)
     return _outcome(arguments, board, old, new, differences, len(called), notes, is_right)
 
 
-def _run_block(arguments: argparse.Namespace, board: Board, claim: Claim) -> Outcome:
+def _run_block(arguments: argparse.Namespace, board: Board) -> Outcome:
     """The program with a block of new weights, compared with the numpy backend. Exit code 1 where a value differs, or where the
     block is not the one that `weights` makes of the model."""
-    elf, file, update = arguments.against, arguments.block, claim.update
-    require_identity(read_image(elf), claim)
-    block = read_regular(file, LARGEST_BLOCK_BYTES)
-    head = read_blob(block, str(file))
-    if update is None or (head.interface, head.layout) != (update.data, update.layout):
-        raise AidgeError(
-            f"is no set of weights for {claim.model} in {elf.name}",
-            where=str(file),
-            hint=f"`aidge-build weights {arguments.model} --against {elf.name} --out {file.name}` makes one",
-            code="WEIGHTS",
-        )
-    merged, firmware = with_options_of(claim, str(elf), arguments)
-    merged.weights_version = head.version
-    request = load(with_scales_of(update, merged), claim.model)
-    program = build_program(request)
-    given, _ = other_options(merged, firmware, "weights-version")
-    own = emit(program)
-    _require_ports(request, own.manifest["claim"]["update"], update, f"{claim.model} in {elf.name}", given)
+    block = block_of(arguments, arguments.against, arguments.name)
+    program, elf, file = block.program, block.elf.name, block.file.name
     vectors = _vectors(arguments, program)
     count = len(next(iter(vectors.values())))
-    outputs, instructions, ran = _with_block(program, board, elf, claim, vectors, block)
+    outputs, instructions, ran = outputs_with(block, board, vectors)
     wanted = run_in_order(program.view, vectors)
     differences = [compare(name, outputs[name], wanted[name]) for name in program.view.handed_out]
-    is_of_model = block[: head.size_bytes] == own.blob
     data = {
         **_compared(board, differences, count),
         "instructions_per_inference": None if instructions is None else round(instructions / count),
-        "block": {"version": head.version, "size_bytes": head.size_bytes, "is_of_model": is_of_model},
+        "block": {
+            "version": block.head.version,
+            "size_bytes": block.head.size_bytes,
+            "is_of_model": block.is_of_model,
+        },
     }
     lines = [
-        f"{arguments.model} as {file.name} in {ran} on {board.name}: {data['differing_values']} of "
+        f"{arguments.model} as {file} in {ran} on {board.name}: {data['differing_values']} of "
         f"{counted(data['values'], 'value')} differ from the numpy backend (largest difference {data['max_difference']:g}), "
         f"{counted(count, 'vector')}",
-        f"{file.name}: version {head.version:,}, {head.size_bytes:,} B, "
-        + ("each byte is what" if is_of_model else "not the bytes that")
-        + f" this model makes for {elf.name}",
+        f"{file}: version {block.head.version:,}, {block.head.size_bytes:,} B, "
+        + ("each byte is what" if block.is_of_model else "not the bytes that")
+        + f" this model makes for {elf}",
         *([] if instructions is None else [f"{data['instructions_per_inference']:,} instructions per inference"]),
-        *_block_notes(block, head, file.name, update, elf.name),
-        *request.notices,
+        *block.notes,
+        *block.request.notices,
     ]
-    if not is_of_model and given:
-        lines.append(f"FAILED: {given} makes another block: leave it out, the options come from {elf.name}")
-    elif not is_of_model:
-        lines.append(f"FAILED: {file.name} is of another model or of other samples: make it again with `aidge-build weights`")
-    elif not all(one.within for one in differences):
-        lines.append("FAILED: the program with this block is not what the numpy backend computes")
-    else:
-        return Outcome(lines, data)
-    return Outcome(lines, data, EXIT_CHECK_FAILED)
-
-
-def _require_ports(request: CompileRequest, new: dict, update: ClaimedUpdate, firmware: str, given: str) -> None:
-    """AidgeError (WEIGHTS) for a model with other inputs, outputs or states than the firmware: it gets other vectors."""
-    if new["data"] != update.data:
-        remedy = (
-            f"leave out {given}: the options come from the firmware" if given else "name the model that the block was made of"
-        )
-        raise AidgeError(
-            f"has other inputs, outputs or states than {firmware}",
-            where=request.file_name,
-            hint=without_quantization(request, update.ports, new["ports"]) or remedy,
-            code="WEIGHTS",
-        )
-
-
-def _block_notes(block: bytes, head: BlobHead, file: str, update: ClaimedUpdate, elf: str) -> list[str]:
-    """What else is in the file of a block, and whether a device that takes the newer weights takes it."""
-    rest = len(block) - head.size_bytes
-    lines = [f"{file}: {rest:,} B after the block, which nothing compares"] if rest else []
-    if head.version <= update.version:
-        lines.append(
-            f"{file}: {elf} has weights of version {update.version:,}: a device that takes the newer ones ignores this block. "
-            f"For that, --weights-version {update.version + 1} of `aidge-build weights`"
-        )
-    return lines
-
-
-def _with_block(
-    program: Program, board: Board, elf: Path, claim: Claim, vectors: Vectors, block: bytes
-) -> tuple[Vectors, int | None, str]:
-    """The outputs of the linked program with the block, its instructions, and the name of the program that ran: a program of the
-    new model where the firmware cannot be called. The layout of the block then says that the code of layers is the same."""
-    is_emulated = board.emulator is not None and board.emulator.kind == "unicorn"
-    reason = not_callable(claim) if is_emulated else f"Unicorn does not emulate {board.name}"
-    if not reason:
-        called = call_claimed(elf, board, claim, _stored(program, vectors), block)
-        return _loaded(program, [one.outputs for one in called]), sum(one.instructions for one in called), elf.name
-    with tempfile.TemporaryDirectory() as folder:
-        execution = execute(program, board, vectors, Path(folder))
-    ran = f"a program of this model ({elf.name} cannot be called: {reason})"
-    return execution.outputs, execution.result.run_instructions, ran
+    fault = block.fault
+    if not fault and not all(one.within for one in differences):
+        fault = "the program with this block is not what the numpy backend computes"
+    return Outcome([*lines, f"FAILED: {fault}"], data, EXIT_CHECK_FAILED) if fault else Outcome(lines, data)
 
 
 def _vectors(arguments: argparse.Namespace, program: Program) -> Vectors:
@@ -275,20 +211,6 @@ def _bytes_of(port: ClaimedArgument) -> tuple[str, int]:
 
 def _words(ports: Sequence[ClaimedArgument]) -> str:
     return ", ".join(f"{port.name} {port.type}" for port in ports)
-
-
-def _stored(program: Program, vectors: Vectors) -> list[list[bytes]]:
-    tensors = [program.view.tensor(name) for name in program.view.given]
-    count = len(vectors[tensors[0].name])
-    return [[tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in tensors] for index in range(count)]
-
-
-def _loaded(program: Program, stored: Sequence[Sequence[bytes]]) -> Vectors:
-    tensors = [program.view.tensor(name) for name in program.view.handed_out]
-    return {
-        tensor.name: numpy.stack([tensor.from_stored(numpy.frombuffer(row[place], tensor.dtype.numpy)) for row in stored])
-        for place, tensor in enumerate(tensors)
-    }
 
 
 def _figures(elf: Path, board: Board, claim: Claim, instructions: int | None) -> dict[str, int | None]:

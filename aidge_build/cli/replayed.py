@@ -104,7 +104,7 @@ def replay_from(arguments: argparse.Namespace, program: Program) -> Replay:
     data = read_regular(arguments.replay, LARGEST_DUMP_BYTES)
     where = str(arguments.replay)
     at = None if arguments.dump_base is None else _place(arguments, program, recording)
-    kept = read_dump(data, recording, data_digest(program), where, at)
+    kept = read_dump(data, recording, data_digest(program), where, at, str(arguments.elf or ""))
     return replay_of(program, kept, where)
 
 

@@ -234,6 +234,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         passed = passed and not (least_sqnr is not None and beside.departs)
         if arguments.picture:
             write_files({arguments.picture: layers_drawing(data["beside_float"]).encode()})
+    if not passed and not data["differing_values"]:
+        text[0] = f"FAILED, for a reason below; {text[0]}"  # the values that agree are not the ones in question
     return Outcome(fitted(text), data, 0 if passed else 1)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Where inputs and outputs lie: in a memory beside those of the board, so that nothing of the program is in its place.
 _PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
-_NO_WEIGHTS = "the firmware binds weights from elsewhere: `aidge-build verify --against ELF --block FILE` binds your block"
+_NO_WEIGHTS = "the firmware binds weights from elsewhere: --block FILE binds your block"
 _PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
 
 

@@ -46,6 +46,14 @@ ACCURACY = Group(
             metavar="ELF",
             instead={CMAKE: "a target of your own that calls `aidge-build accuracy --elf`"},
         ),
+        Option(
+            "block",
+            "block of new weights that the program of --elf binds: the accuracy that the model has there, with the scales that "
+            "the firmware keeps (default: the weights in the program)",
+            "file",
+            metavar="FILE",
+            instead={CMAKE: "a target of your own that calls `aidge-build accuracy --block`"},
+        ),
         Option("samples", "number of samples, from the first on (default: all)", "number", metavar="N"),
         Option(
             "min-top1", "least share of right answers, e.g. 0.97; fails below it (default: no limit)", "decimal", metavar="SHARE"

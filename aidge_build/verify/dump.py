@@ -46,9 +46,11 @@ class _Damaged(Exception):
     """Why bytes are no record of the model."""
 
 
-def read_dump(data: bytes, recording: Recording, digest: str, where: str, at: int | None = None) -> tuple[Kept, ...]:
+def read_dump(
+    data: bytes, recording: Recording, digest: str, where: str, at: int | None = None, elf: str = ""
+) -> tuple[Kept, ...]:
     """The inferences, the oldest first. `digest` says what inputs, outputs and states mean; `at` is the place of the record in
-    the file where that is known, and else it is looked for.
+    the file where that is known, and else it is looked for; `elf` the program whose options were taken.
 
     AidgeError (DUMP) for a file without a record of this model, with several, or with one that is damaged.
     """
@@ -74,12 +76,13 @@ def read_dump(data: bytes, recording: Recording, digest: str, where: str, at: in
             hint="name the linked program and the address of the dump's first byte: --elf app.elf --dump-base 0x20000000",
         )
     if not found:
+        remedy = f"the model that {elf} was linked with" if elf else "these options: --elf APP.elf takes them from it"
         shown = "; ".join(faults[:_FAULTS_SHOWN])
         raise AidgeError(
             shown,
             where=where,
             code="DUMP",
-            hint="the dump must be whole, and of a firmware with this model and these options: --elf APP.elf takes them from it "
+            hint=f"the dump must be whole, and of a firmware with {'' if elf else 'this model and '}{remedy} "
             "(a float model that its build quantized: add --quantize SAMPLES.npz)",
         )
     (record,) = found

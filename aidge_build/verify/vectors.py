@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy
 
@@ -15,7 +15,17 @@ from aidge_build.graph.view import GraphView
 from aidge_build.npz import read_npz
 from aidge_build.onnx_format.tables import as_places
 
-__all__ = ["Vectors", "model_inputs", "perturbed", "random_vectors", "read_npz", "reference_outputs", "remarks_on"]
+__all__ = [
+    "Vectors",
+    "loaded_rows",
+    "model_inputs",
+    "perturbed",
+    "random_vectors",
+    "read_npz",
+    "reference_outputs",
+    "remarks_on",
+    "stored_rows",
+]
 
 _MOST_NAMED = 4  # arrays that nobody read
 Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
@@ -182,3 +192,21 @@ def perturbed(vectors: Vectors, count: int, seed: int) -> Vectors:
             shifted = base + (random.random(base.shape) * 2 - 1) * max(1e-3, float(numpy.abs(base).max()))
         made[name] = numpy.where(moved, shifted, base).astype(values.dtype)
     return made
+
+
+def stored_rows(view: GraphView, vectors: Vectors) -> list[list[bytes]]:
+    """The stored bytes of each input, for each vector: what a linked program is called with."""
+    tensors = [view.tensor(name) for name in view.given]
+    count = len(vectors[tensors[0].name])
+    return [[tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in tensors] for index in range(count)]
+
+
+def loaded_rows(view: GraphView, stored: Sequence[Sequence[bytes]]) -> Vectors:
+    """The outputs of the graph, from the stored bytes of each output for each vector."""
+    tensors = [view.tensor(name) for name in view.handed_out]
+    return {
+        tensor.name: numpy.stack(
+            [tensor.from_stored(numpy.frombuffer(row[place], tensor.dtype.numpy, tensor.elements)) for row in stored]
+        )
+        for place, tensor in enumerate(tensors)
+    }

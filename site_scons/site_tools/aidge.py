@@ -114,6 +114,7 @@ ACCURACY_OPTIONS = {
     "task": ("--task", "word", ("auto", "classes", "scores", "anomaly", "regression")),
     "labelled_output": ("--labelled-output", "word", ()),
     "elf": ("--elf", "file", ()),
+    "block": ("--block", "file", ()),
     "samples": ("--samples", "number", ()),
     "min_top1": ("--min-top1", "decimal", ()),
     "max_loss": ("--max-loss", "decimal", ()),

@@ -325,7 +325,7 @@ def device(tmp_path_factory, page) -> Path:
 def typed(words: list[str], network: str = "", *more: str) -> Result:
     """A line of the page, with another network where one is named, and its samples."""
     network = network or Path(words[1]).stem
-    return aidge_build(words[0], f"{network}.onnx", *words[2:], "--quantize", f"{network}.npz", *more)
+    return aidge_build(words[0], f"{network}.onnx", "--quantize", f"{network}.npz", *words[4:], *more)
 
 
 @needs_cross_compiler
@@ -353,8 +353,6 @@ def test_a_block_is_verified_in_the_firmware_with_the_scales_that_it_keeps(devic
     assert ", each byte is what this model makes for app.elf" in done.stdout
     other = typed(page["vectors.npz"], "kws", "--json")
     assert other.exit_code == 1 and other.json["differing_values"] and not other.json["block"]["is_of_model"]
-    faster = typed(page["vectors.npz"], "retrained", "--optimize", "speed")
-    assert faster.exit_code == 1 and "FAILED: --optimize speed makes another block: leave it out" in faster.stdout, faster
     foreign = bytearray(Path("new.bin").read_bytes())
     foreign[24] ^= 1  # of the digest of the code
     struct.pack_into("<I", foreign, CRC_BYTE, zlib.crc32(foreign[HEAD_BYTES:], zlib.crc32(foreign[:CRC_BYTE])))
@@ -366,22 +364,27 @@ def test_a_block_is_verified_in_the_firmware_with_the_scales_that_it_keeps(devic
         model("y = Gemm <transB = 1> (x, w)", inputs="float[1,5] x", outputs="float[1,2] y", constants=constants)
     )
     numpy.savez("wide.npz", x=numpy.ones((4, 1, 5), numpy.float32))
+    square = {"v": numpy.eye(8, dtype=numpy.float32), "w": numpy.ones((3, 8), numpy.float32)}
+    text = "h = Gemm <transB = 1> (x, v) y = Gemm <transB = 1> (h, w)"
+    Path("deep.onnx").write_bytes(model(text, inputs="float[1,8] x", outputs="float[1,3] y", constants=square))
+    numpy.savez("deep.npz", x=numpy.ones((4, 1, 8), numpy.float32))
+    verify = page["vectors.npz"]
+    forgotten = aidge_build(verify[0], verify[1], *verify[4:])
     for done, reason in (
-        (typed(page["vectors.npz"], "wide", "--io-data", "wide.npz"), "name the model that the block was made of"),
-        (aidge_build(*page["vectors.npz"]), "this model is float: add --quantize SAMPLES.npz"),
+        (typed(page["vectors.npz"], "wide", "--io-data", "wide.npz"), "another network than the firmware's: name the model"),
+        (typed(page["vectors.npz"], "deep"), "the firmware computes 1 layer, the new model needs 2"),
+        (typed(page["vectors.npz"], "retrained", "--optimize", "speed"), "--optimize speed makes other code than the firmware"),
+        (typed(page["test.npz"], "deep"), "another network than the firmware's: name the model that new.bin was made of"),
+        (forgotten, "this model is float: add --quantize SAMPLES.npz"),
     ):
-        assert (
-            done.exit_code == 2
-            and "has other inputs, outputs or states than kws in app.elf" in done.stderr
-            and reason in done.stderr
-        ), done
+        assert done.exit_code == 1 and reason in done.stderr and not done.stdout, done
     Path("slot.bin").write_bytes(Path("new.bin").read_bytes() + b"\xff" * 24)
     done = typed(page["vectors.npz"], "", "--block", "slot.bin")
     assert done.exit_code == 0 and "slot.bin: 24 B after the block, which nothing compares" in done.stdout, done
     assert typed(page["new.bin"], "retrained", "--weights-version", "0").exit_code == 0
     done = typed(page["vectors.npz"])
     assert "has weights of version 0: a device that takes the newer ones ignores this block" in done.stdout, done
-    words = (*page["vectors.npz"][:4], "--io-data", "vectors.npz", "--quantize", "near.npz")
+    words = (*page["vectors.npz"][:2], "--board", "stm32f4", "--io-data", "vectors.npz", "--quantize", "near.npz")
     for more in (("--update", "weights"), ("--against", "app.elf")):
         alone = aidge_build(*words, *more)
         assert alone.exit_code == 0 and "scales of inputs and outputs: from near.npz, as in new firmware" in alone.stdout, alone
@@ -394,4 +397,32 @@ def test_a_record_of_a_device_with_new_weights_is_replayed_with_the_options_and_
     assert run_program(device / "app.elf", load_board("stm32f4"), work_folder=device, count=False).exit_code == 0
     done = typed(page["ram.bin"])
     assert done.exit_code == 0 and "replayed: inferences 1 to 1, as recorded" in done.stdout, done
-    assert "gave other values in the firmware" in typed(page["ram.bin"], "kws").stdout
+    wrong = typed(page["ram.bin"], "kws")
+    assert wrong.exit_code == 1 and "gave other values in the firmware" in wrong.stdout, wrong
+    assert wrong.stdout.startswith("FAILED, for a reason below; kws.onnx on stm32f4: 0 of 3 values"), wrong
+    refused = typed(page["ram.bin"], "far", "--quantize", "near.npz", "--record", "2")
+    assert "the model that app.elf was linked with" in refused.stderr and "--elf" not in refused.stderr, refused
+
+
+@needs_cross_compiler
+def test_the_accuracy_of_new_weights_is_measured_in_the_firmware_that_binds_them(device, page, monkeypatch):
+    monkeypatch.chdir(device)
+    with numpy.load("near.npz") as file:
+        samples = file["x"][:8]
+    weights = onnx.numpy_helper.to_array(onnx.load("near.onnx").graph.initializer[0])
+    numpy.savez("test.npz", x=samples, labels=(samples @ weights.T).reshape(8, 3).argmax(1))
+    assert typed(page["new.bin"], "near").exit_code == 0
+    done = typed(page["test.npz"], "near", "--json")
+    assert done.exit_code == 0 and done.json["differing_values"] == 0, done
+    assert [stage["where"] for stage in done.json["stages"]][2] == "new.bin in app.elf on stm32f4"
+    assert done.json["stages"][0]["top1"]["correct"] == 8 and done.json["stages"][2]["top1"]["correct"] >= 7
+    people = typed(page["test.npz"], "near")
+    assert people.exit_code == 0 and "values outside are clamped" in people.stdout, people
+    for network, more, exit_code, reason in (
+        ("retrained", (), 1, "retrained.onnx: new.bin is of another model or of other samples"),
+        ("retrained", ("--block", "vectors.npz"), 2, "vectors.npz: is no set of weights"),
+    ):
+        refused = typed(page["test.npz"], network, *more)
+        assert refused.exit_code == exit_code and reason in refused.stderr, refused
+    alone = aidge_build("accuracy", "retrained.onnx", "--board", "stm32f4", "--elf", "app.elf", "--labels", "test.npz")
+    assert alone.exit_code == 2 and "for a model with new weights, add their block: --block FILE" in alone.stderr, alone

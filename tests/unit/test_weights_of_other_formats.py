@@ -36,7 +36,7 @@ def test_a_file_that_the_contract_of_the_firmware_does_not_cover_gets_no_hint_th
     update = ClaimedUpdate(version=0, layout="", data="", layers=(), ports=())
     monkeypatch.setattr("aidge_build.cli.weights.read_image", lambda path: None)
     monkeypatch.setattr("aidge_build.cli.weights._claimed", lambda image, name: (claim, update))
-    monkeypatch.setattr("aidge_build.cli.weights.check_identity", lambda image, claim: ())
+    monkeypatch.setattr("aidge_build.cli.weights.require_identity", lambda image, claim: None)
     (tmp_path / file).write_bytes(FILES[file]())
     refused = aidge_build("weights", tmp_path / file, "--against", tmp_path / "app.elf", "--out", tmp_path / "new.bin")
     assert refused.exit_code in (1, 2) and hint in refused.stderr, refused

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Whether the code of firmware reads the weights of another model: the same inputs and outputs, and the same layers."""
+
+from __future__ import annotations
+
+from aidge_build.cli.firmware_options import without_quantization
+from aidge_build.compile import build_program
+from aidge_build.elf.claim import Claim, ClaimedUpdate
+from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.naming import counted
+from aidge_build.program import Program
+from aidge_build.request import CompileRequest
+from aidge_build.sources import Sources
+from aidge_build.tflite_format import is_tflite
+
+
+def planned_for(request: CompileRequest) -> Program:
+    """The program of a model with the options of firmware. No option helps against a layer that the firmware's contract does not
+    have: each would make other code."""
+    try:
+        return build_program(request)
+    except AidgeError as error:
+        if error.code in ("ROUNDING", "KERNEL"):
+            error.hint = (
+                _other_format(request) or "give the network of the firmware with other weights; another one needs new firmware"
+            )
+        raise
+
+
+def _other_format(request: CompileRequest) -> str:
+    """Returns what to do where the firmware computes as models of the other format do by default, else ""."""
+    if is_tflite(request.model) == (request.options.rounding == "double"):
+        return ""
+    contract, file = ("onnx", "an ONNX file") if is_tflite(request.model) else ("tflite", "a .tflite file")
+    return f"the firmware computes with --rounding {contract}, as it does from {file}: give {file} with the new weights"
+
+
+def require_suits(request: CompileRequest, sources: Sources, claim: Claim, others: tuple[str, str], remedy: str) -> None:
+    """The same code reads both: what kernels proved about the old weights they have proved about the new ones. `others` are the
+    options of the command that differ, and the firmware's; `remedy` helps where nothing else is known to. CheckFailed (WEIGHTS)
+    names the first difference."""
+    new, update = sources.manifest["claim"]["update"], claim.update
+    assert update is not None
+    if (new["layout"], new["data"]) == (update.layout, update.data):
+        return
+    given, before = others
+    if given:
+        raise CheckFailed(
+            f"{given} makes other code than the firmware has, which was generated with {before}",
+            where=request.file_name,
+            code="WEIGHTS",
+            hint=f"leave out {given}: the command takes the options of the firmware from it",
+        )
+    unquantized = without_quantization(request, update.ports, new["ports"])
+    hint = _other_format(request) or unquantized or _of_scales(request, update, new) or remedy
+    raise CheckFailed(
+        _difference(sources, update),
+        where=request.file_name,
+        code="WEIGHTS",
+        hint=f"the firmware was generated with `{' '.join(claim.made_with or ())}`; {hint}",
+    )
+
+
+def _of_scales(request: CompileRequest, update: ClaimedUpdate, new: dict) -> str:
+    """Returns how an input or output keeps the firmware's scale, where nothing else of it differs; else ""."""
+    ports = [(before, after) for before, after in zip(update.ports, new["ports"], strict=False) if before != after]
+    if not ports or any(before.partition(", scale ")[0] != after.partition(", scale ")[0] for before, after in ports):
+        return ""
+    if request.float_model is None:
+        return "give the float model and --quantize SAMPLES.npz: the command keeps the firmware's scales"
+    return "quantize with the samples of the firmware's build: a model with states keeps no scales"
+
+
+def _difference(sources: Sources, update: ClaimedUpdate) -> str:
+    new, layers = sources.manifest["claim"]["update"], sources.manifest["layers"]
+    for before, after in zip(update.ports, new["ports"], strict=False):
+        if before != after:
+            return f"the firmware has {before}; the new model has {after}"
+    if len(layers) != len(update.layers):
+        return f"the firmware computes {counted(len(update.layers), 'layer')}, the new model needs {len(layers)}"
+    for layer, made, (kernel, code) in zip(layers, new["layers"], update.layers, strict=True):
+        if made["kernel"] != kernel:
+            refused = next((one["reason"] for one in layer["rejected"] if kernel.endswith(f" {one['kernel']}")), "")
+            return f"layer {layer['name']} has the kernel {kernel} in the firmware, these weights need {made['kernel']}" + (
+                f": {refused}" if refused else ""
+            )
+        if made["code"] != code:
+            note = f" ({layer['note']})" if layer["note"] else ""
+            return f"layer {layer['name']}: these weights need other code of {kernel}{note}"
+    if new["data"] != update.data:
+        return "inputs, outputs or states have another order, scale or other names of classes"
+    return "all layers call the same kernels, but the code of a kernel is another one"

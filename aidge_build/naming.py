@@ -173,6 +173,11 @@ def readable(name: str, symbol: str, model: str) -> str:
     return name if len(name) <= LONGEST_READ else symbol.removeprefix(f"{model}_")
 
 
+def readable_names(model: str, nodes: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Node name -> the layer's name for people, of layers that are given as (node name, operator type)."""
+    return {name: readable(name, symbol, model) for (name, _), symbol in zip(nodes, layer_symbols(model, nodes), strict=True)}
+
+
 # 48 bits: enough to tell apart all headers of a model that anybody will ever have, short enough for a line of the linker.
 DIGEST_DIGITS = 12
 _SECOND_NAME = re.compile(rf"(\w+)_([0-9a-f]{{{DIGEST_DIGITS}}})", re.ASCII)

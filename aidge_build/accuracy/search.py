@@ -83,7 +83,9 @@ def _noises(trials: Trials, kinds: Sequence[str]) -> list[dict[str, float]]:
     base = trials.measured(floats).noise  # that of the border
     tasks = [(index, kind) for index in range(len(trials.layers)) for kind in kinds if kind != FLOAT]
     found: list[dict[str, float]] = [{FLOAT: 0.0} for _ in trials.layers]
-    for index, kind in with_progress("TRY", tasks, lambda task: f"layer {trials.layers[task[0]]} alone in {task[1]}"):
+    for index, kind in with_progress(
+        "TRY", tasks, lambda task: f"layer {trials.shown(trials.layers[task[0]])} alone in {task[1]}"
+    ):
         found[index][kind] = max(0.0, trials.measured(with_type(floats, index, kind)).noise - base)
     return found
 

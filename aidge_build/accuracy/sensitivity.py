@@ -29,7 +29,7 @@ def sensitivities(trials: Trials) -> tuple[Sensitivity, ...]:
     """Every layer, in the model's order."""
     integers, floats = trials.all(INT8), trials.all(FLOAT)
     found = []
-    for index, layer in with_progress("TRY", list(enumerate(trials.layers)), lambda item: f"layer {item[1]} alone"):
+    for index, layer in with_progress("TRY", list(enumerate(trials.layers)), lambda item: f"layer {trials.shown(item[1])} alone"):
         spared = with_type(integers, index, FLOAT)
         found.append(
             Sensitivity(

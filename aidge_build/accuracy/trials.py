@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy
@@ -46,7 +46,7 @@ class Trial:
 @dataclass(eq=False)
 class Trials:
     """All trials of one model. `request` is that of the float model; `scheme` says everything but the layers' types; `price` says
-    what a request costs."""
+    what a request costs; `read` are short names of layers, for people."""
 
     request: CompileRequest
     calibration: Vectors
@@ -54,6 +54,7 @@ class Trials:
     samples: LabelledSet
     price: Callable[[CompileRequest], Cost]
     task_words: tuple[str, str] = ("auto", "")
+    read: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[str, ...] = ()
     _known: dict[tuple[str, ...], Trial] = field(default_factory=dict)
     _costs: dict[tuple[str, ...], Cost] = field(default_factory=dict)
@@ -66,6 +67,10 @@ class Trials:
         self.float_figures = judged(self.task, self.samples, self.float_stage.outputs, self.float_stage.inputs)
         self.float_merit = merit_of(self.float_figures)
         self.layers = choosable_layers(self.request, self.scheme)
+
+    def shown(self, layer: str) -> str:
+        """The layer's name for people."""
+        return self.read.get(layer, layer)
 
     def all(self, kind: str) -> tuple[str, ...]:
         """The same type for every layer."""

@@ -127,11 +127,11 @@ def _next(arguments: argparse.Namespace, data: Mapping[str, object]) -> list[str
     options = typed_again(arguments, MODEL.options)
     flags = "".join(f" --flag={shlex.quote(flag)}" for flag in arguments.flag)
     samples = shlex.quote(str(arguments.labels or arguments.quantize))
-    verify = f"aidge-build verify {shlex.quote(arguments.model)}{options}{flags}"
+    verify = f"aidge-build verify {shlex.quote(arguments.model)}{options}"
     if not arguments.elf:
-        return [f"Next: {verify}"]
+        return [f"Next: {verify}{flags}"]
     elf = shlex.quote(str(arguments.elf))
-    block = f" --block {shlex.quote(str(arguments.block))}" if arguments.block else ""
+    block = f" --block {shlex.quote(str(arguments.block))}" if arguments.block else flags
     board = typed_again(arguments, options_named(MODEL, "board", "board-path"))
     return [
         f"Next: aidge-build check {elf}{board}",  # it names bytes that were changed after the build

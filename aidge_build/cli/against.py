@@ -29,7 +29,7 @@ from aidge_build.verify.compare import Difference, compare
 from aidge_build.verify.firmware import code_bytes, execute
 from aidge_build.verify.vectors import Vectors, loaded_rows, model_inputs, perturbed, read_npz, stored_rows
 
-_NOT_TOGETHER = ("replay", "probe", "elf", "reference", "labels", "layers", "float", "picture")
+_NOT_TOGETHER = ("replay", "probe", "elf", "reference", "label_array", "layers", "float", "picture")
 _NOT_WITH_BLOCK = (*_NOT_TOGETHER, "markdown", "keep", "flag")  # nothing is built
 _TITLES = ("", "old", "new", "change")
 _FIGURES = {
@@ -142,7 +142,10 @@ def _board_of(arguments: argparse.Namespace) -> Board:
     option, others = ("--block", _NOT_WITH_BLOCK) if arguments.block else ("--against", _NOT_TOGETHER)
     other = next((name for name in others if getattr(arguments, name)), None)
     if other:
-        raise AidgeError(f"does not fit {option}", where=f"--{other}", hint=f"leave out --{other}, or {option}", code="USAGE")
+        typed = f"--{other.replace('_', '-')}"
+        measured = "; `accuracy --elf --block` measures labelled samples" if arguments.block and other == "label_array" else ""
+        hint = f"leave out {typed}, or {option}{measured}"
+        raise AidgeError(f"does not fit {option}", where=typed, hint=hint, code="USAGE")
     if arguments.io_data is None:
         raise needs_option("against", "--io-data VECTORS.npz")
     if not arguments.board:

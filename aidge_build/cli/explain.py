@@ -24,7 +24,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.fast_memory import AUTO
 from aidge_build.graph.view import Node
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.naming import layer_symbols, readable
+from aidge_build.naming import layer_symbols, readable, readable_names
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import fitted, table
@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     program = _planned(request)
     cascades = program.cascades if program else ()
     kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
-    symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in assignment.view.nodes])
+    nodes = [(node.name, node.type) for node in assignment.view.nodes]
+    symbols = layer_symbols(NAME_TO_LOOK_AT, nodes)
     described = [
         {
             **_describe(assignment, node, symbol, request, counts),
@@ -100,8 +101,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if node.name in chosen
     ]
     lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *given_way)]
-    named = zip((node.name for node in assignment.view.nodes), symbols, strict=True)
-    read = {name: readable(name, symbol, NAME_TO_LOOK_AT) for name, symbol in named}
+    read = readable_names(NAME_TO_LOOK_AT, nodes)
     if arguments.node is not None or arguments.verbosity:
         lines += chain.from_iterable(map(_lines, described))
     elif whole is not None:

@@ -20,7 +20,7 @@ from aidge_build.verify.dump import read_dump
 from aidge_build.verify.replay import Replay, replay_of
 
 LARGEST_DUMP_BYTES = 256 << 20
-_OF_VECTORS = ("reference", "labels", "perturb", "float")  # options that belong to --io-data
+_OF_VECTORS = ("reference", "label_array", "perturb", "float")  # options that belong to --io-data
 
 
 def add_replay_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.naming import counted
+from aidge_build.naming import counted, readable_names
 from aidge_build.option_values import bindings, scheme_of
 from aidge_build.options import ACCURACY, add_options, options_named
 from aidge_build.output import write_files
@@ -76,7 +76,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise error.within(arguments.labels)
     price = cost_in_bytes if arguments.objective == "bytes" else _by_table(request, arguments.costs)
     task = (arguments.task, arguments.labelled_output or "")
-    trials = Trials(request, read_npz(Path(arguments.quantize)), scheme_of(arguments), samples, price, task)
+    nodes = [(node.name, node.type) for node in import_model(quantized)[0].nodes]
+    read = {} if arguments.verbosity else readable_names(NAME_TO_LOOK_AT, nodes)
+    trials = Trials(request, read_npz(Path(arguments.quantize)), scheme_of(arguments), samples, price, task, read)
     alone = sensitivities(trials)
     found = search(trials, arguments.max_loss, kinds) if arguments.search else None
     measured = _measured(arguments, trials, samples, found)
@@ -179,7 +181,7 @@ def _lines(trials: Trials, data: dict) -> list[str]:
     first = f"{data['model']}: {counted(data['samples'], 'sample')}, {data['task']}; float {figure_text(data['float'])}"
     rows = [
         (
-            one["layer"],
+            trials.shown(one["layer"]),
             _decibels(one["int8_alone"]["sqnr_db"]),
             f"{100 * one['int8_alone']['loss']:.2f} %",
             f"{100 * one['float_alone']['loss']:.2f} %",
@@ -209,7 +211,13 @@ def _search_lines(trials: Trials, data: dict) -> list[str]:
         )
         for one in result["front"]
     ]
-    titles = (data["unit"], "counted instructions", "loss", "SQNR dB", f"types of {', '.join(trials.layers)}")
+    titles = (
+        data["unit"],
+        "counted instructions",
+        "loss",
+        "SQNR dB",
+        f"types of {', '.join(map(trials.shown, trials.layers))}",
+    )
     lines = [
         f"{result['measured']} mixtures measured; no other is cheaper and better than these:",
         *table(rows, titles, range(4)),

@@ -96,7 +96,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--label-array",
-        dest="labels",
         metavar="KEY",
         help="array of class numbers in the NPZ file, to print the accuracy, too (default: none)",
     )
@@ -201,13 +200,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if samples and partners:
             beside = compare_with_float(program, partners, samples, vectors, trace, least_sqnr)
         bounds = _step_bounds(execution.elf, program)
-        accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
+        accuracy = _accuracy(execution.outputs, arrays, arguments.label_array)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
         data["by_floats"] = by_floats
         data["first_differing_value"] = None if passed else first_difference(list(wanted), execution.outputs, wanted)
     passed = (passed or by_floats) and not (arguments.layers and first)
     read = {layer.node.name: readable(layer.node.name, layer.symbol, program.name) for layer in program.layers}
-    used = {arguments.reference, arguments.labels} - {None}
+    used = {arguments.reference, arguments.label_array} - {None}
     text = _lines(arguments, data, passed, {} if arguments.verbosity else read)
     text[1:1] = [] if replay else remarks_on(arrays, program.view, count, used)
     text[1:1] = () if replay or arguments.elf else scales_note(program, arguments.quantize)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy
+import onnx
 import pytest
 
 from aidge_build.accuracy.costs import estimate
@@ -175,6 +176,17 @@ def test_bytes_are_those_of_the_constants(files):
 def test_what_cannot_be_done_is_refused_in_one_line(files, words, message):
     done = sensitivity(files, *words)
     assert done.exit_code == 2 and message in done.stderr.splitlines()[-1]
+
+
+def test_a_layer_with_a_long_name_is_called_as_verify_calls_it(files):
+    long = onnx.load(files / "float.onnx")
+    for node in long.graph.node:
+        node.name = f"{'block/' * 20}{node.output[0]}"
+    onnx.save(long, files / "long.onnx")
+    samples = ("--quantize", files / "seen.npz", "--samples", "4", "--objective", "bytes", "--labels", files / "test.npz")
+    done = aidge_build("accuracy", "--layers", files / "long.onnx", *samples)
+    assert [line.split()[0] for line in done.stdout.splitlines()[3:]] == ["fc_1", "fc_2", "fc_3"], done
+    assert "layer fc_3 alone" in done.stderr and "block/" not in done.stdout + done.stderr, done
 
 
 def test_samples_to_quantize_by_are_asked_for(files):

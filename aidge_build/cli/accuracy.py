@@ -62,7 +62,6 @@ COMMON = (
     "board",
     "cpu",
     "optimize",
-    "rounding",
     "quantize",
 )
 

@@ -122,6 +122,7 @@ def test_programs_that_cannot_get_the_same_bytes_are_refused(folder, old):
     ("words", "reason"),
     [
         (("--layers",), "--layers: does not fit --against"),
+        (("--label-array", "y"), "--label-array: does not fit --against"),
         (("--board", "host"), "can only be called in Unicorn"),
     ],
 )

@@ -32,8 +32,8 @@ FILES = {
 def test_a_file_that_the_contract_of_the_firmware_does_not_cover_gets_no_hint_that_makes_other_code(
     file, made_with, hint, tmp_path, monkeypatch
 ):
-    claim = Claim("net", 0, (), True, made_with=("--update=weights", *made_with))
     update = ClaimedUpdate(version=0, layout="", data="", layers=(), ports=())
+    claim = Claim("net", 0, (), True, made_with=("--update=weights", *made_with), update=update)
     monkeypatch.setattr("aidge_build.cli.weights.read_image", lambda path: None)
     monkeypatch.setattr("aidge_build.cli.weights._claimed", lambda image, name: (claim, update))
     monkeypatch.setattr("aidge_build.cli.weights.require_identity", lambda image, claim: None)

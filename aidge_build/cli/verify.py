@@ -206,9 +206,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         data["first_differing_value"] = None if passed else first_difference(list(wanted), execution.outputs, wanted)
     passed = (passed or by_floats) and not (arguments.layers and first)
     read = {layer.node.name: readable(layer.node.name, layer.symbol, program.name) for layer in program.layers}
-    used = {arguments.reference, arguments.label_array} - {None}
     text = _lines(arguments, data, passed, {} if arguments.verbosity else read)
-    text[1:1] = [] if replay else remarks_on(arrays, program.view, count, used)
+    text[1:1] = [] if replay else remarks_on(arrays, program.view, count, {arguments.reference, arguments.label_array} - {None})
     text[1:1] = () if replay or arguments.elf else scales_note(program, arguments.quantize)
     text += [*cycle_lines(execution.result, board), *measured_lines(execution.result, board)]
     data |= {**inference_data(execution.result, board), **measured_json(execution.result)}

@@ -102,12 +102,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if not is_labelled:
         _require_float(arguments, path, limits)
     stages = _stages(arguments, request, view, samples, other, block)
-    notes = [*block.notes, *request.notices] if block else []
     if not is_labelled:
         data = agreement(arguments.model, stages, samples.count, _differing(stages))
         _write(arguments.out, data, bool(data["differing_values"]))
         return Outcome(
-            [*agreement_lines(data), *notes, *_next(arguments, data)], data, EXIT_CHECK_FAILED if data["differing_values"] else 0
+            _text(arguments, agreement_lines(data), block, data), data, EXIT_CHECK_FAILED if data["differing_values"] else 0
         )
     first = stages[0]
     task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
@@ -116,7 +115,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
     _write(arguments.out, data, failed)
-    return Outcome([*lines(found, data), *notes, *_next(arguments, data)], data, EXIT_CHECK_FAILED if failed else 0)
+    return Outcome(_text(arguments, lines(found, data), block, data), data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _text(arguments: argparse.Namespace, found: list[str], block: Block | None, data: Mapping[str, object]) -> list[str]:
+    """The document for people, with what is known of the block after its first line, and what to type next."""
+    notes = [*block.notes, *block.request.notices] if block else []
+    return [*found[:1], *notes, *found[1:], *_next(arguments, data)]
 
 
 def _next(arguments: argparse.Namespace, data: Mapping[str, object]) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.boards import Board
-from aidge_build.cli.firmware_code import planned_for, require_suits
+from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits
 from aidge_build.cli.firmware_options import install, other_options, with_options_of, with_scales_of
 from aidge_build.cli.linked import require_identity
 from aidge_build.elf import Claim, read_claims, read_image
@@ -17,7 +17,6 @@ from aidge_build.emit import emit
 from aidge_build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
 from aidge_build.emulate.model_calls import call_claimed, not_callable
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import load
 from aidge_build.program import Program
 from aidge_build.reading import read_regular
 from aidge_build.request import CompileRequest
@@ -80,7 +79,7 @@ def block_of(arguments: argparse.Namespace, elf: Path, name: str | None = None) 
     merged, firmware = with_options_of(claim, str(elf), arguments)
     merged.weights_version = head.version
     assert claim.update is not None
-    request = load(with_scales_of(claim.update, merged), claim.model)
+    request = requested_for(with_scales_of(claim.update, merged), claim.model)
     program = planned_for(request)
     others = other_options(merged, firmware, "weights-version")
     remedy = f"it is another network than the firmware's: name the model that {file.name} was made of"

@@ -3,15 +3,30 @@
 
 from __future__ import annotations
 
+import argparse
+
 from aidge_build.cli.firmware_options import without_quantization
 from aidge_build.compile import build_program
 from aidge_build.elf.claim import Claim, ClaimedUpdate
 from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.inputs import load
 from aidge_build.naming import counted
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.sources import Sources
 from aidge_build.tflite_format import is_tflite
+
+
+def requested_for(merged: argparse.Namespace, name: str) -> CompileRequest:
+    """The request; firmware remembers no paths, so a board of the user's own must be named again."""
+    try:
+        return load(merged, name)
+    except AidgeError as error:
+        if error.code == "BOARD" and not merged.board_path:
+            error.hint = (
+                f"the firmware was generated for a board of your own: give its folder again, --board-path DIR ({error.hint})"
+            )
+        raise
 
 
 def planned_for(request: CompileRequest) -> Program:

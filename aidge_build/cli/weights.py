@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.cli.firmware_code import planned_for, require_suits
+from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits
 from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.linked import require_identity
@@ -17,11 +17,10 @@ from aidge_build.elf.image import Image, read_image
 from aidge_build.emit import emit
 from aidge_build.emit.blob import read_blob
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.inputs import add_model_arguments
 from aidge_build.naming import counted
 from aidge_build.options import MODEL, with_given
 from aidge_build.output import write_files
-from aidge_build.request import CompileRequest
 from aidge_build.version import VERSION
 
 SUMMARY = "make new weights for firmware in the field, and prove that they fit"
@@ -45,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     firmware = options_of(claim, arguments.against)
     firmware.weights_version = update.version + 1
     merged = with_scales_of(update, with_given(arguments, firmware, MODEL.options))
-    request = _requested(merged, claim.model)
+    request = requested_for(merged, claim.model)
     sources = emit(planned_for(request))
     remedy = "what differs needs new firmware, too"
     if claim.tool not in ("", VERSION):  # a later version may have other kernels
@@ -83,15 +82,3 @@ def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
         code="WEIGHTS",
         hint="generate the model with --update weights",
     )
-
-
-def _requested(merged: argparse.Namespace, name: str) -> CompileRequest:
-    """The request; firmware remembers no paths, so a board of the user's own must be named again."""
-    try:
-        return load(merged, name)
-    except AidgeError as error:
-        if error.code == "BOARD" and not merged.board_path:
-            error.hint = (
-                f"the firmware was generated for a board of your own: give its folder again, --board-path DIR ({error.hint})"
-            )
-        raise

@@ -60,8 +60,8 @@ class Board:
     None where nobody said; `nanojoules_per_cycle` is 0 where nobody measured it; `clock_hz` is what the core usually runs at,
     0 where nobody said; `source` are (collection, device) of machine-readable data that the memories were compared with;
     `runners` are (program, target) to flash with; `boot_block` is what the boot ROM wants beside the program, `boot_source` the
-    assembly of a second stage, "" without one; `serial` is the port that bench images print on; `files` holds everything that
-    was read (path -> bytes): these are build dependencies.
+    assembly of a second stage, "" without one; `chip_fpu` is the chip's own FPU where the flags use less of it; `serial` is the
+    port that bench images print on; `files` holds everything that was read (path -> bytes): these are build dependencies.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Board:
     source: tuple[tuple[str, str], ...]
     files: Mapping[str, bytes] = field(repr=False)
     boot_source: str = ""
+    chip_fpu: str = ""
     serial: SerialPort | None = None
 
     @property

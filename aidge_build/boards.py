@@ -11,7 +11,7 @@ from typing import Any
 
 from aidge_build.board import Board, Emulator, Region
 from aidge_build.board_registers import read_clock, read_serial
-from aidge_build.cores import FLAG_WORDS, Core, find_core, list_cores
+from aidge_build.cores import FLAG_WORDS, FPU_NAME, Core, find_core, list_cores
 from aidge_build.errors import AidgeError
 from aidge_build.flash import flash_of
 from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
@@ -40,6 +40,7 @@ _KEYS = {
     "clock_hz": int,
     "cpu": str,
     "fpu": str,
+    "chip_fpu": str,
     "float_abi": str,
     "features": list,
     "libs": list,
@@ -258,12 +259,19 @@ class _Reader:
             source=self._source(),
             files=MappingProxyType(dict(sorted({**files, **self.core.files}.items()))),
             boot_source=self._get("boot_source", ""),
+            chip_fpu=self._chip_fpu(),
             serial=read_serial(table, f"{self.where}: serial") if (table := self.settings.get("serial")) else None,
         )
 
     def _features(self) -> frozenset[str]:
         known = tuple(self.core.known_features)
         return frozenset(self._choice("features", item, known) for item in self._get("features", []))
+
+    def _chip_fpu(self) -> str:
+        name = self._get("chip_fpu", "")
+        if name and not FPU_NAME.fullmatch(name):
+            raise self._error(f"key 'chip_fpu': '{name}' is no FPU", 'write "fpv5-d16" (double precision) or "fpv5-sp-d16"')
+        return name
 
     def _multiplier_cycles(self) -> int:
         cycles = self._get("multiplier_cycles", 1)

@@ -25,6 +25,7 @@ SLOW_LONG_PRODUCTS = "slow long products"
 ALIGNED_ONLY = "aligned access only"
 UNALIGNED = "unaligned access"  # what is left out then
 FPU, MVE = "fpu", "mve"
+FPU_NAME = re.compile(r"fpv(\d)(-sp)?-d16")  # gcc's: the version of the instructions, and whether in single precision alone
 NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 FOLDER = "cores"  # beside the boards
@@ -60,6 +61,7 @@ _KEYS = {
     "qemu_flags": list,
     "unicorn": str,
     "timing": str,
+    "single_fpu": str,
     "slow_long_products": bool,
     "unaligned": dict,
 }
@@ -67,7 +69,7 @@ _FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": 
 _RANGE = re.compile(r"(0x[0-9a-fA-F]{1,8})-(0x[0-9a-fA-F]{1,8})")
 _UNALIGNED_KEYS = {"off": str, "on": str, "lacking": str, "there": str, "device": list}
 _TABLES = ("known_features", "extensions")
-_TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn", "timing")
+_TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn", "timing", "single_fpu")
 _LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
 _SETS_OF_FEATURES = ("features", "may_have")
 _SETS = (*_SETS_OF_FEATURES, "runs", "later_than")
@@ -114,7 +116,8 @@ class Core:
     `cpu` is its name with what a user leaves out behind a + (`cortex-m33+nodsp`: `said`), `extensions` say what that is. An FPU
     is in `may_have`, as most cores are built with and without. `machines` are ELF's names, `architecture` that of its build
     attributes, `runs` the architectures whose code it executes, `later_than` the cores of this architecture that do not execute
-    all programs for it. `is_portable`: any core, with any tools. `files` holds everything that was read (path -> bytes).
+    all programs for it. `single_fpu` is the FPU of chips without double precision, where the core's name alone means one with it,
+    "" elsewhere. `is_portable`: any core, with any tools. `files` holds everything that was read (path -> bytes).
     """
 
     name: str
@@ -147,6 +150,7 @@ class Core:
     qemu_flags: tuple[str, ...]
     unicorn: str
     timing: str
+    single_fpu: str
     unaligned: UnalignedAccess | None
     files: Mapping[str, bytes] = field(repr=False)
 

@@ -32,6 +32,11 @@ PACK = """<?xml version="1.0" encoding="utf-8"?>
     <memory name="Registers" access="rwp" start="0x40000000" size="0x10000"/>
     <memory name="SRAM_S" access="rwxs" start="0x30000000" size="0x2000" alias="SRAM"/>
    </device>
+   <device Dname="CHIP7">
+    <processor Dcore="Cortex-M7" Dfpu="SP_FPU"/>
+    <memory id="IROM1" start="0x0" size="0x20000" startup="1" default="1"/>
+    <memory id="IRAM1" start="0x20000000" size="0x10000" default="1"/>
+   </device>
    <device Dname="CHIP33">
     <processor Dcore="Cortex-M33" Dfpu="NO_FPU" Ddsp="NO_DSP"/>
     <memory id="IROM1" start="0x0" size="0x20000" startup="1" default="1"/>

@@ -48,11 +48,14 @@ def board_text(device: Device, where: str) -> str:
 
 
 def _core_lines(device: Device) -> list[str]:
-    core, fpu = _core(device), "auto" if device.has_fpu else ""
+    core = _core(device)
+    single = "" if device.has_double else core.single_fpu
+    fpu = single or "auto" if device.has_fpu else ""
     features = core.features_with(fpu)
     return [
         f"cpu = {_quoted(core.cpu)}",
-        *(['fpu = "auto"', 'float_abi = "hard"'] if fpu else []),
+        *([f"fpu = {_quoted(fpu)}", 'float_abi = "hard"'] if fpu else []),
+        *(["# Whether it has double precision is not said."] if fpu and single and device.has_double is None else []),
         *(["# Whether it has an FPU is not said."] if device.has_fpu is None and FPU in core.may_have else []),
         f"features = {_list(sorted(features))}",
         f"libs = {_list(default_libraries(find_libraries([kernel_folder()]), features, core))}",

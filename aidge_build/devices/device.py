@@ -30,8 +30,9 @@ class Memory:
 
 @dataclass(frozen=True)
 class Device:
-    """One core of a chip. `core` is gcc's name; `has_fpu`, `has_dsp` and `has_mve` are None where the description does not say;
-    `clock_hz` is the highest clock, 0 where it is not known; `described_by` names file and entry for a comment."""
+    """One core of a chip. `core` is gcc's name; `has_fpu`, `has_dsp`, `has_mve` and `has_double` (whether the FPU has double
+    precision) are None where the description does not say; `clock_hz` is the highest clock, 0 where it is not known;
+    `described_by` names file and entry for a comment."""
 
     name: str
     core: str
@@ -41,6 +42,7 @@ class Device:
     clock_hz: int
     memories: tuple[Memory, ...]
     described_by: str
+    has_double: bool | None = None
 
 
 def joined(memories: tuple[Memory, ...]) -> tuple[Memory, ...]:

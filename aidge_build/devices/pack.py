@@ -100,6 +100,7 @@ def _device(path: Levels, core: str, where: str) -> Device:
         name=f"{name}:{own}" if core else name,
         core=processor["Dcore"].lower().replace("+", "plus"),
         has_fpu=_has(processor, "Dfpu"),
+        has_double={"DP_FPU": True, "SP_FPU": False}.get(processor.get("Dfpu", "").upper()),
         has_dsp=_has(processor, "Ddsp"),
         has_mve=_has(processor, "Dmve"),
         clock_hz=_number(processor.get("Dclock", "0"), where),

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aidge_build.board import Board
-from aidge_build.cores import FPU, MVE, Core, find_core, runs_code_of
+from aidge_build.cores import FPU, FPU_NAME, MVE, Core, find_core, runs_code_of
 from aidge_build.elf.claim import Claim
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image
+
+_OTHER = "name the board of this program; or build the program for this board"
 
 
 def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> Iterator[Finding]:
@@ -80,7 +82,9 @@ def check_board(image: Image, claims: Sequence[Claim], board: Board, folders: Se
     elif image.architecture and core.runs and not is_run:
         yield _other(f"the program is for {image.architecture}, board {board.name} has {board.cpu} ({core.architecture})")
     else:
-        yield from (_other(f"the program uses {what}, board {board.name} has {has}") for what, has in _lacking(image, board))
+        yield from (
+            _other(f"the program uses {what}, board {board.name} has {has}", hint) for what, has, hint in _lacking(image, board)
+        )
         for claim in claims:
             yield from _check_claimed(claim, board, folders)
 
@@ -90,24 +94,33 @@ def _version(architecture: str) -> str:
     return re.split(r"\D", architecture[1:])[0]
 
 
-def _other(text: str) -> Finding:
-    return Finding("MEM13", ERROR, text, "name the board of this program; or build the program for this board")
+def _other(text: str, hint: str = _OTHER) -> Finding:
+    return Finding("MEM13", ERROR, text, hint)
 
 
-def _lacking(image: Image, board: Board) -> Iterator[tuple[str, str]]:
-    """What the program uses, and what the board has instead; the compiler derives an FPU "auto" from the core's name."""
-    units = image.units
+def _lacking(image: Image, board: Board) -> Iterator[tuple[str, str, str]]:
+    """What the program uses, what the board has instead, a hint; the compiler derives an FPU "auto" from the core's name."""
+    units, fpu = image.units, board.chip_fpu or board.fpu
     if units is None:
         return
-    known = re.match(r"fpv(\d)(-sp)?", board.fpu)
-    if units.fpu_version and FPU not in board.features:
-        yield "an FPU", "none"
+    known = FPU_NAME.fullmatch(fpu)
+    if units.fpu_version and FPU not in board.features and not board.chip_fpu:
+        may_have = FPU in board.core.may_have
+        yield "an FPU", "none", _if_there(board, f"fpv{units.fpu_version}-sp-d16", "-mfloat-abi=soft") if may_have else _OTHER
     elif known and units.fpu_version > int(known[1]):
-        yield f"version {units.fpu_version} of the FPU's instructions", board.fpu
+        yield f"version {units.fpu_version} of the FPU's instructions", fpu, _OTHER
     elif known and known[2] and units.has_double:
-        yield "an FPU in double precision", board.fpu
+        yield "an FPU in double precision", fpu, _if_there(board, f"fpv{known[1]}-d16", f"-mfpu={fpu}")
     if units.has_vectors and MVE not in board.features:
-        yield "MVE", "none"
+        yield "MVE", "none", _OTHER
+
+
+def _if_there(board: Board, fpu: str, flag: str) -> str:
+    """For firmware that may use more of the chip than its board's file names."""
+    return (
+        f'if the chip has it, say chip_fpu = "{fpu}" in a board file with extends = "{board.name}" (docs/howto-board.md); '
+        f"else compile with {flag}, or name the board of this program"
+    )
 
 
 def _check_claimed(claim: Claim, board: Board, folders: Sequence[Path]) -> Iterator[Finding]:

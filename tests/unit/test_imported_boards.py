@@ -59,7 +59,7 @@ def test_a_device_with_variants_is_one_of_them(pack: Path) -> None:
     assert spans(imported(pack, "chip401rc"))["IROM1"] == (0x08000000, "256K")
     board = imported(pack, "CHIP401RE")
     assert spans(board)["IROM1"] == (0x08000000, "512K") and "fpu" not in board
-    assert "there is no device 'CHIP401' among its 6" in refusal(pack, "CHIP401") and "CHIP401RC, CHIP401RE" in refusal(
+    assert "there is no device 'CHIP401' among its 7" in refusal(pack, "CHIP401") and "CHIP401RC, CHIP401RE" in refusal(
         pack, "CHIP401"
     )
 
@@ -78,7 +78,8 @@ def test_what_a_core_leaves_out_stands_behind_its_name(pack: Path) -> None:
 def test_of_several_cores_one_must_be_named_and_has_its_own_memories(pack: Path) -> None:
     assert "PAIR7 has 2 cores" in refusal(pack, "PAIR7") and "PAIR7:CM7, PAIR7:CM4" in refusal(pack, "PAIR7")
     assert "has no core 'CM0'" in refusal(pack, "PAIR7:CM0")
-    seven, four = imported(pack, "PAIR7:CM7"), imported(pack, "PAIR7:CM4")
+    seven, four, single = imported(pack, "PAIR7:CM7"), imported(pack, "PAIR7:CM4"), imported(pack, "CHIP7")
+    assert [board["fpu"] for board in (seven, four, single)] == ["auto", "auto", "fpv5-sp-d16"]  # a Cortex-M7 alone has a choice
     assert (seven["cpu"], seven["clock_hz"], seven["dma_line"]) == ("cortex-m7", 480_000_000, 32)
     assert set(seven["regions"]) == {"FLASH", "AXI", "DTCM"} and set(four["regions"]) == {"FLASH", "AXI", "D2"}
     assert seven["arena"] == ["AXI", "DTCM"] and four["clock_hz"] == 240_000_000

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -117,10 +118,10 @@ def test_kernels_for_an_fpu_in_a_program_without_one_are_an_error_and_the_revers
     )
 
 
-def of_board(name: str, architecture: str, units=None, cpu: str = "", machine: str = "ARM") -> list[tuple[str, str]]:
+def of_board(name: str, architecture: str, units=None, cpu: str = "", machine: str = "ARM", folders=()) -> list[tuple[str, str]]:
     image = SimpleNamespace(machine=machine, architecture=architecture, units=units)
     claims = [SimpleNamespace(cpu=cpu, model="kws")] if cpu else []
-    return [(finding.severity, finding.text) for finding in check_board(image, claims, load_board(name))]
+    return [(finding.severity, finding.text) for finding in check_board(image, claims, load_board(name, folders))]
 
 
 OTHER_CHIPS = [
@@ -162,6 +163,9 @@ def test_a_program_of_another_chip_is_an_error(name, architecture, units, cpu, t
         ("stm32f7", "v7E-M", SINGLE, "cortex-m4", ["note"]),
         ("stm32f7", "v7E-M", SINGLE_5, "cortex-m7", []),
         ("stm32f7", "v7-M", SOFT, "cortex-m3", []),
+        ("stm32f767", "v7E-M", DOUBLE, "cortex-m7", []),
+        ("stm32h743", "v7E-M", DOUBLE, "cortex-m7", []),
+        ("mimxrt1062", "v7E-M", DOUBLE, "cortex-m7", []),
         ("stm32h563", "v8-M.baseline", SOFT, "cortex-m23", []),
         ("rp2040", "v6-M", None, "cortex-m0", ["note"]),
         ("stm32f4", "", None, "", []),
@@ -172,6 +176,20 @@ def test_a_program_of_another_chip_is_an_error(name, architecture, units, cpu, t
 )
 def test_a_program_that_the_board_runs_is_no_error(name, architecture, units, cpu, severities):
     assert [severity for severity, _ in of_board(name, architecture, units, cpu)] == severities
+
+
+def test_the_hint_names_the_key_by_which_a_board_has_more_of_an_fpu_than_its_flags_use(tmp_path):
+    image = SimpleNamespace(machine="ARM", architecture="v7E-M", units=DOUBLE)
+    for number, name in enumerate(("stm32f7", "mps2-an386-nofpu")):
+        (finding,) = check_board(image, [], load_board(name))
+        key = re.search(r'chip_fpu = ".*?"', finding.hint)[0]
+        text = f'extends = "{name}"\n{key}\n'.replace("-sp", "" if number else "-sp")
+        (tmp_path / f"own{number}.toml").write_text(text)
+        assert of_board(f"own{number}", "v7E-M", DOUBLE, folders=[tmp_path]) == []
+        assert load_board(f"own{number}", [tmp_path]).compiler_flags == load_board(name).compiler_flags
+    (tmp_path / "own0.toml").write_text('extends = "stm32f7"\nchip_fpu = "double"\n')
+    with pytest.raises(AidgeError, match="'chip_fpu'.*fpv5-d16"):
+        load_board("own0", [tmp_path])
 
 
 def test_a_program_of_another_machine_is_an_error():

@@ -43,6 +43,12 @@ class Flash:
     is_shared: bool
     is_external: bool
 
+    @property
+    def switches(self) -> str:
+        """What firmware may leave off: "caches and prefetch", or one of them, or ""."""
+        has_cache = bool(self.code_cache or self.data_cache)
+        return " and ".join(what for what, is_there in (("caches", has_cache), ("prefetch", self.prefetches)) if is_there)
+
 
 def flash_of(table: dict | None, where: str) -> Flash | None:
     """The flash that the table describes; None without a table. Raises AidgeError (BOARD) for a wrong key or value."""

@@ -335,7 +335,11 @@ def counting(verb: str, is_kept: bool = True) -> Iterator[Callable[[str, int, in
             if is_kept and not _quiet and total >= 100 and done * 10 // total > (done - 1) * 10 // total:
                 print_notes([_announced(verb, done, total, what)])
 
-        with telling(lambda: how_far) if is_kept else contextlib.nullcontext():
+        with contextlib.ExitStack() as lines:
+            if is_kept and _waiting is None:
+                lines.enter_context(waited_for(verb))
+            if is_kept:
+                lines.enter_context(telling(lambda: how_far))
             yield announce
         return
     with _progress() as shown:

@@ -19,7 +19,27 @@ _LARGE_SHARE = 0.25  # of the time; another build of the model then saves most o
 def cycle_lines(result: RunResult, board: Board) -> list[str]:
     """The cycles of an inference, how far they can be trusted, and the time at the board's clock; [] without an estimate."""
     first, *others = time_lines(result, board) or [""]
-    return [f"{first} ({validation_of(board.core)})", *others] if first else []
+    return [f"{first} ({validation_of(board.core)}{_assumed(board)})", *others] if first else []
+
+
+def _assumed(board: Board) -> str:
+    """What the estimate takes from the board's file, whatever the firmware does."""
+    switches = board.flash.switches if board.flash and board.flash_wait_states != 0 else ""
+    parts = [*(["its clock"] if board.clock_hz else []), *([f"{switches} of its flash on"] if switches else [])]
+    return f"; as the board's file says: {', '.join(parts)}" if parts else ""
+
+
+def cache_lines(result: RunResult, board: Board) -> list[str]:
+    """Whether firmware left caches off that the estimate of its cycles takes as on."""
+    flash = board.flash
+    described = {"code": flash.code_cache, "data": flash.data_cache} if flash and board.flash_wait_states != 0 else {}
+    off = [name for name in result.caches_off if described.get(name)]
+    if result.run_cycles is None or not result.runs or not off:
+        return []
+    switches = " and ".join({"code": "SCB_EnableICache()", "data": "SCB_EnableDCache()"}[name] for name in off)
+    return [
+        f"the firmware leaves the core's cache for {' and '.join(off)} off, which the estimate takes as on: {switches} of CMSIS"
+    ]
 
 
 def time_lines(result: RunResult, board: Board) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.cycles import cycle_data, cycle_findings, cycle_lines, layer_cycle_data
+from aidge_build.cli.cycles import cache_lines, cycle_data, cycle_findings, cycle_lines, layer_cycle_data
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, is_measured, measured_json, measured_lines, observed, probe_from
@@ -182,7 +182,7 @@ def _outcome(
         per_run = f", {round(mean):,} per inference{spread(result)}{within}" if mean is not None else ""
         wait = f" with the wait in {result.waits_in}" if result.waits_in else ""
         lines.append(f"{result.instructions:,} instructions{wait}{per_run} on {board.title} ({_where(result)})")
-    lines += cycle_lines(result, board)
+    lines += [*cycle_lines(result, board), *cache_lines(result, board)]
     lines += [*measured_lines(result, board), *_memory_used(result, claims)]
     if result.exit_code:
         lines.append(f"exit code {result.exit_code}")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The counters of cycles that a core has, in an emulator without cycles: they count the instructions that were executed.
+"""The counters of cycles and the switches of caches that a core has, in an emulator that has neither cycles nor caches.
 
-Sources: Armv7-M Architecture Reference Manual, C1.8.8 (DWT_CYCCNT) and B3.3 (SysTick, which counts down 24 bits).
+The counters count executed instructions. Sources: Armv7-M Architecture Reference Manual, C1.8.8 (DWT_CYCCNT), B3.3 (SysTick,
+which counts down 24 bits), B3.2.8 (CCR, which switches caches on).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from unicorn import arm_const
 from aidge_build.emulate.waits import Machine, map_memory
 
 _CYCCNT, _SYST_CSR, _SYST_CVR = 0xE0001004, 0xE000E010, 0xE000E018
+_CCR, _CACHES = 0xE000ED14, (("code", 1 << 17), ("data", 1 << 16))
 _INTERRUPTS, _SYSTICK_VECTOR = 1 << 1, 4 * 15
 _WORD, _TICK_BITS = (1 << 32) - 1, 24
 
@@ -36,6 +38,14 @@ def count_instructions(machine: Machine, executed: Callable[[], int]) -> None:
 
     for address, hook in ((_CYCCNT, on_cycles), (_SYST_CVR, on_ticks)):
         machine.machine.hook_add(unicorn.UC_HOOK_MEM_READ, hook, begin=address, end=address + 3)
+
+
+def caches_left_off(machine: Machine) -> tuple[str, ...]:
+    """ "code" and "data", of the core's own caches those that its control register leaves off."""
+    if not machine.program.board.core.cache_line:
+        return ()
+    switches = int.from_bytes(machine.read(_CCR, 4), "little")
+    return tuple(name for name, bit in _CACHES if not switches & bit)
 
 
 def _interrupt(machine: Machine) -> None:

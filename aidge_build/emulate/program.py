@@ -138,6 +138,7 @@ class RunResult:
     most: int | None = None
     waits_in: str = ""
     dumps: tuple[tuple[Symbol, bytes], ...] = ()
+    caches_off: tuple[str, ...] = ()  # "code", "data": the core's own caches that the program never switched on
     reads: tuple[Reads, ...] = ()  # of layers by function and constant, where the timing tells these apart
 
     @property

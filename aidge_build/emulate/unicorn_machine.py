@@ -20,7 +20,7 @@ from aidge_build.boards import Region
 from aidge_build.elf.boot_block import vectors_at
 from aidge_build.emulate.block_counter import make_counter
 from aidge_build.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
-from aidge_build.emulate.cycle_counters import count_instructions
+from aidge_build.emulate.cycle_counters import caches_left_off, count_instructions
 from aidge_build.emulate.peripherals import FIRST, LAST, Peripherals
 from aidge_build.emulate.program import WAITS, End, Program, RunResult, Steps
 from aidge_build.emulate.semihosting import Semihosting
@@ -126,7 +126,8 @@ class Machine:
         result = self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
         found = self.round or (endless_round(self) if end in _STOPPED else None)
         dumps = tuple((symbol, self.read(symbol.address, symbol.size_bytes)) for symbol in program.dumped)
-        return replace(result, waits_in=found.function if found and found.is_wait else "", dumps=dumps)
+        waits_in = found.function if found and found.is_wait else ""
+        return replace(result, waits_in=waits_in, dumps=dumps, caches_off=caches_left_off(self))
 
     def _goes_round(self, address: int) -> bool:
         self.round = endless_round(self, address)

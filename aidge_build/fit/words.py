@@ -139,7 +139,10 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
     if any(row.found.memories for row in rows):
         lines += _what_counts(rows)
     if any(row.found.milliseconds is not None for row in rows):
-        lines.append("time: with the stalls of the flash; aidge-build run app.elf --board B times your own program")
+        lines.append(
+            "time: at the board file's clock, with the stalls of the flash, its caches and prefetch switched on; "
+            "aidge-build run app.elf --board B times yours"
+        )
     return lines
 
 

@@ -169,7 +169,7 @@ def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
         r"\n~[\d,]+ cycles per inference, ~[\d.]+ ms at 168 MHz, "
         r"with stalls of \d+ cycles for code and \d+ for constants in flash "
         r"\(estimated; the core without wait states: \d+\.\d % below to \d\.\d % above what was measured for \d+ programs, "
-        r"\d\.\d % on average; no board was measured\)",
+        r"\d\.\d % on average; no board was measured; as the board's file says: its clock, caches and prefetch of its flash on\)",
         printed,
     )
     found = aidge_build("run", elf, "--board", "stm32f4", "--json").json
@@ -188,3 +188,14 @@ def test_every_core_with_a_table_takes_cycles_for_its_instructions(tmp_path, nam
     board = load_board(name)
     result = aidge_build("run", build(name, model(board.arena_regions[0].name), tmp_path), "--board", name, "--json")
     assert result.json["run_core_cycles"] > result.json["run_instructions"] / 2, result.stderr
+
+
+def test_caches_of_the_core_that_the_firmware_leaves_off_are_named(tmp_path):
+    claimed = model().split("static uint8_t", 1)[0] + FUNCTION.format("bx lr")
+    for bits, off in ((0, "code and data"), (1 << 17, "data"), (3 << 16, "")):
+        switched = f"int main(void) {{ *(volatile unsigned *)0xE000ED14 |= {bits}u; "
+        elf = build("stm32f7", claimed.replace("int main(void) { ", switched), tmp_path)
+        said = re.findall(
+            r"\nthe firmware leaves the core's cache for (.+) off,", aidge_build("run", elf, "--board", "stm32f7").stdout
+        )
+        assert said == [off] * bool(off)

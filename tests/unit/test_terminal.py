@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 
@@ -104,9 +105,10 @@ def test_a_terminal_says_how_long_a_silent_command_has_been_at_work_and_takes_it
     assert printed == "\r\x1b[2KPLAN   0 s\r\x1b[2Ka note\n"
 
 
-def test_long_work_says_in_a_kept_output_how_far_it_is_however_few_its_parts_are(capsys, monkeypatch):
+@pytest.mark.parametrize("waiting", [terminal.waited_for, contextlib.nullcontext])
+def test_long_work_says_in_a_kept_output_how_far_it_is_however_few_its_parts_are(capsys, monkeypatch, waiting):
     monkeypatch.setattr(terminal, "_KEPT_SECONDS", 0.01)
-    with terminal.waited_for("FIT"), terminal.counting("FIT") as show:
+    with waiting("FIT"), terminal.counting("FIT") as show:
         show("boards", 0, 1)
         for _ in range(500):
             time.sleep(0.002)

@@ -140,7 +140,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         fast=fast,
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
-        notices=(*_of_chip(board, arguments.board), *_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
+        notices=(*of_chip(board, arguments.board), *_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
     )
     return _quantized(request, arguments)
 
@@ -153,8 +153,8 @@ def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Name
     return argparse.Namespace(**{**vars(arguments), "rounding": rounding})
 
 
-def _of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
-    """What is said of a board that was named by its chip."""
+def of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
+    """What is said of a board that was named by its chip; () of one that has the name itself."""
     return (f"--board {name}: {board.name} is the board with this chip ({board.title})",) if board and board.name != name else ()
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aidge_build.cli.outcome import Outcome
@@ -14,10 +15,18 @@ from aidge_build.naming import counted
 
 # Build systems start every link with this verb: what explains is imported where a link has failed.
 if TYPE_CHECKING:
+    from aidge_build.elf.undefined import Undefined
     from aidge_build.toolchain.failed_link import FailedLink
 
 _SHOWN = 8
 _WITHOUT_LIBRARIES = ("-nostdlib", "-nodefaultlibs", "-nolibc")
+_WITHOUT_START = "-nostartfiles"
+_OF_START = {"_init", "_fini", "_start"}  # which the compiler's start-up files define
+# What a C library for bare metal leaves to the firmware (newlib's manual, "System Calls").
+_SYSTEM_CALLS = {
+    *("_exit", "_close", "_environ", "_execve", "_fork", "_fstat", "_getpid", "_gettimeofday", "_isatty", "_kill", "_link"),
+    *("_lseek", "_open", "_read", "_sbrk", "_stat", "_times", "_unlink", "_wait", "_write"),
+}
 SUMMARY = "explain a failed link: too little memory, other headers or flags, undefined names"
 EXAMPLES = (("explain --link -- arm-none-eabi-gcc main.o kws.o -T my.ld -o app.elf", "after a link that failed"),)
 
@@ -80,8 +89,6 @@ def _output(command: list[str]) -> str:
 
 
 def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iterator[str]:
-    from aidge_build.elf.undefined import OPTIMIZED
-    from aidge_build.report.missing_library import first_few
     from aidge_build.report.overflow import listed
     from aidge_build.toolchain.link_words import expanded
 
@@ -97,12 +104,7 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
         yield f"{output}: error LINK_LIBRARY: {library.fact}"
         yield f"       what helps:  {library.hint}"
     if with_undefined and failed.undefined:
-        files = ["".join(source for source in one.sources[:1] if source != OPTIMIZED) for one in failed.undefined]
-        names = [f"{one.symbol} ({file})" if file else one.symbol for one, file in zip(failed.undefined, files, strict=True)]
-        bare = [word for word in command if word in _WITHOUT_LIBRARIES]
-        yield f"{output}: error LINK_UNDEFINED: nothing that is linked defines {first_few(names)}"
-        without = f", or leave {bare[0]} out" if bare else ""
-        yield f"       what helps:  link the files or libraries that define these names{without}"
+        yield from _undefined(command, output, failed.undefined)
     for memory in failed.memories:
         yield f"{output}: error LINK_OVERFLOW: {memory.fact}"
         if memory.largest:
@@ -110,3 +112,31 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
             yield f"       in all:      {listed(memory.purposes)}"
         for index, hint in enumerate(memory.hints):
             yield f"       {'' if index else 'what helps:':11}  {hint}"
+
+
+def _undefined(command: list[str], output: str, undefined: Sequence[Undefined]) -> Iterator[str]:
+    from aidge_build.elf.undefined import OPTIMIZED
+    from aidge_build.report.missing_library import first_few
+
+    calls = [one.symbol for one in undefined if one.symbol in _SYSTEM_CALLS]
+    others = [one for one in undefined if one.symbol not in _SYSTEM_CALLS]
+    if calls:
+        yield f"{output}: error LINK_UNDEFINED: the C library calls {first_few(calls)}, and nothing that is linked defines them"
+        yield (
+            "       what helps:  link a file that defines them (STM32CubeMX: syscalls.c and sysmem.c), or add "
+            "--specs=nosys.specs to the link: with it they do nothing"
+        )
+    if others:
+        files = ["".join(_known_path(source) for source in one.sources[:1] if source != OPTIMIZED) for one in others]
+        names = [f"{one.symbol} ({file})" if file else one.symbol for one, file in zip(others, files, strict=True)]
+        bare = [word for word in command if word in _WITHOUT_LIBRARIES]
+        bare += [word for word in command if word == _WITHOUT_START and any(one.symbol in _OF_START for one in others)]
+        without = f", or leave {bare[0]} out" if bare else ""
+        yield f"{output}: error LINK_UNDEFINED: nothing that is linked defines {first_few(names)}"
+        yield f"       what helps:  link the files or libraries that define these names{without}"
+
+
+def _known_path(source: str) -> str:
+    """Of a file of another machine, where a library was compiled, the name alone."""
+    path = Path(source)
+    return path.name if path.is_absolute() and not path.exists() else source

@@ -20,7 +20,7 @@ from aidge_build.fit.evaluation import REFUSED, Evaluation
 from aidge_build.fit.many import answers_of
 from aidge_build.fit.question import Question, read_questions
 from aidge_build.fit.words import UNVERIFIED, lines_of, unverified_line
-from aidge_build.inputs import read_model_file
+from aidge_build.inputs import of_chip, read_model_file
 from aidge_build.onnx_format import read_model
 from aidge_build.options import BOARD_PATH, MODEL, add_options, also_called, typed_again
 from aidge_build.output import write_files
@@ -85,8 +85,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
     found = {model: _rows(budget, [(next(answers), board) for board in boards.values()]) for model in models}
     if arguments.html:
         write_files({arguments.html: fit_page(found).encode()})
+    chips = [line for name, board in boards.items() for line in of_chip(board, name)]
     return Outcome(
-        _lines(found, arguments),
+        [*chips, *_lines(found, arguments)],
         {"models": _data(found)},
         0 if all(map(_has_one, found.values())) else EXIT_CHECK_FAILED,
     )

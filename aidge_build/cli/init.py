@@ -100,7 +100,11 @@ def _lines(advice: Advice, files: dict[str, str], name: str) -> list[str]:
     for step in advice.steps:
         found += [f"{_place(step)}: {step.about}", *(f"    {line.expandtabs()}" for line in step.lines), ""]
     call = f"{name}_run(inputs, outputs)"
-    return [*found, "in your C:", f'    #include "{name}.h"', f"    if ({call} != 0) {{ ... }}"]
+    found += ["in your C:", f'    #include "{name}.h"', f"    if ({call} != 0) {{ ... }}", ""]
+    return [
+        *found,
+        "also: -O2 for the model in a Debug build (docs/howto-add.md); its arena in CCM or DTCM (docs/howto-fast-memory.md)",
+    ]
 
 
 def _place(step: Step) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from aidge_build.boards import Region, load_board
 from aidge_build.elf.claim import Claim, ClaimedArena
@@ -86,12 +87,24 @@ def _title(group: Group, name: str, section: str) -> str:
     return "the stack" if group.name == "stack" and section.lstrip(".") == "stack" else name
 
 
-def _arenas(image: Image, claims: Sequence[Claim]) -> list[tuple[Claim, ClaimedArena]]:
-    """The arenas, or parts of them, in the sections of the image, the largest first."""
-    sections = {section.name for section in image.sections}
-    parts = [(claim, part) for claim in claims for part in claim.arenas]
-    found = [(claim, part) for claim, part in parts if (symbol := image.symbol(part.symbol)) and symbol.section in sections]
-    return sorted(found, key=lambda one: (-one[1].size_bytes, one[1].symbol))
+class _Arena(NamedTuple):
+    """An arena or a part of it; `section` is the script's own section for it, which holds nothing else, "" without one."""
+
+    claim: Claim
+    part: ClaimedArena
+    section: str
+
+
+def _arenas(image: Image, claims: Sequence[Claim]) -> list[_Arena]:
+    """Those in the sections of the image, the largest first."""
+    sizes = {section.name: section.size_bytes for section in image.sections}
+    found = []
+    for owner, part in ((claim, part) for claim in claims for part in claim.arenas):
+        symbol = image.symbol(part.symbol)
+        if symbol and symbol.section in sizes:
+            is_alone = symbol.section != ".bss" and sizes[symbol.section] - part.size_bytes <= LARGEST_GAP
+            found.append(_Arena(owner, part, symbol.section if is_alone else ""))
+    return sorted(found, key=lambda one: (-one.part.size_bytes, one.part.symbol))
 
 
 def _elsewhere(
@@ -99,7 +112,7 @@ def _elsewhere(
     memories: Sequence[Region],
     region: Region,
     overflow: Overflow,
-    arenas: Sequence[tuple[Claim, ClaimedArena]],
+    arenas: Sequence[_Arena],
 ) -> Iterator[str]:
     """Memories of the same kind with room for what does not fit, or for an arena.
 
@@ -108,22 +121,23 @@ def _elsewhere(
     uses, _ = region_use(image, [memory for memory in memories if memory.kind == region.kind and memory.name != region.name])
     for use in uses:
         free = use.region.length_bytes - use.used_bytes
-        moved = next(((claim, part) for claim, part in arenas if part.size_bytes <= free), None)
+        moved = next((one for one in arenas if one.part.size_bytes <= free), None)
         if moved:
-            claim, part = moved
             yield (
-                f"{use.region.name} has {free:,} B free: the arena of {claim.model} there saves {part.size_bytes:,} B of "
-                f"{region.name}: {_moving(claim, part, use.region)}"
+                f"{use.region.name} has {free:,} B free: the arena of {moved.claim.model} there saves "
+                f"{moved.part.size_bytes:,} B of {region.name}: {_moving(moved, use.region)}"
             )
         elif free >= overflow.missing_bytes and (use.region.kind == "ram" or use.used_bytes):
             yield f"{use.region.name} has {free:,} B free"
 
 
-def _moving(claim: Claim, arena: ClaimedArena, region: Region) -> str:
+def _moving(arena: _Arena, region: Region) -> str:
     """What puts an arena into another memory of the linker script."""
-    board = _named("board", claim)
-    if not arena.region or not board:
-        line = f"`.aidge_arena (NOLOAD) : {{ *(.bss.{arena.symbol}) }} > {region.name}`"
+    board = _named("board", arena.claim)
+    if not arena.part.region or not board:
+        if arena.section:
+            return f"`> {region.name}` at the end of the linker script's section {arena.section}"
+        line = f"`.aidge_arena (NOLOAD) : {{ *(.bss.{arena.part.symbol}) }} > {region.name}`"
         return f"-fdata-sections for the compiler, and {line} before .bss in the linker script"
     known = _regions_of(board)
     name = next((one.name for one in known if one.origin == region.origin), region.name)
@@ -170,10 +184,10 @@ def _is_int8(image: Image) -> bool:
     return any("int8" in name for name in kernels) and not any("float32" in name for name in kernels)
 
 
-def _of_ram(purposes: dict[str, int], arenas: Sequence[tuple[Claim, ClaimedArena]]) -> Iterator[str]:
+def _of_ram(purposes: dict[str, int], arenas: Sequence[_Arena]) -> Iterator[str]:
     if purposes.get("arena", 0) > max((size for name, size in purposes.items() if name != "arena"), default=0):
-        options = "".join(f" {word}" for claim, _ in arenas[:1] for word in claim.made_with or ())
-        of = f", with the file of {arenas[0][0].model} as MODEL," if arenas else ""
+        options = "".join(f" {word}" for one in arenas[:1] for word in one.claim.made_with or ())
+        of = f", with the file of {arenas[0].claim.model} as MODEL," if arenas else ""
         yield (
             f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build explain --plan MODEL{options} --why`{of} lists "
             "what is live at the peak)"

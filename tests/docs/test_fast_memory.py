@@ -75,3 +75,8 @@ def test_a_link_that_fails_for_want_of_ram_prints_the_line_that_mends_it(folder)
     assert aidge_build(*typed.replace("MODEL", model).split()[1:]).exit_code == 0, typed
     (folder / "my.ld").write_text(script.replace("LINE", line))
     subprocess.run([*LINK, *FILES], check=True)
+    (folder / "my.ld").write_text(script.replace("LINE", line.replace("CCMRAM", "RAM")))
+    assert (
+        "`> CCMRAM` at the end of the linker script's section .aidge_arena\n"
+        in aidge_build("explain", "--link", "--", *LINK, *FILES).stdout
+    )

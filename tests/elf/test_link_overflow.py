@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -164,6 +165,24 @@ def test_a_hook_never_fails_and_is_silent_where_memory_is_not_why(link, tmp_path
     assert "or leave -nostdlib out\n" in asked.stdout
     missing = aidge_build("explain-link", "--launch", "--", "no-such-linker", "-o", "x")
     assert missing.exit_code == 2 and "no-such-linker: cannot be run" in missing.stderr
+
+
+def test_names_that_the_c_library_leaves_to_firmware_or_start_up_files_define_get_their_own_remedies(tmp_path):
+    (tmp_path / "main.c").write_text('#include <stdio.h>\nint main(void) { puts(stdin ? "a" : "b"); return 0; }')
+    link = [
+        "arm-none-eabi-gcc",
+        *FLAGS[:3],
+        str(tmp_path / "main.c"),
+        "-o",
+        str(tmp_path / "app.elf"),
+        "-Wl,-u,__libc_init_array",
+    ]
+    said = aidge_build("explain", "--link", "--", *link).stdout
+    assert re.search(
+        r"the C library calls (_\w+, ){4}.*\n.*syscalls\.c.* or add --specs=nosys\.specs", said.replace(" and", ", and")
+    )
+    said = aidge_build("explain", "--link", "--", *link, "--specs=nosys.specs", "-nostartfiles").stdout
+    assert "nothing that is linked defines _init (init.c)\n" in said and "or leave -nostartfiles out\n" in said
 
 
 def test_our_own_build_explains_it_too(tmp_path):

@@ -167,6 +167,13 @@ def test_a_float_model_is_called_one_and_gets_the_option_that_makes_it_int8(fold
     ]
 
 
+def test_a_chip_is_answered_for_with_the_board_that_it_means(folder):
+    said = aidge_build("fit", "small.onnx", "--board", "stm32f405,stm32f4").stdout
+    meant, title, *_ = said.splitlines()
+    assert meant == "--board stm32f405: netduinoplus2 is the board with this chip (Netduino Plus 2 (STM32F405, without its CCM))"
+    assert title.startswith("small.onnx: fits ")
+
+
 def test_a_board_that_lacks_room_in_several_memories_says_what_each_of_them_holds():
     short = row("stm32f4", verdict=TOO_SMALL, missing=(("SRAM1", 9), ("CCM", 7)))
     (line,) = [line for line in notes_of([short]) if line.startswith("too small: ")]

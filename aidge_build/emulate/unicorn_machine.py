@@ -397,6 +397,9 @@ class Machine:
         hint = (
             "firmware that sets up its chip: run with --peripherals" if touched and FIRST <= int(touched[1], 16) <= LAST else ""
         )
+        units = self.program.image.units
+        if "UC_ERR_INSN_INVALID" in what and units and units.has_double:
+            hint = "if that computes with double: this emulator has no FPU in double precision: -mfpu=fpv5-sp-d16 for this run"
         where = f"{self.program.image.describe(address)} (pc 0x{address:08x})"
         return self.program.failure(f"the program {what}, at {where}", hint)
 

@@ -199,3 +199,10 @@ def test_caches_of_the_core_that_the_firmware_leaves_off_are_named(tmp_path):
             r"\nthe firmware leaves the core's cache for (.+) off,", aidge_build("run", elf, "--board", "stm32f7").stdout
         )
         assert said == [off] * bool(off)
+
+
+def test_firmware_with_double_precision_passes_the_check_of_its_chip_and_hears_that_the_emulator_lacks_it(tmp_path):
+    code = model().replace("int main(void) {", "volatile double a = 1.5, b;\nint main(void) { b = a * a;", 1)
+    elf = build("stm32h743", code, tmp_path, flags=("-mfpu=fpv5-d16",))
+    assert "MEM13" not in aidge_build("check", elf, "--board", "stm32h743").stdout
+    assert "no FPU in double precision: -mfpu=fpv5-sp-d16" in aidge_build("run", elf, "--board", "stm32h743").stderr

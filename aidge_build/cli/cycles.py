@@ -30,16 +30,15 @@ def _assumed(board: Board) -> str:
 
 
 def cache_lines(result: RunResult, board: Board) -> list[str]:
-    """Whether firmware left caches off that the estimate of its cycles takes as on."""
+    """Which caches of the core, on for the estimate of cycles, the firmware does not switch on."""
     flash = board.flash
     described = {"code": flash.code_cache, "data": flash.data_cache} if flash and board.flash_wait_states != 0 else {}
     off = [name for name in result.caches_off if described.get(name)]
     if result.run_cycles is None or not result.runs or not off:
         return []
     switches = " and ".join({"code": "SCB_EnableICache()", "data": "SCB_EnableDCache()"}[name] for name in off)
-    return [
-        f"the firmware leaves the core's cache for {' and '.join(off)} off, which the estimate takes as on: {switches} of CMSIS"
-    ]
+    named = " and ".join(off)
+    return [f"the firmware does not switch the core's cache for {named} on, as the estimate takes it: {switches} of CMSIS"]
 
 
 def time_lines(result: RunResult, board: Board) -> list[str]:

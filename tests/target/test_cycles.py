@@ -196,7 +196,7 @@ def test_caches_of_the_core_that_the_firmware_leaves_off_are_named(tmp_path):
         switched = f"int main(void) {{ *(volatile unsigned *)0xE000ED14 |= {bits}u; "
         elf = build("stm32f7", claimed.replace("int main(void) { ", switched), tmp_path)
         said = re.findall(
-            r"\nthe firmware leaves the core's cache for (.+) off,", aidge_build("run", elf, "--board", "stm32f7").stdout
+            r"\nthe firmware does not switch the core's cache for (.+) on,", aidge_build("run", elf, "--board", "stm32f7").stdout
         )
         assert said == [off] * bool(off)
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.boards import Board, load_board
@@ -146,7 +147,8 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     if probe:
         return observed(arguments.elf, board, probe, claims, (folder, words), stops, run)
     if len(claims) != 1:
-        return refuse_end(run(""), arguments.elf)
+        whole = run("")
+        return refuse_end(replace(whole, runs=None) if claims else whole, arguments.elf)
     return refuse_end(
         counted_by_rows(stops, f"{claims[0].model}_run", pieces_of(claims[0], read_image(arguments.elf)), run), arguments.elf
     )
@@ -211,7 +213,7 @@ def _outcome(
         "models": [claim.model for claim in claims],
         **cycle_data(result, board),
         "run_instructions": result.run_instructions,
-        "runs": result.runs,
+        "runs": result.runs or 0,
         "run_pieces": list(result.pieces),  # the functions whose calls are a run, where that is not one call of N_run
         "steps": step_data(result, promised) or None,
         "run_flash_lines": result.run_cycles.data_lines if result.run_cycles else None,

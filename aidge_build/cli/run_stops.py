@@ -26,6 +26,7 @@ _SAID = {
     End.LOOP: "ended in an endless loop at {at}",
     End.LIMIT: "not ended after {total:,} instructions and {inferences}, at {at}. Hint: {never_returns}",
 }
+_UNCOUNTED = "an unknown number of inferences"
 
 
 def _inferences(word: str) -> int:
@@ -102,13 +103,14 @@ def end_lines(result: RunResult, stops: Stops) -> list[str]:
                 instructions=stops.instructions,
                 seconds=stops.seconds,
                 total=result.instructions or 0,
-                inferences=counted(result.runs or 0, "inference"),
+                inferences=_UNCOUNTED if result.runs is None else counted(result.runs, "inference"),
                 at=at,
                 never_returns=NEVER_RETURNS,
             )
         )
     if result.waits_in:
-        ends = f"--inferences {result.runs} ends the run before" if result.runs else "no inference ended before"
+        before = f"{_UNCOUNTED if result.runs is None else 'no inference'} ended before"
+        ends = f"--inferences {result.runs} ends the run before" if result.runs else before
         lines.append(f"{result.waits_in} {WAITS}: {ends}")
     if result.ended is not End.INTERRUPT:
         lines += [f"{text} was asked for and did not come" for text in _missing(result, stops)]

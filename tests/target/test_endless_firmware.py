@@ -15,7 +15,7 @@ from aidge_build import terminal
 from aidge_build.cli.run_stops import end_lines
 from aidge_build.emulate import End, RunResult, Stops, block_counter
 from tests.command import aidge_build
-from tests.programs import build, model, needs_cross_compiler, needs_qemu
+from tests.programs import CLAIM, build, model, needs_cross_compiler, needs_qemu, note
 
 pytestmark = [needs_cross_compiler, needs_qemu]
 BOARD = "mps2-an386"
@@ -199,6 +199,9 @@ def test_a_run_ends_by_itself_in_a_wait_that_only_an_interrupt_would_end(tmp_pat
     )
     assert early.exit_code == 1 and "delay waits for an interrupt or a timer" in early.stdout
     assert "no inference ended before" in early.stdout
+    second = note({**CLAIM, "model": "second"})
+    several = aidge_build("run", firmware(tmp_path, DELAY + second + kept, "several"), "--board", BOARD)
+    assert several.exit_code == 0 and "an unknown number of inferences ended before" in several.stdout
 
 
 def test_what_a_look_for_waits_tries_leaves_the_program_as_it_is(tmp_path, monkeypatch):

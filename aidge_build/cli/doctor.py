@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import operator
 import platform
 import re
 import sys
@@ -28,6 +29,8 @@ _EXTRAS = ("emulate", "test")
 # There in a checkout only.
 _PROJECT_FILE = Path(__file__).resolve().parents[2] / "pyproject.toml"
 _REQUIRED = "needed by every command"
+_COMPARISONS = {">=": operator.ge, "<": operator.lt, "!=": operator.ne}
+_UNFIT = {">=": "too old", "<": "too new", "!=": "not supported"}
 _TESTS = "for tests"
 
 
@@ -166,15 +169,14 @@ def _package_entry(name: str, bounds: str, purpose: str) -> Entry:
     broken = next((bound for bound in bounds.split(",") if bound and not _holds(version, bound)), "")
     if not broken:
         return Entry(name, version, purpose, "", bounds)
-    unfit = f"is too {'old' if broken.startswith('>') else 'new'}, wants {bounds}, {purpose}"
+    unfit = f"is {_UNFIT[re.match('[<>=!]+', broken)[0]]}, wants {bounds}, {purpose}"
     return Entry(name, version, unfit, "" if purpose == _TESTS else unfit, bounds)
 
 
 def _holds(version: str, bound: str) -> bool:
-    """Whether `version` keeps `>=1.21` or `<4.12`, the two kinds of bounds that pyproject.toml uses."""
-    operator, limit = re.fullmatch(r"(>=|<)([0-9.]+)", bound.strip()).groups()
-    as_numbers = [tuple(int(digits) for digits in re.findall(r"\d+", text)) for text in (version, limit)]
-    return as_numbers[0] >= as_numbers[1] if operator == ">=" else as_numbers[0] < as_numbers[1]
+    """Whether `version` keeps `>=1.21`, `<4.12` or `!=2.1.4`, the kinds of bounds that pyproject.toml uses."""
+    sign, limit = re.fullmatch(r"(>=|<|!=)([0-9.]+)", bound.strip()).groups()
+    return _COMPARISONS[sign](*(tuple(int(digits) for digits in re.findall(r"\d+", text)) for text in (version, limit)))
 
 
 def _requirements() -> list[tuple[str, str, str]]:

@@ -115,7 +115,11 @@ def test_servers_of_debug_probes_are_listed(monkeypatch, found, says):
     assert aidge_build("doctor", "--json").json["probe_servers"] == list(found)
 
 
-def test_a_package_that_is_too_new_is_called_so(monkeypatch):
-    with_versions(monkeypatch, scons="4.12.0")
+@pytest.mark.parametrize(
+    "package, version, words",
+    [("scons", "4.12.0", "is too new, wants >=4.4,<4.12, needed by every"), ("unicorn", "2.1.4", "is not supported, wants >=")],
+)
+def test_a_package_of_a_version_that_does_not_work_is_called_so(monkeypatch, package, version, words):
+    with_versions(monkeypatch, **{package: version})
     done = aidge_build("doctor")
-    assert done.exit_code == 3 and "is too new, wants >=4.4,<4.12, needed by every command" in done.stdout
+    assert done.exit_code == 3 and words in done.stdout

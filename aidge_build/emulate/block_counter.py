@@ -92,11 +92,8 @@ class _NativeCounter:
             memory_count=len(code),
             link_register=arm_const.UC_ARM_REG_LR,
             stack_register=arm_const.UC_ARM_REG_SP,
-            status_register=arm_const.UC_ARM_REG_XPSR,
-            counter_register=arm_const.UC_ARM_REG_PC,
             memories=self._memories,
             read_register=_function_address(engine.uc_reg_read),
-            write_register=_function_address(engine.uc_reg_write),
             stop=_function_address(engine.uc_emu_stop),
             look_at=NEVER,
         )

@@ -191,15 +191,3 @@ def thumb_sizes(code: bytes) -> list[int]:
         sizes.append(4 if code[position + 1] >> 3 >= 0x1D else 2)
         position += sizes[-1]
     return sizes
-
-
-def ends_conditional(code: bytes) -> bool:
-    """Whether the last instruction is the last one of an IT block: 0xBFcm with a mask m whose lowest 1 says how many."""
-    position = left = before = 0
-    while position < len(code):
-        mask = code[position] & 0xF
-        before, left = left, max(left - 1, 0)
-        if code[position + 1] == 0xBF and mask:
-            before, left = 0, 4 - (mask & -mask).bit_length() + 1
-        position += 4 if code[position + 1] >> 3 >= 0x1D else 2
-    return before == 1

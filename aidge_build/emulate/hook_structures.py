@@ -65,7 +65,6 @@ class Block(ctypes.Structure):
         ("size", ctypes.c_uint16),
         ("instructions", ctypes.c_uint16),
         ("layer", ctypes.c_int32),
-        ("ends_conditional", ctypes.c_uint32),
     ]
 
 
@@ -165,12 +164,8 @@ class Hook(ctypes.Structure):
         ("memory_count", ctypes.c_uint32),
         ("link_register", ctypes.c_uint32),
         ("stack_register", ctypes.c_uint32),
-        ("status_register", ctypes.c_uint32),
-        ("counter_register", ctypes.c_uint32),
-        ("behind_conditional", ctypes.c_uint32),
         ("memories", ctypes.POINTER(Memory)),
         ("read_register", ctypes.c_void_p),
-        ("write_register", ctypes.c_void_p),
         ("stop", ctypes.c_void_p),
         ("look_at", ctypes.c_uint64),
         ("look", LOOK),

@@ -8,13 +8,11 @@ from collections.abc import Callable, Sequence
 import unicorn
 from unicorn import arm_const
 
-from aidge_build.emulate.counting import Counting, Flow, ends_conditional, thumb_sizes
+from aidge_build.emulate.counting import Counting, Flow, thumb_sizes
 from aidge_build.emulate.program import Program
 from aidge_build.emulate.waits import FIRST_LOOK, NEVER
 from aidge_build.timing.estimate import Executed
 from aidge_build.timing.memory import flash_regions
-
-_IT_STATE = 0x0600FC00  # of XPSR
 
 
 class PythonCounter:
@@ -33,8 +31,7 @@ class PythonCounter:
             Flow(program.timing.caches, [piece.begin for piece in program.timing.pieces]) if program.timing else None,
         )
         self._flash = flash_regions(program.board)
-        self._known: dict[tuple[int, int], tuple[list[int], bool]] = {}
-        self._behind_conditional = False
+        self._known: dict[tuple[int, int], list[int]] = {}
         self._look_at, self._waits = NEVER, lambda address: False
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
         for first, last in self._flash if program.timing else ():
@@ -72,14 +69,12 @@ class PythonCounter:
         return getattr(self.counting, name)
 
     def _on_block(self, machine: unicorn.Uc, address: int, size: int, _) -> None:
-        if self._behind_conditional and self._begins_again(machine, address):
-            return
         if (address, size) not in self._known:
             code = bytes(machine.mem_read(address, size))
-            self._known[address, size] = thumb_sizes(code), ends_conditional(code)
+            self._known[address, size] = thumb_sizes(code)
             if code == b"\xfe\xe7":
                 self.counting.endless_loop = address | 1
-        sizes, self._behind_conditional = self._known[address, size]
+        sizes = self._known[address, size]
         self.counting.block(address, sizes, any(first <= address <= last for first, last in self._flash))
         if self.counting.total >= self._look_at and not self.counting.running:
             self._look_at = 2 * self.counting.total
@@ -92,15 +87,6 @@ class PythonCounter:
 
     def _on_load(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
         self.counting.load(address, size)
-
-    def _begins_again(self, machine: unicorn.Uc, address: int) -> bool:
-        """The same as the function of this name in unicorn_hook.c."""
-        status = machine.reg_read(arm_const.UC_ARM_REG_XPSR)
-        if not status & _IT_STATE:
-            return False
-        machine.reg_write(arm_const.UC_ARM_REG_XPSR, status & ~_IT_STATE)
-        machine.reg_write(arm_const.UC_ARM_REG_PC, address | 1)
-        return True
 
     def ask_to_stop(self) -> None:
         """From another thread."""

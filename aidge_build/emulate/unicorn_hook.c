@@ -11,12 +11,10 @@ struct memory {
     struct block *blocks; /* one per halfword */
 };
 
-/* What is known of the block that starts at a halfword; size 0: nothing yet. `ends_conditional`: with the last instruction of
- * an IT block. */
+/* What is known of the block that starts at a halfword; size 0: nothing yet. */
 struct block {
     uint16_t size, instructions;
     int32_t layer;
-    uint32_t ends_conditional;
 };
 
 struct hook {
@@ -25,11 +23,9 @@ struct hook {
     struct reads *reads; /* of flash, through the caches that are simulated */
     struct pieces pieces; /* of the first of them */
     uint32_t read_count, counts_edges, finished_runs;
-    uint32_t memory_count, link_register, stack_register, status_register, counter_register;
-    uint32_t behind_conditional; /* the last block ended so */
+    uint32_t memory_count, link_register, stack_register;
     struct memory *memories;
     int (*read_register)(void *machine, int number, void *value);
-    int (*write_register)(void *machine, int number, const void *value);
     int (*stop)(void *machine);
     uint64_t look_at; /* instructions from which on `look` is called outside of a run; it sets the next number */
     void (*look)(uint32_t address);
@@ -44,21 +40,6 @@ static uint16_t count_instructions(const uint8_t *bytes, uint32_t size)
     return count;
 }
 
-/* Whether the last instruction is the last one of an IT block: 0xBFcm with a mask m of 4 bits, whose lowest 1 says how many. */
-static uint32_t ends_conditional(const uint8_t *bytes, uint32_t size)
-{
-    uint32_t left = 0, before = 0;
-    for (uint32_t at = 0; at < size; at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2) {
-        uint32_t mask = bytes[at] & 0xFu;
-        before = left;
-        left -= left > 0;
-        if (bytes[at + 1] == 0xBF && mask != 0)
-            for (before = 0, left = 4; (mask & 1) == 0; mask >>= 1)
-                left--;
-    }
-    return before == 1;
-}
-
 /* The block and the memory that it is in; NULL where no memory may hold code. */
 static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size, const struct memory **found)
 {
@@ -70,7 +51,6 @@ static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size,
             if (block->size != size) {
                 block->size = (uint16_t)size;
                 block->instructions = count_instructions(memory->bytes + offset, size);
-                block->ends_conditional = ends_conditional(memory->bytes + offset, size);
                 block->layer = counting_find(&hook->counting, address);
                 /* "b ." never ends: no interrupt will come. */
                 if (size == 2 && memory->bytes[offset] == 0xFE && memory->bytes[offset + 1] == 0xE7)
@@ -148,22 +128,6 @@ void aidge_load_hook(void *machine, int access, uint64_t address, int size, int6
         hook->pieces.data_bytes[piece_at(&hook->pieces, hook->counting.current, (uint32_t)address)] += (uint64_t)size;
 }
 
-enum { IT_STATE = 0x0600FC00 };
-
-/* Unicorn 2.1 stores the state of an IT block where a hook of memory is called inside of it, and does not clear it behind the
- * last instruction: the next block would be taken for conditional. Writing the program counter begins that block again. */
-static int begins_again(struct hook *hook, void *machine, uint32_t address)
-{
-    uint32_t status = 0, counter = address | 1u;
-    hook->read_register(machine, (int)hook->status_register, &status);
-    if ((status & IT_STATE) == 0)
-        return 0;
-    status &= ~(uint32_t)IT_STATE;
-    hook->write_register(machine, (int)hook->status_register, &status);
-    hook->write_register(machine, (int)hook->counter_register, &counter);
-    return 1;
-}
-
 /* The block was counted: what its cycles depend on. */
 static void follow(struct hook *hook, const struct memory *memory, uint32_t address, uint32_t size)
 {
@@ -189,10 +153,7 @@ void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data
     uint32_t link = 0;
     const struct memory *memory;
     struct block *block;
-    if (hook->behind_conditional && begins_again(hook, machine, (uint32_t)address))
-        return;
     block = look_up(hook, (uint32_t)address, size, &memory);
-    hook->behind_conditional = block != NULL && block->ends_conditional;
     if (block == NULL)
         return;
     if (address == hook->counting.run_address || address == hook->counting.step_address)

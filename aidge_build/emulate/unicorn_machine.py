@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from aidge_build.emulate.engine import INSTALL, require_right_engine
 from aidge_build.errors import AidgeError, MissingTool
 
 try:
     import unicorn
     from unicorn import arm_const
 except ImportError as error:
-    raise MissingTool("the emulator unicorn is not installed", hint="pip install unicorn", code="EMULATOR") from error
+    raise MissingTool("the emulator unicorn is not installed", hint=INSTALL, code="EMULATOR") from error
 
 from aidge_build.boards import Region
 from aidge_build.elf.boot_block import vectors_at
@@ -62,6 +63,7 @@ class Machine:
     """A core with the board's memories, each of which is host memory that this object owns."""
 
     def __init__(self, program: Program):
+        require_right_engine()
         self.program = program
         board = program.board
         self.memories: dict[Region, mmap.mmap] = {}

@@ -10,11 +10,12 @@ import os
 import sys
 
 import pytest
+import unicorn
 
 from aidge_build.boards import load_board
 from aidge_build.cli import main
 from aidge_build.elf import read_claims, read_image
-from aidge_build.emulate import block_counter, native_code, run_program
+from aidge_build.emulate import block_counter, engine, native_code, run_program
 from aidge_build.emulate.estimate import program_timing
 from aidge_build.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.toolchain import build_program
@@ -156,10 +157,11 @@ def test_what_follows_a_conditional_store_and_return_is_not_conditional(tmp_path
 #include "semihosting.h"
 int watched;
 __attribute__((naked, noinline)) void store(int *place) {
+    __asm__ volatile("movs r1, #0\\n cmp r0, r0\\n it eq\\n streq r0, [r0]\\n cmp r0, #0\\n b 1f\\n 1: movs r1, #7");
     __asm__ volatile("cmp r0, r0\\n itt eq\\n streq r0, [r0]\\n bxeq lr\\n udf #0");
 }
 __attribute__((naked, noinline)) int kws_run(int *place) {
-    __asm__ volatile("push {r4, lr}\\n bl store\\n movs r0, #1\\n it eq\\n moveq r0, #2\\n pop {r4, pc}");
+    __asm__ volatile("push {r4, lr}\\n bl store\\n movs r0, #1\\n it eq\\n moveq r0, #2\\n add r0, r1\\n pop {r4, pc}");
 }
 int main(void) { return kws_run(&watched); }
 """
@@ -167,7 +169,7 @@ int main(void) { return kws_run(&watched); }
     if attribute == "python":
         monkeypatch.setattr(block_counter, "shared_library", lambda name, folder: None)
     result = run("mps2-an386", elf, tmp_path, run_symbol="kws_run", watched_symbols=["watched"])
-    assert (result.exit_code, result.run_instructions, result.written_bytes) == (1, 2 + 4 + 4, 4)
+    assert (result.exit_code, result.run_instructions, result.written_bytes) == (1 + 7, 2 + 7 + 4 + 5, 4)
 
 
 @pytest.mark.parametrize("board", ["stm32f7", "mps3-an547"])
@@ -372,11 +374,24 @@ def test_an_error_of_the_compiler_is_one_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
+def test_an_emulator_that_skips_what_follows_a_conditional_access_runs_no_program(tmp_path, monkeypatch):
+    start = unicorn.Uc.emu_start
+
+    def skipping(core, begin, until, **limits):
+        start(core, begin, until - 2, **limits)  # the instruction that Unicorn 2.1.4 takes for conditional
+
+    elf = build("stm32f7", "int main(void) { return 0; }", tmp_path)
+    engine.require_right_engine.cache_clear()
+    monkeypatch.setattr(unicorn.Uc, "emu_start", skipping)
+    with pytest.raises(MissingTool, match="wrongly what follows a conditional load or store. Hint: pip install unicorn==2.1.1"):
+        run("stm32f7", elf, tmp_path)
+
+
 def test_without_unicorn_what_to_install_is_said(monkeypatch):
     for name in ("unicorn_machine", "block_counter"):
         monkeypatch.delitem(sys.modules, f"aidge_build.emulate.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "unicorn", None)
-    with pytest.raises(MissingTool, match="unicorn is not installed. Hint: pip install unicorn"):
+    with pytest.raises(MissingTool, match="unicorn is not installed. Hint: pip install unicorn==2.1.1"):
         importlib.import_module("aidge_build.emulate.unicorn_machine")
 
 

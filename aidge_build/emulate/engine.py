@@ -7,7 +7,7 @@ import functools
 
 from aidge_build.errors import MissingTool
 
-INSTALL = "pip install unicorn==2.1.1"  # has a wheel for every Python; 2.1.3 has none for Python 3.14
+INSTALL = "pip install --only-binary unicorn 'unicorn!=2.1.4'"  # 2.1.3, or 2.1.1 for Python 3.14
 
 _CODE, _DATA, _BYTES = 0x08000000, 0x20000000, 0x1000
 # Twice: an access in an IT block, flags that no longer hold, and a new block whose first instruction adds 1 to r2.

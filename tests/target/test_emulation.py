@@ -383,7 +383,10 @@ def test_an_emulator_that_skips_what_follows_a_conditional_access_runs_no_progra
     elf = build("stm32f7", "int main(void) { return 0; }", tmp_path)
     engine.require_right_engine.cache_clear()
     monkeypatch.setattr(unicorn.Uc, "emu_start", skipping)
-    with pytest.raises(MissingTool, match="wrongly what follows a conditional load or store. Hint: pip install unicorn==2.1.1"):
+    with pytest.raises(
+        MissingTool,
+        match="wrongly what follows a conditional load or store. Hint: pip install --only-binary unicorn 'unicorn!=2.1.4'",
+    ):
         run("stm32f7", elf, tmp_path)
 
 
@@ -391,7 +394,7 @@ def test_without_unicorn_what_to_install_is_said(monkeypatch):
     for name in ("unicorn_machine", "block_counter"):
         monkeypatch.delitem(sys.modules, f"aidge_build.emulate.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "unicorn", None)
-    with pytest.raises(MissingTool, match="unicorn is not installed. Hint: pip install unicorn==2.1.1"):
+    with pytest.raises(MissingTool, match="unicorn is not installed. Hint: pip install --only-binary unicorn 'unicorn!=2.1.4'"):
         importlib.import_module("aidge_build.emulate.unicorn_machine")
 
 

@@ -38,8 +38,8 @@ HOSTILE = "w*/ int injected = 42; /*"
             "aidge-build: compile: unrecognized arguments: --optimise size. Hint: did you mean --optimize? aidge-build",
         ),
         (
-            ["accuracy", "README.md", "--io-data", "x.npz"],
-            "aidge-build: accuracy: unrecognized arguments: --io-data x.npz. Hint: did you mean --labels? aidge-build",
+            ["accuracy", "README.md", "--labells", "x.npz"],
+            "aidge-build: accuracy: unrecognized arguments: --labells x.npz. Hint: did you mean --labels? aidge-build",
         ),
         (
             ["bench", "README.md"],

@@ -168,7 +168,10 @@ def test_bench_has_the_cycles_of_the_board_beside_the_estimate(figures, project,
     done = aidge_build("bench", tmp_path, "--probe", ":9", "--out", tmp_path / "bench.json")
     assert done.exit_code == 0, done.stderr
     assert [probe.port for probe in asked] == [9]
-    assert f"| {figures.cycles:,} | {figures.cycles_measured:,} | 0 |" in done.stdout
+    assert any(
+        f"| {figures.cycles:,} | 0 |" in row and row.endswith(f"| {figures.cycles_measured:,} |")
+        for row in done.stdout.splitlines()
+    )
     (entry,) = json.loads((tmp_path / "bench.json").read_text())["results"]
     assert entry["measured"]["overhead"] == 5
     refused = aidge_build("bench", tmp_path, "--boards", "mps2-an385,mps2-an386", "--probe", ":9")

@@ -18,7 +18,7 @@ QUESTIONS = {
     ("compile", "--optimi"): {"--optimize"},
     ("explain", "--optimize", "s"): {"speed", "size"},
     ("new", "--board", "mps2-an386"): {"mps2-an386", "mps2-an386-nofpu"},
-    ("explain", "--pl"): {"--plan"},
+    ("explain", "--pl"): {"--plan", "--place"},
     ("list", "boards", "stm32f7"): {"stm32f7", "stm32f767"},
 }
 BASH = """

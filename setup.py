@@ -3,7 +3,7 @@
 
 `kernels/`, `boards/`, `site_scons/site_tools/`, the first example and the pages of `docs/` lie at the top of the checkout, where
 a stranger looks for them. In the wheel they are data inside the package (`aidge_build/data/...`).
-`aidge_build/installed.py` finds them in both.
+`aidge_build/base/installed.py` finds them in both.
 """
 
 import gzip

@@ -9,24 +9,27 @@ from __future__ import annotations
 import importlib
 import sys
 
+# Entries of the package; any other name of a module is of 0.1 or 0.2.
+_ROOMS = "__main__ base boards build cli compat contract data graph measure operators plan prepare prove run sources".split()
+
 
 class _OldNames:
-    """Finds modules under the names that they had in 0.1 (importlib), which nobody else has."""
+    """Finds modules under the names that they had in 0.1 and 0.2 (importlib)."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> object:
-        if not name.startswith(("aidge_build.export", "aidge_build.backend")):
+        if not name.startswith("aidge_build.") or name.split(".")[1] in _ROOMS:
             return None
-        return importlib.import_module("aidge_build.moved").spec_of(name)
+        return importlib.import_module("aidge_build.base.moved").spec_of(name)
 
 
-sys.meta_path.append(_OldNames)  # type: ignore[arg-type]
+sys.meta_path.insert(0, _OldNames)  # type: ignore[arg-type]  # before the path's: a module must not be loaded twice, under two names
 
 # Public name -> the module that defines it.
 _PUBLIC = {
-    "AidgeError": "aidge_build.errors",
+    "AidgeError": "aidge_build.base.errors",
     "Call": "aidge_build.contract.call",
-    "CompileRequest": "aidge_build.request",
+    "CompileRequest": "aidge_build.build.request",
     "Constant": "aidge_build.contract.call",
     "Demands": "aidge_build.contract.spec",
     "ExportLib": "aidge_build.compat.export_lib",
@@ -49,8 +52,8 @@ _PUBLIC = {
     "SequentialScheduler": "aidge_build.compat.scheduler",
     "Struct": "aidge_build.contract.call",
     "Tensor": "aidge_build.graph.tensor",
-    "VERSION": "aidge_build.version",
-    "adapt_to_backend": "aidge_build.adaptation.adapt",
+    "VERSION": "aidge_build.base.version",
+    "adapt_to_backend": "aidge_build.prepare.adaptation.adapt",
     "compare_serial": "aidge_build.compat.serial_line",
     "compute_default_mem_info": "aidge_build.compat.mem_info",
     "dformat": "aidge_build.contract.spec",
@@ -64,7 +67,7 @@ _PUBLIC = {
     "multiple_of": "aidge_build.contract.spec",
     "scheduler_export": "aidge_build.compat.export_folder",
     "serial_lines": "aidge_build.compat.serial_line",
-    "scons_toolpath": "aidge_build.installed",
+    "scons_toolpath": "aidge_build.base.installed",
 }
 
 __all__ = sorted(_PUBLIC)

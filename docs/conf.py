@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 
-from aidge_build.version import VERSION  # noqa: E402
+from aidge_build.base.version import VERSION  # noqa: E402
 
 project = "aidge_build"
 author = copyright = "the authors of aidge_build"

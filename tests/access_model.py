@@ -11,9 +11,9 @@ import unicorn
 from unicorn import arm_const
 
 from aidge_build.boards import Board, Region
-from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
-from aidge_build.emulate.unicorn_machine import Machine
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+from aidge_build.run.emulate.unicorn_machine import Machine
 
 WORD = 4
 POISON = b"\x5b"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from aidge_build.boards import Board, list_boards, load_board
-from aidge_build.cores import THUMB
+from aidge_build.boards.cores import THUMB
 
 
 def each_core(boards: tuple[str, ...]) -> tuple[str, ...]:

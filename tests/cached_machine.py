@@ -14,9 +14,9 @@ from pathlib import Path
 import unicorn
 
 from aidge_build.boards import Board, Region
-from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
-from aidge_build.emulate.unicorn_machine import Machine
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+from aidge_build.run.emulate.unicorn_machine import Machine
 
 LINE = 32
 INVALIDATE, CLEAN, CLEAN_AND_INVALIDATE = 0xE000EF5C, 0xE000EF68, 0xE000EF70

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from aidge_build import machine
+from aidge_build.base import machine
 
 # There wherever Debian, Python and git are.
 PRESENT = {"git", "bash", "sh", "sleep", "true", "unshare", "uname"}

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
-from aidge_build.compile import build_program
+from aidge_build.build.compile import build_program
+from aidge_build.build.request import CompileRequest
 from aidge_build.operators import builtin_operators
-from aidge_build.program import Program
-from aidge_build.request import CompileRequest
+from aidge_build.plan.program import Program
+from aidge_build.prepare.adaptation.match import Target
 from tests.loaded import built_in
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy
 import onnx
 
+from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView
 from aidge_build.operators.flip_sign import flipped
-from aidge_build.reference.evaluate import evaluate
 
 SPELLINGS = [
     f"{form}-{kind}-{channels}"

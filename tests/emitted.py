@@ -17,12 +17,12 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import Node, graph_view
-from aidge_build.memory.buffer import Buffer
-from aidge_build.memory.plan import MemoryPlan
-from aidge_build.memory.planner import plan
-from aidge_build.program import CopiedTo, Layer, Options, Place, Program
-from aidge_build.schedule.copies import ConstantCopy, arrays_in_line
-from aidge_build.schedule.order import Order
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.plan import MemoryPlan
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.program import CopiedTo, Layer, Options, Place, Program
+from aidge_build.plan.schedule.copies import ConstantCopy, arrays_in_line
+from aidge_build.plan.schedule.order import Order
 
 SHAPE_H = b"""// SPDX-License-Identifier: 0BSD
 #ifndef SHAPE_H

@@ -7,10 +7,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from aidge_build.emulate import qemu
-from aidge_build.emulate.program import Program
-from aidge_build.toolchain import find_host_compiler
-from aidge_build.toolchain.build import build_shared_library
+from aidge_build.run.emulate import qemu
+from aidge_build.run.emulate.program import Program
+from aidge_build.run.toolchain import find_host_compiler
+from aidge_build.run.toolchain.build import build_shared_library
 
 _INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\s+(\S+)")
 # Of Armv7E-M and MVE (Armv7-M and Armv8-M Architecture Reference Manuals): products of one execution. Long products, of which

@@ -17,8 +17,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from aidge_build.toolchain import build
-from aidge_build.toolchain.compiler import Compiler
+from aidge_build.run.toolchain import build
+from aidge_build.run.toolchain.compiler import Compiler
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(.*)$", re.MULTILINE)
 _NAMED = re.compile(r'(?:"([^"]+)"|<([^>]+)>)')

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
-from aidge_build.elf.disassembly import read_disassembly
-from aidge_build.elf.image import Image, Section, Symbol
-from aidge_build.longest.blocks import State
-from aidge_build.longest.calls import Calls
+from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.prove.elf.image import Image, Section, Symbol
+from aidge_build.prove.longest.blocks import State
+from aidge_build.prove.longest.calls import Calls
 
 TEXT, DATA, DATA_BYTES = 0x8000, 0x20000000, 256
 LIMIT = 20_000

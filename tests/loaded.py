@@ -7,9 +7,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aidge_build import inputs
+from aidge_build.base.installed import kernel_folder
+from aidge_build.build import inputs
 from aidge_build.contract.library import Library
-from aidge_build.installed import kernel_folder
 
 _load = inputs.load_libraries
 

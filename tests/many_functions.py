@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from aidge_build.boards import load_board
-from aidge_build.toolchain import build_program
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.small_model import small_model
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from unicorn import arm_const
 
 from aidge_build.boards import Board
-from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
-from aidge_build.emulate.unicorn_machine import Machine
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+from aidge_build.run.emulate.unicorn_machine import Machine
 
 CALLEE_SAVED = 0x5EED0000
 

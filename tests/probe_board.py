@@ -15,10 +15,10 @@ import unicorn
 from unicorn import arm_const
 
 from aidge_build.boards import Board, load_board
-from aidge_build.elf import read_image
-from aidge_build.emulate.program import Program
-from aidge_build.emulate.unicorn_machine import Machine
-from aidge_build.probe.packets import Reader, framed
+from aidge_build.prove.elf import read_image
+from aidge_build.run.emulate.program import Program
+from aidge_build.run.emulate.unicorn_machine import Machine
+from aidge_build.run.probe.packets import Reader, framed
 
 REGISTERS = [getattr(arm_const, f"UC_ARM_REG_{name}") for name in (*(f"R{n}" for n in range(13)), "SP", "LR", "PC")]
 CTRL, CYCCNT, DEMCR = 0xE0001000, 0xE0001004, 0xE000EDFC

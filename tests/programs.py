@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build import machine
+from aidge_build.base import machine
+from aidge_build.base.version import CLAIM_VERSION
 from aidge_build.boards import Board, load_board
-from aidge_build.toolchain import build_program
-from aidge_build.version import CLAIM_VERSION
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.shared import int8_model, vectors
 

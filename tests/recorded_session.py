@@ -10,8 +10,8 @@ import socket
 import sys
 from pathlib import Path
 
-from aidge_build.probe.remote import Remote
-from aidge_build.probe.target import Target
+from aidge_build.run.probe.remote import Remote
+from aidge_build.run.probe.target import Target
 
 CODE = bytes.fromhex("421808600a31104670470000")  # adds r2,r0,r1; str r0,[r1]; adds r1,#10; mov r0,r2; bx lr
 AT, DATA = 0x20000100, 0x20000200

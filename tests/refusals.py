@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.errors import HINTS, AidgeError
+from aidge_build.base.errors import HINTS, AidgeError
 
 
 def own_words(error: AidgeError) -> str:

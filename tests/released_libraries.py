@@ -19,9 +19,9 @@ import numpy
 import aidge_build
 from aidge_build import compat, net
 from aidge_build.boards import load_board
-from aidge_build.reference import cpu
-from aidge_build.verify.compare import compare
-from aidge_build.verify.firmware import execute
+from aidge_build.contract.reference import cpu
+from aidge_build.run.verify.compare import compare
+from aidge_build.run.verify.firmware import execute
 
 CHECKS = ("-O1", "-fexceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 

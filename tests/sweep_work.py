@@ -7,8 +7,8 @@ import os
 import signal
 from pathlib import Path
 
-from aidge_build.errors import AidgeError
-from aidge_build.sweep.tasks import Alone, Task
+from aidge_build.base.errors import AidgeError
+from aidge_build.measure.sweep.tasks import Alone, Task
 
 
 def doubled(number: int) -> bytes:

@@ -39,9 +39,9 @@ FOR_CONTRIBUTORS = {"test", "stress", "mutants", "fuzz", "misra", "docs", "confo
 IDLE_OPTIONS = {"-c", "--clean", "--remove", "-h", "--help", "-H", "--help-options", "-v", "--version"}
 
 sys.path.insert(0, str(ROOT))
-from aidge_build import machine  # noqa: E402
+from aidge_build.base import machine  # noqa: E402
+from aidge_build.base.errors import EXIT_BAD_INPUT, EXIT_MISSING, AidgeError, MissingTool  # noqa: E402
 from aidge_build.boards import load_board  # noqa: E402
-from aidge_build.errors import EXIT_BAD_INPUT, EXIT_MISSING, AidgeError, MissingTool  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:

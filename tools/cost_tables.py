@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measures the tables of costs that come with the tool (aidge_build/adaptation/costs).
+"""Measures the tables of costs that come with the tool (aidge_build/prepare/adaptation/costs).
 
     python -m tools.cost_tables FOLDER [core=cortex-m4]
 
@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.adaptation.shipped import FOLDER, file_name
 from aidge_build.boards import load_board
 from aidge_build.cli import main
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.quantization.layers import layers_of
-from aidge_build.quantization.prepare import prepared
+from aidge_build.prepare.adaptation.shipped import FOLDER, file_name
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.prepare.quantization.layers import layers_of
+from aidge_build.prepare.quantization.prepare import prepared
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tools.prediction.networks import network
 from tools.rivals import rivals
 

@@ -24,12 +24,12 @@ from pathlib import Path
 
 import numpy
 
+from aidge_build.base.installed import cmake_folder, scons_toolpath
+from aidge_build.base.version import VERSION
 from aidge_build.boards import load_board
 from aidge_build.cli import main
-from aidge_build.elf.findings import RULES
-from aidge_build.installed import cmake_folder, scons_toolpath
-from aidge_build.toolchain import build_program
-from aidge_build.version import VERSION
+from aidge_build.prove.elf.findings import RULES
+from aidge_build.run.toolchain import build_program
 from tests.small_model import small_model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -144,7 +144,7 @@ def api() -> dict:
     """What docs/stability.md calls API, of the code as it is."""
     scons = Path(scons_toolpath(), "aidge.py").read_text()
     cmake = Path(cmake_folder(), "aidge_build-config.cmake").read_text()
-    schemas = {path.name: json.loads(path.read_text()) for path in sorted((ROOT / "aidge_build" / "schemas").iterdir())}
+    schemas = {path.name: json.loads(path.read_text()) for path in sorted((ROOT / "aidge_build" / "base" / "schemas").iterdir())}
     options = run_json(["options"], ROOT)["options"]
     modules = (ROOT / "aidge_build" / "cli").glob("*.py")  # also of verbs that became forms of others: their names stay
     verbs = sorted(path.stem.replace("_", "-") for path in modules if "\nSUMMARY = " in path.read_text())

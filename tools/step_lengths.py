@@ -27,25 +27,25 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build import planning, stepping
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import kernel_folder
 from aidge_build.boards import load_board
-from aidge_build.cascade.row_layer import RowLayer
+from aidge_build.boards.cores import FPU
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli.longest import step_bounds
-from aidge_build.compile import build_program
 from aidge_build.contract.length import LENGTHS, NUMBERS, Length, exactness, lengths_of, measures, under, without
 from aidge_build.contract.spec import NodeView
-from aidge_build.cores import FPU
-from aidge_build.elf import read_claims, read_image
-from aidge_build.elf.claim import claim_from
-from aidge_build.elf.planned_claims import with_planned
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.installed import kernel_folder
-from aidge_build.longest import steps as longest_steps
-from aidge_build.program import Layer, Program
-from aidge_build.stepping import SOFTWARE_FLOATS, STEP_INSTRUCTIONS
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.plan import planning, stepping
+from aidge_build.plan.cascade.row_layer import RowLayer
+from aidge_build.plan.program import Layer, Program
+from aidge_build.plan.stepping import SOFTWARE_FLOATS, STEP_INSTRUCTIONS
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf.claim import claim_from
+from aidge_build.prove.elf.planned_claims import with_planned
+from aidge_build.prove.longest import steps as longest_steps
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.vectors import random_vectors
 
 GROUP = 4
 GROUPED = {"cortexm": ("conv2d_lines_int8", "conv2d_planes_int8", "pointwise_int8")}  # kernels that compute 4 channels at once

@@ -20,10 +20,10 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
 from aidge_build import net
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.reference.execution import prepare
-from aidge_build.training import Adam, QuantizedTraining, batches, coarser, fit, he
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he
 from tools.accuracy_table import called, figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"

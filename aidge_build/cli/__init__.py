@@ -12,12 +12,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from aidge_build.base.debug import level as debug_level
+from aidge_build.base.debug import log, log_command, shown_from
+from aidge_build.base.errors import AidgeError, InternalError, internal_error
+from aidge_build.base.installed import with_pages
+from aidge_build.base.terminal import print_error, print_lines, print_notes, saying, waited_for, with_verdicts
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.debug import level as debug_level
-from aidge_build.debug import log, log_command, shown_from
-from aidge_build.errors import AidgeError, InternalError, internal_error
-from aidge_build.installed import with_pages
-from aidge_build.terminal import print_error, print_lines, print_notes, saying, waited_for, with_verdicts
 
 EXIT_INTERRUPTED = 130
 # Verbs that people type, and that may be long at work on one thing. Steps of builds run side by side, and share a terminal.
@@ -91,7 +91,7 @@ def _refused(error: AidgeError, wants_json: bool) -> int:
 
 
 def _as_typed(hint: str) -> str:
-    from aidge_build.options.wording import as_typed
+    from aidge_build.base.options.wording import as_typed
 
     return as_typed(hint)
 
@@ -108,7 +108,7 @@ def _run(argv: list[str]) -> Outcome:
 
     first = argv[0] if argv else ""
     if first == "--version":
-        from aidge_build.version import VERSION
+        from aidge_build.base.version import VERSION
 
         return Outcome([f"aidge-build {VERSION}"])
     wants_help, in_full = asked(argv)
@@ -137,8 +137,8 @@ def _run(argv: list[str]) -> Outcome:
 
 def _name_library(error: AidgeError, arguments: argparse.Namespace) -> None:
     """Where another library that is there has what those that were named lack, the hint says so."""
-    from aidge_build.adaptation.adapt import NoKernel
-    from aidge_build.inputs import library_that_helps
+    from aidge_build.build.inputs import library_that_helps
+    from aidge_build.prepare.adaptation.adapt import NoKernel
 
     if isinstance(error, NoKernel) and hasattr(arguments, "kernel_path"):
         error.hint = library_that_helps(error, arguments.kernel_path) or error.hint

@@ -11,10 +11,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from aidge_build.accuracy.document import Judged, agreement, agreement_lines, document, lines
-from aidge_build.accuracy.gate import verdicts
-from aidge_build.accuracy.labelled import LabelledSet, fed, labelled_set, model_samples, samples_of, shared_samples
-from aidge_build.accuracy.stages import (
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed, needs_option
+from aidge_build.base.options import ACCURACY, LIMITS, MODEL, add_options, also_called, options_named, typed_again
+from aidge_build.base.output import remove_file, write_files
+from aidge_build.boards import Board, load_board
+from aidge_build.build.compile import build_program, import_model, model_sha256
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
+from aidge_build.build.option_values import bindings
+from aidge_build.build.request import CompileRequest
+from aidge_build.cli.block import Block, block_of, outputs_with
+from aidge_build.cli.firmware_options import other_options, with_options_of
+from aidge_build.cli.groups import PROVE
+from aidge_build.cli.outcome import Outcome
+from aidge_build.graph.view import GraphView
+from aidge_build.measure.accuracy.document import Judged, agreement, agreement_lines, document, lines
+from aidge_build.measure.accuracy.gate import verdicts
+from aidge_build.measure.accuracy.labelled import LabelledSet, fed, labelled_set, model_samples, samples_of, shared_samples
+from aidge_build.measure.accuracy.stages import (
     Stage,
     claim_of,
     first_samples,
@@ -25,23 +38,10 @@ from aidge_build.accuracy.stages import (
     renamed,
     stage,
 )
-from aidge_build.accuracy.task import judged, task_of
-from aidge_build.boards import Board, load_board
-from aidge_build.cli.block import Block, block_of, outputs_with
-from aidge_build.cli.firmware_options import other_options, with_options_of
-from aidge_build.cli.groups import PROVE
-from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import build_program, import_model, model_sha256
-from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed, needs_option
-from aidge_build.graph.view import GraphView
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
-from aidge_build.option_values import bindings
-from aidge_build.options import ACCURACY, LIMITS, MODEL, add_options, also_called, options_named, typed_again
-from aidge_build.output import remove_file, write_files
-from aidge_build.request import CompileRequest
-from aidge_build.verify.compare import compare
-from aidge_build.verify.vectors import read_npz
+from aidge_build.measure.accuracy.task import judged, task_of
+from aidge_build.prove.elf import Claim, read_claims, read_image
+from aidge_build.run.verify.compare import compare
+from aidge_build.run.verify.vectors import read_npz
 
 SUMMARY = "measure how often a model is right: float, quantized, and on the emulated board"
 GROUP = PROVE

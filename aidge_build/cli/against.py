@@ -9,25 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
+from aidge_build.base.naming import counted
+from aidge_build.base.terminal import table
 from aidge_build.boards import Board, load_board
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import load
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.block import block_of, outputs_with
 from aidge_build.cli.firmware_options import other_options, scales_note, with_options_of, without_quantization
 from aidge_build.cli.linked import stack_of
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import build_program
-from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.elf.claim import ClaimedArgument
-from aidge_build.emulate.model_calls import call_claimed, require_callable, require_calls
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
-from aidge_build.inputs import load
-from aidge_build.naming import counted
-from aidge_build.program import Program
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.request import CompileRequest
-from aidge_build.terminal import table
-from aidge_build.verify.compare import Difference, compare
-from aidge_build.verify.firmware import code_bytes, execute
-from aidge_build.verify.vectors import Vectors, loaded_rows, model_inputs, perturbed, read_npz, stored_rows
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import Claim, read_claims, read_image
+from aidge_build.prove.elf.claim import ClaimedArgument
+from aidge_build.run.emulate.model_calls import call_claimed, require_callable, require_calls
+from aidge_build.run.verify.compare import Difference, compare
+from aidge_build.run.verify.firmware import code_bytes, execute
+from aidge_build.run.verify.vectors import Vectors, loaded_rows, model_inputs, perturbed, read_npz, stored_rows
 
 _NOT_TOGETHER = ("replay", "probe", "elf", "reference", "label_array", "layers", "float", "picture")
 _NOT_WITH_BLOCK = (*_NOT_TOGETHER, "markdown", "keep", "flag")  # nothing is built

@@ -9,28 +9,28 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from aidge_build.bench.figures import ANY, Figures
-from aidge_build.bench.measure import DATA_ENDING, ENDINGS, Case, cases_in, measure
-from aidge_build.bench.other_weights import measure_spread, spread_table
-from aidge_build.bench.page import render_page
-from aidge_build.bench.peers import Peers, read_peers
-from aidge_build.bench.record import Comparison, compare_with, read_record, record_text, require_same_compiler
-from aidge_build.bench.rows import Row, read_rows, rows_of
-from aidge_build.bench.table import page_with, tables
+from aidge_build.base.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, AidgeError, MissingTool
+from aidge_build.base.machine import CROSS_COMPILER
+from aidge_build.base.naming import counted
+from aidge_build.base.options import MODEL, add_options, also_called, options_named
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import with_progress
 from aidge_build.boards import Board, load_board
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, UNNAMED_CONTRACT, add_model_arguments, load
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, probe_from
-from aidge_build.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, AidgeError, MissingTool
-from aidge_build.inputs import NAME_TO_LOOK_AT, UNNAMED_CONTRACT, add_model_arguments, load
-from aidge_build.machine import CROSS_COMPILER
-from aidge_build.naming import counted
-from aidge_build.options import MODEL, add_options, also_called, options_named
-from aidge_build.output import write_files
-from aidge_build.probe.server import Probe
-from aidge_build.request import CompileRequest
-from aidge_build.terminal import with_progress
-from aidge_build.verify.float_levels import BY_FLOATS
+from aidge_build.measure.bench.figures import ANY, Figures
+from aidge_build.measure.bench.measure import DATA_ENDING, ENDINGS, Case, cases_in, measure
+from aidge_build.measure.bench.other_weights import measure_spread, spread_table
+from aidge_build.measure.bench.page import render_page
+from aidge_build.measure.bench.peers import Peers, read_peers
+from aidge_build.measure.bench.record import Comparison, compare_with, read_record, record_text, require_same_compiler
+from aidge_build.measure.bench.rows import Row, read_rows, rows_of
+from aidge_build.measure.bench.table import page_with, tables
+from aidge_build.run.probe.server import Probe
+from aidge_build.run.verify.float_levels import BY_FLOATS
 
 SUMMARY = "measure time, instructions and bytes of a folder of models on emulated boards"
 GROUP = PROVE

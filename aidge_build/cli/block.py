@@ -8,21 +8,21 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.reading import read_regular
+from aidge_build.base.version import VERSION
 from aidge_build.boards import Board
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits
 from aidge_build.cli.firmware_options import install, other_options, with_options_of, with_scales_of
 from aidge_build.cli.linked import require_identity
-from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.emit import emit
-from aidge_build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
-from aidge_build.emulate.model_calls import call_claimed, not_callable
-from aidge_build.errors import AidgeError
-from aidge_build.program import Program
-from aidge_build.reading import read_regular
-from aidge_build.request import CompileRequest
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import Vectors, loaded_rows, stored_rows
-from aidge_build.version import VERSION
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import Claim, read_claims, read_image
+from aidge_build.run.emulate.model_calls import call_claimed, not_callable
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.vectors import Vectors, loaded_rows, stored_rows
 
 
 @dataclass(frozen=True)

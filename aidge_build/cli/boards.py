@@ -7,13 +7,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.options import BOARD_PATH, add_options
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import table
 from aidge_build.boards import Board, Region, boards_like, list_boards, load_board
 from aidge_build.cli.outcome import Outcome
-from aidge_build.devices import board_text, file_stem, read_device
-from aidge_build.errors import AidgeError
-from aidge_build.options import BOARD_PATH, add_options
-from aidge_build.output import write_files
-from aidge_build.terminal import table
+from aidge_build.measure.devices import board_text, file_stem, read_device
 
 SUMMARY = "list boards, or write a board file from a CMSIS pack or a devicetree"
 EXAMPLES = (

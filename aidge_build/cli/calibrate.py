@@ -8,25 +8,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aidge_build.bench.calibration import calibration_of_report, calibration_text
-from aidge_build.bench.figures import ANY, Figures, LayerFigures
-from aidge_build.bench.image import digest_in_emulator
-from aidge_build.bench.image_report import Report, read_report
-from aidge_build.bench.measure import Case, measure
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.machine import CROSS_COMPILER
+from aidge_build.base.naming import counted
+from aidge_build.base.output import write_files
+from aidge_build.base.serial_line import BAUD, received_lines
+from aidge_build.base.terminal import print_notes, table, with_progress
 from aidge_build.boards import Board, load_board
-from aidge_build.calibrations import FOLDER, read_calibration, stated_error
+from aidge_build.build.compile import model_sha256
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, probe_from
-from aidge_build.compile import model_sha256
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.machine import CROSS_COMPILER
-from aidge_build.naming import counted
-from aidge_build.output import write_files
-from aidge_build.request import CompileRequest
-from aidge_build.serial_line import BAUD, received_lines
-from aidge_build.terminal import print_notes, table, with_progress
+from aidge_build.measure.bench.calibration import calibration_of_report, calibration_text
+from aidge_build.measure.bench.figures import ANY, Figures, LayerFigures
+from aidge_build.measure.bench.image import digest_in_emulator
+from aidge_build.measure.bench.image_report import Report, read_report
+from aidge_build.measure.bench.measure import Case, measure
+from aidge_build.prove.calibrations import FOLDER, read_calibration, stated_error
 
 SUMMARY = "count cycles on a board, next to the estimate, in a file to send in"
 EXAMPLES = (

@@ -10,6 +10,12 @@ from functools import cache
 from pathlib import Path
 from types import NoneType
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.base.options import BUDGET, CHECK, add_options, options_named
+from aidge_build.base.options.wording import as_typed
+from aidge_build.base.output import write_files
+from aidge_build.base.reading import read_json
 from aidge_build.boards import Region, load_board
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.kept_check import keep, kept, key_of
@@ -25,30 +31,24 @@ from aidge_build.cli.linked import (
 )
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
-from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
-from aidge_build.elf.agreed import agreed_upon
-from aidge_build.elf.arena_proof import check_reach
-from aidge_build.elf.bind_proof import check_bind
-from aidge_build.elf.claim import claim_from
-from aidge_build.elf.code_proof import CodeProof, check_code
-from aidge_build.elf.contents import check_contents, rest_of
-from aidge_build.elf.device_proof import check_device
-from aidge_build.elf.dma_proof import check_dma
-from aidge_build.elf.findings import ERROR, RULES, Finding, in_order, lines_of
-from aidge_build.elf.machine_proof import check_board
-from aidge_build.elf.objects import read_names, read_object
-from aidge_build.elf.passed import passed_addresses
-from aidge_build.elf.planned_claims import with_planned
-from aidge_build.elf.proof import Plan, check_image, is_linked, keeps_plan, measure
-from aidge_build.elf.sarif import sarif_log
-from aidge_build.elf.stack_place import LEAST_BYTES, check_stack_place
-from aidge_build.elf.stack_proof import check_stack, way
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.naming import counted
-from aidge_build.options import BUDGET, CHECK, add_options, options_named
-from aidge_build.options.wording import as_typed
-from aidge_build.output import write_files
-from aidge_build.reading import read_json
+from aidge_build.prove.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
+from aidge_build.prove.elf.agreed import agreed_upon
+from aidge_build.prove.elf.arena_proof import check_reach
+from aidge_build.prove.elf.bind_proof import check_bind
+from aidge_build.prove.elf.claim import claim_from
+from aidge_build.prove.elf.code_proof import CodeProof, check_code
+from aidge_build.prove.elf.contents import check_contents, rest_of
+from aidge_build.prove.elf.device_proof import check_device
+from aidge_build.prove.elf.dma_proof import check_dma
+from aidge_build.prove.elf.findings import ERROR, RULES, Finding, in_order, lines_of
+from aidge_build.prove.elf.machine_proof import check_board
+from aidge_build.prove.elf.objects import read_names, read_object
+from aidge_build.prove.elf.passed import passed_addresses
+from aidge_build.prove.elf.planned_claims import with_planned
+from aidge_build.prove.elf.proof import Plan, check_image, is_linked, keeps_plan, measure
+from aidge_build.prove.elf.sarif import sarif_log
+from aidge_build.prove.elf.stack_place import LEAST_BYTES, check_stack_place
+from aidge_build.prove.elf.stack_proof import check_stack, way
 
 # What the check reads of a plan.
 _PLAN = {

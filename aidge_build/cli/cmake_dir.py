@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
+from aidge_build.base.installed import cmake_folder
 from aidge_build.cli.outcome import Outcome
-from aidge_build.installed import cmake_folder
 
 SUMMARY = "print the folder of the CMake package (cmake -Daidge_build_DIR=...)"
 EXAMPLES = (("doctor --cmake-dir", "for cmake -Daidge_build_DIR=..."),)

@@ -6,19 +6,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.installed import own_files
+from aidge_build.base.naming import counted
+from aidge_build.base.options import FILES, add_options
+from aidge_build.base.output import compare_sources, remove_file, write_sources
+from aidge_build.base.source_files import Sources
+from aidge_build.base.version import VERSION
+from aidge_build.build.compile import compile
+from aidge_build.build.inputs import USER_NAMES, add_model_arguments, load
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import compile
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.importers.left_out import left_out
-from aidge_build.inputs import USER_NAMES, add_model_arguments, load
-from aidge_build.installed import own_files
-from aidge_build.naming import counted
-from aidge_build.options import FILES, add_options
-from aidge_build.output import compare_sources, remove_file, write_sources
-from aidge_build.request import CompileRequest
-from aidge_build.sources import Sources
-from aidge_build.version import VERSION
+from aidge_build.sources.importers.left_out import left_out
 
 SUMMARY = "generate the C of a model"
 GROUP = BUILD

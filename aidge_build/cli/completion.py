@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
+from aidge_build.base.terminal import Drawn
 from aidge_build.cli.outcome import Outcome
-from aidge_build.terminal import Drawn
 
 SUMMARY = "print a script for shell completion of verbs, options and values"
 EXAMPLES = (

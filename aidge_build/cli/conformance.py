@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.options import MODEL, add_options, options_named
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import with_progress
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
-from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
-from aidge_build.conformance.table import VERDICTS, Suite, Verdict, page
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.options import MODEL, add_options, options_named
-from aidge_build.output import write_files
-from aidge_build.terminal import with_progress
+from aidge_build.measure.conformance.suites import COLLECTIONS, SANITIZED, run_cases
+from aidge_build.measure.conformance.table import VERDICTS, Suite, Verdict, page
 
 SUMMARY = "run the ONNX node cases as generated C"
 GROUP = PROVE

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.board import Board
-from aidge_build.calibrations import validation_of
-from aidge_build.cores import MVE
-from aidge_build.elf.findings import ERROR, Finding
-from aidge_build.emulate import LayerCount, RunResult
-from aidge_build.timing.deviation import measured_deviation
-from aidge_build.timing.estimate import Cycles
+from aidge_build.boards.board import Board
+from aidge_build.boards.cores import MVE
+from aidge_build.prove.calibrations import validation_of
+from aidge_build.prove.elf.findings import ERROR, Finding
+from aidge_build.prove.timing.deviation import measured_deviation
+from aidge_build.prove.timing.estimate import Cycles
+from aidge_build.run.emulate import LayerCount, RunResult
 
 _LARGE_SHARE = 0.25  # of the time; another build of the model then saves most of it
 

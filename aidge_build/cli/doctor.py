@@ -13,11 +13,11 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from aidge_build import machine
+from aidge_build.base import machine
+from aidge_build.base.errors import EXIT_MISSING
+from aidge_build.base.version import VERSION
 from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import EXIT_MISSING
-from aidge_build.version import VERSION
 
 SUMMARY = "list versions, and what this machine lacks"
 GROUP = BEGIN
@@ -86,7 +86,7 @@ def _is_there(entry: Entry) -> bool:
 def _probe_servers() -> tuple[str, ...]:
     """Those on this machine; none where packages that are missing keep their table from being read."""
     try:
-        from aidge_build.toolchain.runners import installed_servers
+        from aidge_build.run.toolchain.runners import installed_servers
     except ImportError:
         return ()
     return installed_servers()

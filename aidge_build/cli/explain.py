@@ -9,26 +9,26 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from aidge_build.adaptation.assignment import Assignment
-from aidge_build.cascade.words import role_of, saved
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import layer_symbols, readable, readable_names
+from aidge_build.base.terminal import fitted, table
+from aidge_build.build.compile import assigned, build_program, import_model
+from aidge_build.build.emit.manifest import channels_removed
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.cycles import inference_data, time_lines
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.place import Measurement, add_place_arguments, measured, placed, rooms_within
 from aidge_build.cli.reads import layer_read_data, read_lines
-from aidge_build.compile import assigned, build_program, import_model
 from aidge_build.contract.call import Input
-from aidge_build.emit.manifest import channels_removed
-from aidge_build.emulate import LayerCount, RunResult
-from aidge_build.errors import AidgeError
-from aidge_build.fast_memory import AUTO
 from aidge_build.graph.view import Node
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.naming import layer_symbols, readable, readable_names
-from aidge_build.program import Program
-from aidge_build.request import CompileRequest
-from aidge_build.terminal import fitted, table
-from aidge_build.timing.estimate import Cycles
+from aidge_build.plan.cascade.words import role_of, saved
+from aidge_build.plan.fast_memory import AUTO
+from aidge_build.plan.program import Program
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prove.timing.estimate import Cycles
+from aidge_build.run.emulate import LayerCount, RunResult
 
 SUMMARY = "show the kernel of each node, and why"
 GROUP = UNDERSTAND

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.naming import counted
 from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.naming import counted
 
 # Build systems start every link with this verb: what explains is imported where a link has failed.
 if TYPE_CHECKING:
-    from aidge_build.elf.undefined import Undefined
-    from aidge_build.toolchain.failed_link import FailedLink
+    from aidge_build.prove.elf.undefined import Undefined
+    from aidge_build.run.toolchain.failed_link import FailedLink
 
 _SHOWN = 8
 _WITHOUT_LIBRARIES = ("-nostdlib", "-nodefaultlibs", "-nolibc")
@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     status = _launched(arguments.command) if arguments.launch else 0 if arguments.hook else EXIT_CHECK_FAILED
     if arguments.launch and status == 0:
         return Outcome()
-    from aidge_build.toolchain.failed_link import complaints, diagnose
-    from aidge_build.toolchain.link_words import expanded
+    from aidge_build.run.toolchain.failed_link import complaints, diagnose
+    from aidge_build.run.toolchain.link_words import expanded
 
     failed = diagnose(arguments.command)
     data = {
@@ -89,8 +89,8 @@ def _output(command: list[str]) -> str:
 
 
 def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iterator[str]:
-    from aidge_build.report.overflow import listed
-    from aidge_build.toolchain.link_words import expanded
+    from aidge_build.measure.report.overflow import listed
+    from aidge_build.run.toolchain.link_words import expanded
 
     command = expanded(command)
     output = _output(command)
@@ -115,8 +115,8 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
 
 
 def _undefined(command: list[str], output: str, undefined: Sequence[Undefined]) -> Iterator[str]:
-    from aidge_build.elf.undefined import OPTIMIZED
-    from aidge_build.report.missing_library import first_few
+    from aidge_build.measure.report.missing_library import first_few
+    from aidge_build.prove.elf.undefined import OPTIMIZED
 
     calls = [one.symbol for one in undefined if one.symbol in _SYSTEM_CALLS]
     others = [one for one in undefined if one.symbol not in _SYSTEM_CALLS]

@@ -7,6 +7,10 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.options import FILES, add_options
+from aidge_build.build.compile import import_model
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compat.export_folder import scheduler_export
 from aidge_build.compat.export_layout import LAYOUTS
@@ -14,12 +18,8 @@ from aidge_build.compat.export_main import generate_main_compare
 from aidge_build.compat.mem_info import generate_optimized_memory_info
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compat.serial_line import Compared, compare_serial, serial_lines
-from aidge_build.compile import import_model
-from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.options import FILES, add_options
-from aidge_build.verify.vectors import model_inputs, read_npz
+from aidge_build.run.verify.vectors import model_inputs, read_npz
 
 SUMMARY = "write a model as a folder of C with a main program"
 COMMON = ("name", "out", "io-data", "test-mode", "layout", "serial", "received", "board", "cpu", "optimize", "quantize")

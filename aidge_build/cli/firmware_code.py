@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import argparse
 
+from aidge_build.base.errors import AidgeError, CheckFailed
+from aidge_build.base.naming import counted
+from aidge_build.base.source_files import Sources
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import load
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.firmware_options import without_quantization
-from aidge_build.compile import build_program
-from aidge_build.elf.claim import Claim, ClaimedUpdate
-from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.inputs import load
-from aidge_build.naming import counted
-from aidge_build.program import Program
-from aidge_build.request import CompileRequest
-from aidge_build.sources import Sources
-from aidge_build.tflite_format import is_tflite
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf.claim import Claim, ClaimedUpdate
+from aidge_build.sources.tflite_format import is_tflite
 
 
 def requested_for(merged: argparse.Namespace, name: str) -> CompileRequest:

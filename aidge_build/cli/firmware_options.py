@@ -7,16 +7,16 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.elf.claim import ClaimedUpdate
-from aidge_build.emit.ports import quantization_in
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import UNNAMED_CONTRACT
-from aidge_build.options import MODEL, QUANTIZATION, differing, from_words, with_given
-from aidge_build.program import Program
-from aidge_build.request import CompileRequest
-from aidge_build.tflite_format import is_tflite
-from aidge_build.version import VERSION
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.options import MODEL, QUANTIZATION, differing, from_words, with_given
+from aidge_build.base.version import VERSION
+from aidge_build.build.emit.ports import quantization_in
+from aidge_build.build.inputs import UNNAMED_CONTRACT
+from aidge_build.build.request import CompileRequest
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import Claim, read_claims, read_image
+from aidge_build.prove.elf.claim import ClaimedUpdate
+from aidge_build.sources.tflite_format import is_tflite
 
 
 def options_of(claim: Claim, elf: str) -> argparse.Namespace:

@@ -8,25 +8,25 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from aidge_build.arena_regions import NO_ROOM
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.options import BOARD_PATH, MODEL, add_options, also_called, typed_again
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import counting, table
 from aidge_build.boards import Board, list_boards, load_board
+from aidge_build.build.inputs import of_chip, read_model_file
 from aidge_build.cli.boards import board_row
 from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.fit.asked import Budget, Row, budget_of, sorted_rows
-from aidge_build.fit.cache import Cache, cache_folder
-from aidge_build.fit.evaluation import REFUSED, Evaluation
-from aidge_build.fit.many import answers_of
-from aidge_build.fit.question import Question, read_questions
-from aidge_build.fit.words import UNVERIFIED, lines_of, unverified_line
-from aidge_build.inputs import of_chip, read_model_file
-from aidge_build.onnx_format import read_model
-from aidge_build.options import BOARD_PATH, MODEL, add_options, also_called, typed_again
-from aidge_build.output import write_files
-from aidge_build.quantization.prepare import is_float
-from aidge_build.report.fit_page import fit_page
-from aidge_build.terminal import counting, table
+from aidge_build.measure.fit.asked import Budget, Row, budget_of, sorted_rows
+from aidge_build.measure.fit.cache import Cache, cache_folder
+from aidge_build.measure.fit.evaluation import REFUSED, Evaluation
+from aidge_build.measure.fit.many import answers_of
+from aidge_build.measure.fit.question import Question, read_questions
+from aidge_build.measure.fit.words import UNVERIFIED, lines_of, unverified_line
+from aidge_build.measure.report.fit_page import fit_page
+from aidge_build.plan.arena_regions import NO_ROOM
+from aidge_build.prepare.quantization.prepare import is_float
+from aidge_build.sources.onnx_format import read_model
 
 SUMMARY = "show the boards that a model fits, what is missing on the others, and its speed"
 GROUP = BEGIN

@@ -9,20 +9,20 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from aidge_build.base.errors import CheckFailed
+from aidge_build.base.output import write_sources
+from aidge_build.base.source_files import Sources
+from aidge_build.base.terminal import print_lines
 from aidge_build.boards import Board, load_board
 from aidge_build.cli import check
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.groups import BOARD
 from aidge_build.cli.linked import add_agreed_arguments, add_objects_argument
 from aidge_build.cli.outcome import Outcome
-from aidge_build.elf import read_image
-from aidge_build.elf.boot_block import lacks_boot_block
-from aidge_build.elf.uf2 import uf2_of
-from aidge_build.errors import CheckFailed
-from aidge_build.output import write_sources
-from aidge_build.sources import Sources
-from aidge_build.terminal import print_lines
-from aidge_build.toolchain.runners import (
+from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf.boot_block import lacks_boot_block
+from aidge_build.prove.elf.uf2 import uf2_of
+from aidge_build.run.toolchain.runners import (
     Runner,
     all_runners,
     choose_runner,

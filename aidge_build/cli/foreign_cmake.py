@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
+from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 
 _MOST_FILES = 500
 _KEYWORDS = ("PRIVATE", "PUBLIC", "INTERFACE", "LINK_PRIVATE", "LINK_PUBLIC", "LINK_INTERFACE_LIBRARIES")

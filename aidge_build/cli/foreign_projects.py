@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import integrations_folder
+from aidge_build.base.naming import model_name_of
 from aidge_build.cli.foreign_cmake import call, folders_with_programs, links_without_keyword, program_of
-from aidge_build.errors import AidgeError
-from aidge_build.installed import integrations_folder
-from aidge_build.naming import model_name_of
 
 # What is looked at, in this order of importance.
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order

@@ -8,10 +8,10 @@ import shutil
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
+from aidge_build.base.options import FIRST_PAGE, TOPICS
+from aidge_build.base.terminal import emphasized
 from aidge_build.cli.groups import GROUPS
 from aidge_build.cli.verbs import FIRST, FORMS, RARE, forms_of, module_of, typed
-from aidge_build.options import FIRST_PAGE, TOPICS
-from aidge_build.terminal import emphasized
 
 PROGRAM = "aidge-build"
 _NARROW, _WIDE = 60, 130  # columns of a page, whatever the terminal has

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import model_name_of
+from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.cli.foreign_cmake import cmake_files_below
 from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for, named
 from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import AidgeError
-from aidge_build.naming import model_name_of
-from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
 
 SUMMARY = "print the lines that put a model into the build of this folder"
 EXAMPLES = (

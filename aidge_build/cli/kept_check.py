@@ -16,16 +16,16 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.installed import board_folder
+from aidge_build.base.output import write_files
+from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
+from aidge_build.base.version import VERSION
+from aidge_build.boards.cores import PREFIX_VARIABLE
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.cores import PREFIX_VARIABLE
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.installed import board_folder
-from aidge_build.output import write_files
-from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
-from aidge_build.version import VERSION
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_CODE = ("*.py", "elf/*.py", "cli/*.py", "longest/*.py", "toolchain/*.py", "report/*.py", "options/*.py")
+_CODE = ("base/**/*.py", "boards/*.py", "cli/*.py", "prove/**/*.py", "run/toolchain/*.py", "measure/report/*.py")
 _NOT_ASKED = ("out", "sarif", "json", "board_path", "map")  # or read as files
 _LARGEST_BYTES = 1 << 32
 _ELF = "\0"  # stands for the program's path in lines that are kept

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import argparse
 
+from aidge_build.base.options import MODEL, add_options, options_named
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import IOSpec
-from aidge_build.inputs import find_libraries, load_libraries
-from aidge_build.options import MODEL, add_options, options_named
 
 SUMMARY = "list the kernel libraries and their kernels"
 EXAMPLES = (("list kernels", "libraries and their kernels"),)

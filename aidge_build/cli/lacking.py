@@ -7,7 +7,7 @@ import errno
 import os
 from pathlib import Path
 
-from aidge_build.errors import AidgeError, MissingTool, failure
+from aidge_build.base.errors import AidgeError, MissingTool, failure
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError, CheckFailed, MissingTool
+from aidge_build.base.options import CHECK, add_options, options_named
+from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.boards import Region, load_board
-from aidge_build.cores import THUMB, Core, core_of_machine
-from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
-from aidge_build.elf.findings import ERROR
-from aidge_build.elf.identity_proof import check_identity
-from aidge_build.elf.link_map import describes, memories_of
-from aidge_build.elf.program_code import Code
-from aidge_build.elf.stack_place import stack_begin
-from aidge_build.errors import AidgeError, CheckFailed, MissingTool
-from aidge_build.options import CHECK, add_options, options_named
-from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular
-from aidge_build.toolchain import disassemble
+from aidge_build.boards.cores import THUMB, Core, core_of_machine
+from aidge_build.prove.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
+from aidge_build.prove.elf.findings import ERROR
+from aidge_build.prove.elf.identity_proof import check_identity
+from aidge_build.prove.elf.link_map import describes, memories_of
+from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.stack_place import stack_begin
+from aidge_build.run.toolchain import disassemble
 
 
 def add_memory_arguments(parser: argparse.ArgumentParser) -> None:

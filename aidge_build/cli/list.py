@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import argparse
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.cli.groups import BOARD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.verbs import forms_of
-from aidge_build.errors import AidgeError
 
 SUMMARY = "list boards, kernels, operators or options"
 GROUP = BOARD

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aidge_build.base.errors import MissingTool
+from aidge_build.boards.cores import THUMB, Core, core_of_machine
 from aidge_build.cli.steps import what_helps
-from aidge_build.cores import THUMB, Core, core_of_machine
-from aidge_build.elf import Claim, Image, read_disassembly
-from aidge_build.elf.findings import ERROR, Finding
-from aidge_build.errors import MissingTool
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf import Claim, Image, read_disassembly
+from aidge_build.prove.elf.findings import ERROR, Finding
+from aidge_build.run.toolchain import disassemble
 
 if TYPE_CHECKING:
-    from aidge_build.longest import StepsBound
+    from aidge_build.prove.longest import StepsBound
 
 
 def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | None = None) -> tuple[StepsBound, ...]:
@@ -25,7 +25,7 @@ def step_bounds(elf: Path, image: Image, claims: Sequence[Claim], core: Core | N
     core = core or core_of_machine(image.machine)
     if not promised or core is None or core.stack != THUMB:
         return ()
-    from aidge_build.longest import StepsBound, bound_steps  # for models in steps alone
+    from aidge_build.prove.longest import StepsBound, bound_steps  # for models in steps alone
 
     try:
         instructions = read_disassembly(disassemble(elf, core))

@@ -8,21 +8,21 @@ import os
 import re
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import example_model
+from aidge_build.base.naming import counted, model_name_of
+from aidge_build.base.output import write_files
+from aidge_build.base.reading import read_regular
 from aidge_build.boards import Board, load_board
+from aidge_build.boards.cores import THUMB
+from aidge_build.build.compile import compile
+from aidge_build.build.emit.template import render_file
+from aidge_build.build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import compile
-from aidge_build.cores import THUMB
-from aidge_build.emit.template import render_file
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
-from aidge_build.installed import example_model
-from aidge_build.naming import counted, model_name_of
-from aidge_build.output import write_files
-from aidge_build.reading import read_regular
-from aidge_build.toolchain import render_link_script
+from aidge_build.run.toolchain import render_link_script
 
 SUMMARY = "make a starter project that builds and runs at once"
 GROUP = BEGIN

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy
 
-from aidge_build.naming import counted
-from aidge_build.net import OPSET, builder_of
-from aidge_build.onnx_format import signature_of
+from aidge_build.base.naming import counted
 from aidge_build.operators.base import Operator, as_tuple
 from aidge_build.operators.sample import Sample
+from aidge_build.prepare.net import OPSET, builder_of
+from aidge_build.sources.onnx_format import signature_of
 
 PAGE_HEAD = """<!-- SPDX-License-Identifier: MIT -->
 <!-- Written by `aidge-build list operators --markdown > docs/operators.md`: do not edit. -->

@@ -8,19 +8,19 @@ import difflib
 import inspect
 from collections.abc import Iterable, Sequence
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.base.options import MODEL, add_options, options_named
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.cli.operator_manual import PAGE_HEAD, manual
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.library import Library
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.inputs import find_libraries, load_libraries
-from aidge_build.naming import counted
-from aidge_build.net import OPSET
-from aidge_build.onnx_format import signature_of
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
-from aidge_build.options import MODEL, add_options, options_named
-from aidge_build.training.check import findings
+from aidge_build.prepare.net import OPSET
+from aidge_build.prepare.training.check import findings
+from aidge_build.sources.onnx_format import signature_of
 
 SUMMARY = "list operators with their backends and types, or show the manual of one"
 EXAMPLES = (

@@ -6,12 +6,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.options import TABLE, Option
+from aidge_build.base.options.option import CMAKE, SCONS
+from aidge_build.base.options.texts import CMAKE_OPTIONS, PAGE, SCONS_TOOL, cmake_options, page, with_scons_region
+from aidge_build.base.output import write_files
 from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import AidgeError
-from aidge_build.options import TABLE, Option
-from aidge_build.options.option import CMAKE, SCONS
-from aidge_build.options.texts import CMAKE_OPTIONS, PAGE, SCONS_TOOL, cmake_options, page, with_scons_region
-from aidge_build.output import write_files
 
 SUMMARY = "list options with their names in SCons and CMake"
 EXAMPLES = (("list options", "their names in SCons, CMake and on the command line"),)

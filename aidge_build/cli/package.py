@@ -6,21 +6,21 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.bench.image import make_image
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.machine import CROSS_COMPILER
+from aidge_build.base.naming import counted
+from aidge_build.base.npz import read_npz
+from aidge_build.base.options import FILES, add_options
+from aidge_build.base.output import remove_file, write_files
+from aidge_build.base.reading import fits, json_of
+from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.machine import CROSS_COMPILER
-from aidge_build.naming import counted
-from aidge_build.npz import read_npz
-from aidge_build.options import FILES, add_options
-from aidge_build.output import remove_file, write_files
-from aidge_build.packages import Package, Publication, load_target, make_package, targets
-from aidge_build.packages.archive import names_in
-from aidge_build.packages.making import list_path
-from aidge_build.packages.target import Target
-from aidge_build.reading import fits, json_of
+from aidge_build.measure.bench.image import make_image
+from aidge_build.measure.packages import Package, Publication, load_target, make_package, targets
+from aidge_build.measure.packages.archive import names_in
+from aidge_build.measure.packages.making import list_path
+from aidge_build.measure.packages.target import Target
 
 SUMMARY = "write a model as a library of an ecosystem: Arduino, Rust, Zephyr, ..."
 GROUP = BUILD

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.terminal import print_lines
 from aidge_build.cli.help import PROGRAM
 from aidge_build.cli.verbs import FIRST, FORMS, VERBS, module_of, typed
-from aidge_build.errors import AidgeError
-from aidge_build.terminal import print_lines
 
 _OPTIONAL = ("?", "*")
 MODEL_ENDINGS = (".onnx", ".tflite")

@@ -11,29 +11,29 @@ from pathlib import Path
 
 import numpy
 
+from aidge_build.base.errors import AidgeError, CheckFailed, needs_option
+from aidge_build.base.naming import counted
+from aidge_build.base.output import write_files
 from aidge_build.boards import Board
+from aidge_build.build.compile import build_program
+from aidge_build.build.option_values import require_place_alone
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.cycles import time_of
-from aidge_build.compile import build_program
-from aidge_build.constant_regions import rooms_of
-from aidge_build.elf import Image, read_image
-from aidge_build.elf.agreed import NOTHING_AGREED
-from aidge_build.elf.claims import read_claims
-from aidge_build.elf.code_memory import check_code_places
-from aidge_build.elf.data_proof import check_constants
-from aidge_build.elf.findings import ERROR
-from aidge_build.emulate import RunResult
-from aidge_build.emulate.estimate import program_timing
-from aidge_build.errors import AidgeError, CheckFailed, needs_option
-from aidge_build.fast_memory import AUTO, CODE, text_of
-from aidge_build.naming import counted
-from aidge_build.option_values import require_place_alone
-from aidge_build.output import write_files
-from aidge_build.program import Program
-from aidge_build.request import CompileRequest
-from aidge_build.timing.estimate import Timing
-from aidge_build.tune.fast_memory import Choice, choose
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import Vectors, model_inputs, random_vectors, read_npz
+from aidge_build.measure.tune.fast_memory import Choice, choose
+from aidge_build.plan.constant_regions import rooms_of
+from aidge_build.plan.fast_memory import AUTO, CODE, text_of
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import Image, read_image
+from aidge_build.prove.elf.agreed import NOTHING_AGREED
+from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.code_memory import check_code_places
+from aidge_build.prove.elf.data_proof import check_constants
+from aidge_build.prove.elf.findings import ERROR
+from aidge_build.prove.timing.estimate import Timing
+from aidge_build.run.emulate import RunResult
+from aidge_build.run.emulate.estimate import program_timing
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.vectors import Vectors, model_inputs, random_vectors, read_npz
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,25 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from aidge_build.cascade.words import saved
+from aidge_build.base.errors import AidgeError, printable
+from aidge_build.base.naming import LONGEST_READ, counted, readable
+from aidge_build.base.output import write_files
+from aidge_build.base.reading import read_regular
+from aidge_build.base.terminal import fitted
+from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
+from aidge_build.build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.tradeoff import tradeoff
-from aidge_build.compile import build_program
-from aidge_build.emit import emit
-from aidge_build.errors import AidgeError, printable
-from aidge_build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.memory.checker import check
-from aidge_build.memory.picture import render_text
-from aidge_build.memory.plan import CapacityExceeded, MemoryPlan
-from aidge_build.memory.planner import plan
-from aidge_build.naming import LONGEST_READ, counted, readable
-from aidge_build.output import write_files
-from aidge_build.program import Program
-from aidge_build.reading import read_regular
-from aidge_build.report.plan_page import Named, plan_drawing, plan_page
-from aidge_build.schedule.order import Order, best_order
-from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
-from aidge_build.terminal import fitted
+from aidge_build.measure.report.plan_page import Named, plan_drawing, plan_page
+from aidge_build.plan.cascade.words import saved
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.picture import render_text
+from aidge_build.plan.memory.plan import CapacityExceeded, MemoryPlan
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.program import Program
+from aidge_build.plan.schedule.order import Order, best_order
+from aidge_build.plan.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
 
 SUMMARY = "show the memory plan of a model, or of a problem file of the planner"
 EXAMPLES = (

@@ -7,19 +7,19 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from aidge_build.bench.figures import Figures
+from aidge_build.base.errors import AidgeError, MissingTool
+from aidge_build.base.naming import counted
+from aidge_build.base.terminal import print_notes
 from aidge_build.boards import Board
-from aidge_build.cores import THUMB
-from aidge_build.elf import Claim, read_disassembly, read_image, stack_use
-from aidge_build.emulate import RunResult, Stops
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
-from aidge_build.errors import AidgeError, MissingTool
-from aidge_build.naming import counted
-from aidge_build.probe.measure import WHERE, beside, observe
-from aidge_build.probe.server import Probe, probe_of
-from aidge_build.probe.session import on_board
-from aidge_build.terminal import print_notes
-from aidge_build.toolchain import disassemble
+from aidge_build.boards.cores import THUMB
+from aidge_build.measure.bench.figures import Figures
+from aidge_build.prove.elf import Claim, read_disassembly, read_image, stack_use
+from aidge_build.run.emulate import RunResult, Stops
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, MeasuredCycles, Program
+from aidge_build.run.probe.measure import WHERE, beside, observe
+from aidge_build.run.probe.server import Probe, probe_of
+from aidge_build.run.probe.session import on_board
+from aidge_build.run.toolchain import disassemble
 
 _SECONDS = 10.0
 _LEAST_SECONDS, _MOST_SECONDS = 0.01, 3600.0

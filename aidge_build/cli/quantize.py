@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.cli.groups import BUILD
-from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import (
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.options import MODEL, QUANTIZATION, add_options, also_called, options_named
+from aidge_build.base.output import write_files
+from aidge_build.build.inputs import (
     bindings,
     find_libraries,
     load_libraries,
@@ -18,8 +18,8 @@ from aidge_build.inputs import (
     read_model_file,
     scheme_of,
 )
-from aidge_build.options import MODEL, QUANTIZATION, add_options, also_called, options_named
-from aidge_build.output import write_files
+from aidge_build.cli.groups import BUILD
+from aidge_build.cli.outcome import Outcome
 
 SUMMARY = "quantize a float model by samples of its inputs"
 GROUP = BUILD

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from aidge_build.emulate import RunResult
-from aidge_build.naming import counted
-from aidge_build.terminal import table
-from aidge_build.timing.reads import Reads
+from aidge_build.base.naming import counted
+from aidge_build.base.terminal import table
+from aidge_build.prove.timing.reads import Reads
+from aidge_build.run.emulate import RunResult
 
 _SHOWN = 8  # rows
 _Sums = dict[tuple[str, ...], list[float | None]]

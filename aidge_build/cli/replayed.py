@@ -6,18 +6,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.elf import read_claims, read_image
-from aidge_build.emit.ports import data_digest
-from aidge_build.emit.record import record_symbol
-from aidge_build.errors import AidgeError, needs_option
-from aidge_build.importers.formats import refuse_other_models
-from aidge_build.inputs import NAME_TO_LOOK_AT, read_model_file
-from aidge_build.naming import counted
-from aidge_build.program import Program
-from aidge_build.reading import read_regular
-from aidge_build.schedule.recording import Recording
-from aidge_build.verify.dump import read_dump
-from aidge_build.verify.replay import Replay, replay_of
+from aidge_build.base.errors import AidgeError, needs_option
+from aidge_build.base.naming import counted
+from aidge_build.base.reading import read_regular
+from aidge_build.build.emit.ports import data_digest
+from aidge_build.build.emit.record import record_symbol
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, read_model_file
+from aidge_build.plan.program import Program
+from aidge_build.plan.schedule.recording import Recording
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.run.verify.dump import read_dump
+from aidge_build.run.verify.replay import Replay, replay_of
+from aidge_build.sources.importers.formats import refuse_other_models
 
 LARGEST_DUMP_BYTES = 256 << 20
 _OF_VECTORS = ("reference", "label_array", "perturb", "float")  # options that belong to --io-data

@@ -6,18 +6,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.accuracy.drawing import layers_drawing
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.output import write_sources
+from aidge_build.base.reading import read_json
+from aidge_build.base.source_files import Sources
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.linked import add_memory_arguments, core_of, memories, stack_of
 from aidge_build.cli.outcome import Outcome
-from aidge_build.elf import read_claims, read_image
-from aidge_build.errors import AidgeError
-from aidge_build.output import write_sources
-from aidge_build.reading import read_json
-from aidge_build.report import attribute, make_document, render_difference, render_page, render_text
-from aidge_build.report.accuracy import accuracy_lines, read_accuracy
-from aidge_build.report.given import BESIDE_FLOAT, COUNTS, PLAN, REPORT
-from aidge_build.sources import Sources
+from aidge_build.measure.accuracy.drawing import layers_drawing
+from aidge_build.measure.report import attribute, make_document, render_difference, render_page, render_text
+from aidge_build.measure.report.accuracy import accuracy_lines, read_accuracy
+from aidge_build.measure.report.given import BESIDE_FLOAT, COUNTS, PLAN, REPORT
+from aidge_build.prove.elf import read_claims, read_image
 
 SUMMARY = "show where the bytes of a linked program are"
 GROUP = UNDERSTAND

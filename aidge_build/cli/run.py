@@ -11,6 +11,11 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.base.options import BUDGET, add_options, options_named
+from aidge_build.base.output import write_sources
+from aidge_build.base.source_files import Sources
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.cycles import cache_lines, cycle_data, cycle_findings, cycle_lines, layer_cycle_data
@@ -21,16 +26,11 @@ from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
 from aidge_build.cli.run_dumps import add_dump_argument, dumped_symbols, written_dumps
 from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, refuse_end, spread, stops_of
 from aidge_build.cli.steps import step_data, step_finding, step_lines
-from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.elf.findings import ERROR, Finding
-from aidge_build.emulate import RunResult, Stops, run_program
-from aidge_build.emulate.channels import control_block
-from aidge_build.emulate.estimate import program_timing
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.naming import counted
-from aidge_build.options import BUDGET, add_options, options_named
-from aidge_build.output import write_sources
-from aidge_build.sources import Sources
+from aidge_build.prove.elf import Claim, read_claims, read_image
+from aidge_build.prove.elf.findings import ERROR, Finding
+from aidge_build.run.emulate import RunResult, Stops, run_program
+from aidge_build.run.emulate.channels import control_block
+from aidge_build.run.emulate.estimate import program_timing
 
 SUMMARY = "run a linked program, emulated on the board's memory map or on the board"
 GROUP = PROVE

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from aidge_build.elf import Claim, Image
-from aidge_build.emulate import End, LayerCount, RunResult, Stops
-from aidge_build.timing.estimate import Cycles, sum_cycles
+from aidge_build.prove.elf import Claim, Image
+from aidge_build.prove.timing.estimate import Cycles, sum_cycles
+from aidge_build.run.emulate import End, LayerCount, RunResult, Stops
 
 
 def pieces_of(claim: Claim, image: Image) -> tuple[str, ...]:

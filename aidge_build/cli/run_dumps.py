@@ -7,13 +7,13 @@ import argparse
 import hashlib
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.output import write_files
+from aidge_build.base.settings import guess
 from aidge_build.boards import Board
-from aidge_build.elf import Image
-from aidge_build.elf.image import Symbol
-from aidge_build.emulate import RunResult
-from aidge_build.errors import AidgeError
-from aidge_build.output import write_files
-from aidge_build.settings import guess
+from aidge_build.prove.elf import Image
+from aidge_build.prove.elf.image import Symbol
+from aidge_build.run.emulate import RunResult
 
 _OTHER_FILES = ("elf", "input", "output", "out")
 

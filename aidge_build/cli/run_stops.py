@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from aidge_build.elf import Claim
-from aidge_build.emulate import End, RunResult, Stops
-from aidge_build.emulate.program import NEVER_RETURNS, WAITS
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed
-from aidge_build.naming import counted
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed
+from aidge_build.base.naming import counted
+from aidge_build.prove.elf import Claim
+from aidge_build.run.emulate import End, RunResult, Stops
+from aidge_build.run.emulate.program import NEVER_RETURNS, WAITS
 
 Number = TypeVar("Number", int, float)
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from aidge_build.base.errors import HINTS, AidgeError, CheckFailed
+from aidge_build.base.output import write_files
+from aidge_build.base.reading import open_regular, read_json
 from aidge_build.cli.outcome import Outcome
-from aidge_build.elf import read_claims, read_image
-from aidge_build.errors import HINTS, AidgeError, CheckFailed
-from aidge_build.output import write_files
-from aidge_build.reading import open_regular, read_json
-from aidge_build.report.bill import PLAN, Product, bill_of, bill_text
+from aidge_build.measure.report.bill import PLAN, Product, bill_of, bill_text
+from aidge_build.prove.elf import read_claims, read_image
 
 SUMMARY = "write a software bill of materials: models, generated code, kernels, licences, digests"
 EXAMPLES = (

@@ -9,26 +9,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from aidge_build.accuracy.costs import OBJECTIVES, Cost, cost_in_bytes, cost_in_instructions, cost_table_for
-from aidge_build.accuracy.drawing import pareto_svg
-from aidge_build.accuracy.labelled import LabelledSet, labelled_set
-from aidge_build.accuracy.search import Found, search
-from aidge_build.accuracy.sensitivity import Sensitivity, sensitivities
-from aidge_build.accuracy.stages import first_samples, on_board
-from aidge_build.accuracy.texts import figure_text
-from aidge_build.accuracy.trials import FLOAT, INT8, TYPES, Trial, Trials
+from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
+from aidge_build.base.naming import counted, readable_names
+from aidge_build.base.options import ACCURACY, add_options, options_named
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import table
 from aidge_build.boards import load_board
+from aidge_build.build.compile import build_program, import_model
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.build.option_values import bindings, scheme_of
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import build_program, import_model
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, needs_option
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
-from aidge_build.naming import counted, readable_names
-from aidge_build.option_values import bindings, scheme_of
-from aidge_build.options import ACCURACY, add_options, options_named
-from aidge_build.output import write_files
-from aidge_build.request import CompileRequest
-from aidge_build.terminal import table
-from aidge_build.verify.vectors import read_npz
+from aidge_build.measure.accuracy.costs import OBJECTIVES, Cost, cost_in_bytes, cost_in_instructions, cost_table_for
+from aidge_build.measure.accuracy.drawing import pareto_svg
+from aidge_build.measure.accuracy.labelled import LabelledSet, labelled_set
+from aidge_build.measure.accuracy.search import Found, search
+from aidge_build.measure.accuracy.sensitivity import Sensitivity, sensitivities
+from aidge_build.measure.accuracy.stages import first_samples, on_board
+from aidge_build.measure.accuracy.texts import figure_text
+from aidge_build.measure.accuracy.trials import FLOAT, INT8, TYPES, Trial, Trials
+from aidge_build.run.verify.vectors import read_npz
 
 SUMMARY = "find the layers that cost accuracy in int8, and the cheapest mixture of types that keeps it"
 EXAMPLES = (

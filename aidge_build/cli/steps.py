@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aidge_build.elf.findings import ERROR, Finding
-from aidge_build.emulate import RunResult
-from aidge_build.naming import counted
+from aidge_build.base.naming import counted
+from aidge_build.prove.elf.findings import ERROR, Finding
+from aidge_build.run.emulate import RunResult
 
 _NAMED = 3  # layers in a message
 

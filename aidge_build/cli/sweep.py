@@ -10,23 +10,23 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.options import BOARD_PATH, MODEL, add_options, also_called, options_named
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import print_notes
 from aidge_build.boards import list_boards, load_board
 from aidge_build.cli.outcome import Outcome
-from aidge_build.errors import AidgeError
-from aidge_build.fit.many import cores
-from aidge_build.options import BOARD_PATH, MODEL, add_options, also_called, options_named
-from aidge_build.output import write_files
-from aidge_build.sweep.course import WHOLE, Course, Share
-from aidge_build.sweep.matrix import Matrix, matrix_of, read_matrix
-from aidge_build.sweep.on_dask import OnDask
-from aidge_build.sweep.page import sweep_page
-from aidge_build.sweep.processes import Processes
-from aidge_build.sweep.store import Store, opened
-from aidge_build.sweep.summary import counted, lines
-from aidge_build.sweep.tasks import Alone, Crew
-from aidge_build.sweep.variants import Variant, read_variants
-from aidge_build.terminal import print_notes
-from aidge_build.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.measure.fit.many import cores
+from aidge_build.measure.sweep.course import WHOLE, Course, Share
+from aidge_build.measure.sweep.matrix import Matrix, matrix_of, read_matrix
+from aidge_build.measure.sweep.on_dask import OnDask
+from aidge_build.measure.sweep.page import sweep_page
+from aidge_build.measure.sweep.processes import Processes
+from aidge_build.measure.sweep.store import Store, opened
+from aidge_build.measure.sweep.summary import counted, lines
+from aidge_build.measure.sweep.tasks import Alone, Crew
+from aidge_build.measure.sweep.variants import Variant, read_variants
+from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
 
 SUMMARY = "evaluate models x boards x options into one file and a page"
 EXAMPLES = (

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aidge_build.cascade.words import all_layers_of, instructions_of
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.output import write_files
+from aidge_build.build.compile import build_program, curve_of
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import build_program, curve_of
-from aidge_build.errors import AidgeError
-from aidge_build.output import write_files
-from aidge_build.report.plan_page import curve_drawing, curve_page
-from aidge_build.request import CompileRequest
+from aidge_build.measure.report.plan_page import curve_drawing, curve_page
+from aidge_build.plan.cascade.words import all_layers_of, instructions_of
 
 _BAR = 40  # columns of the largest peak
 

@@ -8,23 +8,23 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from aidge_build.adaptation.cost import CYCLES
-from aidge_build.adaptation.quicker import Quicker
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.machine import CROSS_COMPILER
+from aidge_build.base.naming import counted
+from aidge_build.base.options import MODEL, add_options
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import print_notes
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.sweep import add_workers, crew_of, require_known_compiler
-from aidge_build.errors import AidgeError
-from aidge_build.fit.question import Question, read_question
-from aidge_build.machine import CROSS_COMPILER
-from aidge_build.naming import counted
-from aidge_build.options import MODEL, add_options
-from aidge_build.output import write_files
-from aidge_build.sweep.store import opened
-from aidge_build.terminal import print_notes
-from aidge_build.timing.table import timing_of
-from aidge_build.tune.course import Course
-from aidge_build.tune.table import Head, comparisons, table_text
+from aidge_build.measure.fit.question import Question, read_question
+from aidge_build.measure.sweep.store import opened
+from aidge_build.measure.tune.course import Course
+from aidge_build.measure.tune.table import Head, comparisons, table_text
+from aidge_build.prepare.adaptation.cost import CYCLES
+from aidge_build.prepare.adaptation.quicker import Quicker
+from aidge_build.prove.timing.table import timing_of
 
 SUMMARY = "measure every kernel at every layer, and write the table for --select cost"
 GROUP = UNDERSTAND

@@ -11,11 +11,16 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.accuracy import against_float
-from aidge_build.accuracy.against_float import beside_float, compare_with_float, lines
-from aidge_build.accuracy.drawing import layers_drawing
-from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
+from aidge_build.base.errors import AidgeError, needs_option
+from aidge_build.base.naming import counted, readable
+from aidge_build.base.options import CHECK, add_options, also_called, options_named
+from aidge_build.base.output import write_files
+from aidge_build.base.terminal import fitted, table
 from aidge_build.boards import load_board
+from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.record import record_functions
+from aidge_build.build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.cli.against import add_against_arguments, run_against
 from aidge_build.cli.cycles import cycle_lines, inference_data
 from aidge_build.cli.firmware_options import scales_note, with_options_in
@@ -33,28 +38,23 @@ from aidge_build.cli.replayed import (
     require_one_source,
 )
 from aidge_build.cli.steps import step_data, step_finding, step_lines
-from aidge_build.compile import build_program
-from aidge_build.elf import read_claims, read_image
-from aidge_build.elf.claim import claim_from
-from aidge_build.elf.findings import ERROR
-from aidge_build.elf.planned_claims import with_planned
-from aidge_build.emit import emit
-from aidge_build.emit.record import record_functions
-from aidge_build.emulate import LayerCount, RunResult
-from aidge_build.errors import AidgeError, needs_option
-from aidge_build.inputs import USER_NAMES, add_model_arguments, load
-from aidge_build.longest import StepsBound
-from aidge_build.naming import counted, readable
-from aidge_build.options import CHECK, add_options, also_called, options_named
-from aidge_build.output import write_files
-from aidge_build.program import Program
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.terminal import fitted, table
-from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
-from aidge_build.verify.firmware import Execution, execute
-from aidge_build.verify.float_levels import BY_FLOATS, come_from_floats, first_wrong_layer
-from aidge_build.verify.layers import meanings
-from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs, remarks_on
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.measure.accuracy import against_float
+from aidge_build.measure.accuracy.against_float import beside_float, compare_with_float, lines
+from aidge_build.measure.accuracy.drawing import layers_drawing
+from aidge_build.measure.accuracy.labelled import LabelledSet, fed, samples_of
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf.claim import claim_from
+from aidge_build.prove.elf.findings import ERROR
+from aidge_build.prove.elf.planned_claims import with_planned
+from aidge_build.prove.longest import StepsBound
+from aidge_build.run.emulate import LayerCount, RunResult
+from aidge_build.run.verify.compare import Difference, compare, first_difference, top1_equal
+from aidge_build.run.verify.firmware import Execution, execute
+from aidge_build.run.verify.float_levels import BY_FLOATS, come_from_floats, first_wrong_layer
+from aidge_build.run.verify.layers import meanings
+from aidge_build.run.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs, remarks_on
 
 _TITLES = ("instructions", "share", "MACs", "operator", "kernel", "layer")
 

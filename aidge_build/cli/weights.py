@@ -6,22 +6,22 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.base.options import MODEL, with_given
+from aidge_build.base.output import write_files
+from aidge_build.base.version import VERSION
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.blob import read_blob
+from aidge_build.build.inputs import add_model_arguments
 from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits
 from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of
 from aidge_build.cli.groups import BUILD
 from aidge_build.cli.linked import require_identity
 from aidge_build.cli.outcome import Outcome
-from aidge_build.elf.claim import Claim, ClaimedUpdate
-from aidge_build.elf.claims import read_claims
-from aidge_build.elf.image import Image, read_image
-from aidge_build.emit import emit
-from aidge_build.emit.blob import read_blob
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments
-from aidge_build.naming import counted
-from aidge_build.options import MODEL, with_given
-from aidge_build.output import write_files
-from aidge_build.version import VERSION
+from aidge_build.prove.elf.claim import Claim, ClaimedUpdate
+from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.image import Image, read_image
 
 SUMMARY = "make new weights for firmware in the field, and prove that they fit"
 GROUP = BUILD

@@ -17,10 +17,7 @@ from functools import cache
 import aidge_build.compat.export_utils as export_utils  # a module of the package: `from` would read as a cycle
 import aidge_build.compat.hw_model as hw_model
 import aidge_build.compat.mem_info as mem_info
-from aidge_build.adaptation.adapt import adapt_to_backend as _adapt
-from aidge_build.adaptation.assignment import Assignment
-from aidge_build.adaptation.match import Target
-from aidge_build.adaptation.meta_operator import MetaOperator
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.adopted import adopted
 from aidge_build.compat.aliases import install_as
 from aidge_build.compat.export_folder import scheduler_export
@@ -46,10 +43,13 @@ from aidge_build.compat.sleeping import sleeping_names
 from aidge_build.contract.library import Kernel, Library, library_of
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ImplSpec, IOSpec, dformat
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import dtype
 from aidge_build.graph.view import GraphView
 from aidge_build.operators.backends import add_backends
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend as _adapt
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 
 __all__ = [
     "mandatory_attrs",

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import cast
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_node import derived
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.contract.node import KernelClass
 from aidge_build.contract.spec import ANY, DFormat
-from aidge_build.errors import AidgeError
 
 
 def adopted(

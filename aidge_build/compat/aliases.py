@@ -7,8 +7,8 @@ import importlib
 import sys
 from types import ModuleType
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.sleeping import sleeping_modules
-from aidge_build.errors import AidgeError
 
 # The names below the one that foreign code imports, and the modules that they mean.
 _MODULES = {

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy
 
+from aidge_build.base.naming import identifier
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import NodeView, attributes_of
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.naming import identifier
 from aidge_build.operators.pad import Pad
 from aidge_build.operators.rearrange import Slice
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.output import write_files
+from aidge_build.base.render import render_from
 from aidge_build.compat.sleeping import sleeping_names
-from aidge_build.errors import AidgeError
-from aidge_build.output import write_files
-from aidge_build.render import render_from
 
 __all__ = ["copy_file", "generate_file", "generate_str", "value_to_c_literal"]
 

@@ -9,8 +9,8 @@ import numpy
 
 from aidge_build.compat.operator_impl import Impl, OperatorImpl
 from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import ImplSpec, NodeView
-from aidge_build.reference.evaluate import evaluate
 
 
 class CpuImpl(OperatorImpl):

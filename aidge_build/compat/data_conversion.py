@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import identifier
 from aidge_build.graph.dtype import C_TYPES, DType
-from aidge_build.naming import identifier
 
 __all__ = ["aidge2c", "datatype_converter_aidge2c", "sanitize_cpp_identifier"]
 

@@ -10,8 +10,17 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import check_model_name
+from aidge_build.base.output import write_files
+from aidge_build.build.compile import demands_of, make_program
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.functions import functions_of
+from aidge_build.build.emit.manifest import manifest_text
+from aidge_build.build.emit.ports import ports_of
+from aidge_build.build.emit.template import render_file
+from aidge_build.build.inputs import default_libraries, find_libraries
+from aidge_build.build.request import CompileRequest
 from aidge_build.compat.export_layout import keeping_files, kept_files, paths_of, require_layout
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_main import endings, generate_main
@@ -21,20 +30,11 @@ from aidge_build.compat.libraries import libraries_of, tried_names
 from aidge_build.compat.planes import placed_by
 from aidge_build.compat.scheduler import Plans, SequentialScheduler
 from aidge_build.compat.trial import after_trial
-from aidge_build.compile import demands_of, make_program
 from aidge_build.contract.library import Library
-from aidge_build.emit import emit
-from aidge_build.emit.functions import functions_of
-from aidge_build.emit.manifest import manifest_text
-from aidge_build.emit.ports import ports_of
-from aidge_build.emit.template import render_file
-from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import default_libraries, find_libraries
-from aidge_build.naming import check_model_name
-from aidge_build.output import write_files
-from aidge_build.program import Options, Program
-from aidge_build.request import CompileRequest
+from aidge_build.plan.program import Options, Program
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
 
 # A memory manager gives the peak, or that of each memory, and per node (or its name) a MemInfo or dict per output.
 MemoryManager = Callable[..., tuple[int | list[int], Mapping]]

@@ -8,11 +8,11 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.export_node import derived
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.contract.library import Kernel, Library
-from aidge_build.errors import AidgeError
-from aidge_build.program import Program
+from aidge_build.plan.program import Program
 
 LAYOUTS = ("flat", "dnn")
 _FOLDER = "dnn"

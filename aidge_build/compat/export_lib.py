@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, cast
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import identifier
 from aidge_build.compat.aliases import is_installed
 from aidge_build.compat.compositions import SLEEPING, Composition, composition_of
 from aidge_build.compat.export_node import ExportNode, derived
@@ -24,9 +26,7 @@ from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.library import Kernel, KernelRegistry
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, Demands, DFormat, ImplSpec, NodeView
-from aidge_build.errors import AidgeError
 from aidge_build.graph.pattern import is_pattern
-from aidge_build.naming import identifier
 from aidge_build.operators.base import Operator
 
 ModelOf = Callable[..., ProdConso]

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import comment_text
+from aidge_build.base.output import write_files
+from aidge_build.build.emit.ports import ports_of
+from aidge_build.build.emit.template import render_file
 from aidge_build.compat.scheduler import SequentialScheduler
-from aidge_build.emit.arrays import Array
-from aidge_build.emit.ports import ports_of
-from aidge_build.emit.template import render_file
-from aidge_build.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.tensor import Tensor
-from aidge_build.naming import comment_text
-from aidge_build.output import write_files
-from aidge_build.program import Program
-from aidge_build.reference import cpu
+from aidge_build.plan.constant_arrays import Array
+from aidge_build.plan.program import Program
 
 TOLERANCE = 1e-4  # of a float, relative to the largest value of its tensor
 LINE_BYTES = 32  # of an output in one line of the serial protocol

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from aidge_build.base.version import VERSION
+from aidge_build.build.emit.ports import Port, ports_of
 from aidge_build.compat.export_layout import include_folders, is_header, is_source
 from aidge_build.compat.export_main import LINE_BYTES, TOLERANCE, reported
-from aidge_build.emit.ports import Port, ports_of
-from aidge_build.program import Program
-from aidge_build.version import VERSION
+from aidge_build.plan.program import Program
 
 SCHEMA = 1
 NAME = "export.json"

@@ -10,6 +10,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.output import write_files
+from aidge_build.base.render import names_in, render_from
 from aidge_build.compat.attributes import IN_BYTES, Observed, ambiguous_attributes, node_attributes, same
 from aidge_build.compat.data_conversion import datatype_converter_aidge2c as CONVERSION
 from aidge_build.compat.export_node import ExportNode, derived
@@ -23,11 +26,8 @@ from aidge_build.contract.file_named import file_named
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import ANY, Demands, DFormat, IOSpec, NodeView, tensors_that_move
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.output import write_files
-from aidge_build.render import names_in, render_from
 
 _UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import posixpath
 
+from aidge_build.base.naming import comment_text
+from aidge_build.build.emit.functions import functions_of
+from aidge_build.build.emit.ports import Port, ports_of
+from aidge_build.build.emit.template import render_file
 from aidge_build.compat.export_layout import is_header
 from aidge_build.compat.export_manifest import NAME, command
-from aidge_build.emit.functions import functions_of
-from aidge_build.emit.ports import Port, ports_of
-from aidge_build.emit.template import render_file
-from aidge_build.naming import comment_text
-from aidge_build.program import Program
+from aidge_build.plan.program import Program
 
 
 def readme(program: Program, manifest: dict) -> str:

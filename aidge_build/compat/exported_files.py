@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.file_named import file_named
-from aidge_build.errors import AidgeError
 
 INCLUDE = "include/"  # below the export's folder: where the compiler looks for headers
 

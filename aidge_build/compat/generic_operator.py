@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from aidge_build.errors import AidgeError, plugged_in
+from aidge_build.base.errors import AidgeError, plugged_in
 from aidge_build.operators.base import Operator, TensorType, as_tuple
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.attributes import further_attributes, image_of, operator_attributes
 from aidge_build.contract.node_view import NodeView
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node

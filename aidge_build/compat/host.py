@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from weakref import WeakSet
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.operator_impl import Impl, OperatorImpl
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.spec import ImplSpec, NodeView
-from aidge_build.errors import AidgeError
 from aidge_build.operators.backends import add_backends
 
 _live: WeakSet[HostBackend] = WeakSet()

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.attributes import member_titles
 from aidge_build.contract.node import KernelClass
 from aidge_build.contract.spec import ImplSpec, NodeView, Predicate
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 from aidge_build.operators.conv import Convolution
 from aidge_build.operators.pad import Pad
 from aidge_build.operators.window import Window

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.spec import ImplSpec, NodeView, Predicate
-from aidge_build.errors import AidgeError
 from aidge_build.operators import operator_classes
 
 _FAMILIES = ("Conv", "ConvDepthWise", "ConvTranspose", "MaxPooling", "AvgPooling")  # types that end in a number of axes here, too

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.library import KernelRegistry, Library, library_of
-from aidge_build.inputs import find_libraries, load_libraries
 
 Named = type[KernelRegistry] | Library | str
 

@@ -8,17 +8,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import printable
+from aidge_build.build.compile import import_model
+from aidge_build.build.inputs import operators_of, read_model_file
+from aidge_build.build.request import CompileRequest
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.graph_handles import InheritedGraph
 from aidge_build.compat.libraries import libraries_of
-from aidge_build.compile import import_model
 from aidge_build.contract.library import Library
-from aidge_build.errors import printable
 from aidge_build.graph.view import GraphView
-from aidge_build.importers.dims import Bound
-from aidge_build.inputs import operators_of, read_model_file
-from aidge_build.request import CompileRequest
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.sources.importers.dims import Bound
 
 
 def load_onnx(

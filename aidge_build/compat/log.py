@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import enum
 
-from aidge_build.debug import log
-from aidge_build.terminal import print_notes
+from aidge_build.base.debug import log
+from aidge_build.base.terminal import print_notes
 
 
 class Level(enum.IntEnum):

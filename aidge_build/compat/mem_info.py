@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.output import write_files
 from aidge_build.compat.hw_model import Memory
 from aidge_build.compat.rings import ring_plan
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
-from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.memory.picture import render_text
-from aidge_build.memory.plan import MemoryPlan
-from aidge_build.memory.regions import Room
-from aidge_build.output import write_files
-from aidge_build.placement import ARENA_ALIGNMENT
-from aidge_build.schedule.schedule import Schedule
+from aidge_build.plan.memory.picture import render_text
+from aidge_build.plan.memory.plan import MemoryPlan
+from aidge_build.plan.memory.regions import Room
+from aidge_build.plan.placement import ARENA_ALIGNMENT
+from aidge_build.plan.schedule.schedule import Schedule
 
 
 def compute_default_mem_info(scheduler: SequentialScheduler) -> tuple[int, dict[Node, list[MemInfo]]]:

@@ -9,13 +9,13 @@ from typing import cast
 
 import numpy
 
-from aidge_build.adaptation.conversions import Adaptation, adaptation, in_row_major
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.inherited_types import inherited_name, own_type
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView
-from aidge_build.errors import AidgeError
 from aidge_build.operators.backends import registered_backends
+from aidge_build.prepare.adaptation.conversions import Adaptation, adaptation, in_row_major
 
 Forward = Callable[[NodeView, Sequence[numpy.ndarray | None]], tuple[numpy.ndarray, ...]]
 Backward = Callable[[NodeView, Sequence[numpy.ndarray | None], Sequence[numpy.ndarray]], tuple[numpy.ndarray | None, ...]]

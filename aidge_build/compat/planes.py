@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.adaptation.assignment import Assignment
+from aidge_build.base.errors import AidgeError, CheckFailed
+from aidge_build.base.naming import identifier
 from aidge_build.compat.unshared import Asked
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
-from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
-from aidge_build.memory.buffer import Buffer, Overlap
-from aidge_build.memory.plan import MemoryPlan, Placement
-from aidge_build.naming import identifier
-from aidge_build.placement import ARENA_ALIGNMENT, Placed, check_memory, places_of
-from aidge_build.program import ArenaPart
-from aidge_build.schedule.schedule import Schedule
-from aidge_build.schedule.stores import StateMemory
+from aidge_build.plan.memory.buffer import Buffer, Overlap
+from aidge_build.plan.memory.plan import MemoryPlan, Placement
+from aidge_build.plan.placement import ARENA_ALIGNMENT, Placed, check_memory, places_of
+from aidge_build.plan.program import ArenaPart
+from aidge_build.plan.schedule.schedule import Schedule
+from aidge_build.plan.schedule.stores import StateMemory
+from aidge_build.prepare.adaptation.assignment import Assignment
 
 MANAGERS = "docs/export-api.md says what a memory manager may say"
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.handles import InheritedOperator
 from aidge_build.contract.spec import Demands, NodeView, in_place_demands, tensors_that_move
-from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 
 Parts = tuple[tuple[int, ...], ...]  # per tensor, the elements of each evaluation; () for a tensor without parts

@@ -14,10 +14,10 @@ from aidge_build.compat.unshared import Asked
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.memory.buffer import Buffer
-from aidge_build.memory.planner import plan
-from aidge_build.schedule.schedule import Schedule
-from aidge_build.schedule.sharing import Permission, permissions
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.schedule.schedule import Schedule
+from aidge_build.plan.schedule.sharing import Permission, permissions
 
 ALIGNMENT = 4  # bytes: kernels may read whole words
 MOST_SIZES = 256  # of a ring that are tried, in steps of the alignment

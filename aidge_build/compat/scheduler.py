@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aidge_build.adaptation.assignment import Assignment
-from aidge_build.arena_regions import accesses_of
-from aidge_build.cascade.question import Found
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.graph_handles import nodes_in
 from aidge_build.compat.scheduler_calls import Scheduler
 from aidge_build.compat.unshared import retold, unshared
 from aidge_build.contract.spec import Demands
-from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.memory.plan import MemoryPlan
-from aidge_build.memory.regions import NoSpread, Room, spread
-from aidge_build.placement import Arena, arena_of
-from aidge_build.planning import whole_tensors
-from aidge_build.program import Options, Program
-from aidge_build.schedule.schedule import Schedule
+from aidge_build.plan.arena_regions import accesses_of
+from aidge_build.plan.cascade.question import Found
+from aidge_build.plan.memory.plan import MemoryPlan
+from aidge_build.plan.memory.regions import NoSpread, Room, spread
+from aidge_build.plan.placement import Arena, arena_of
+from aidge_build.plan.planning import whole_tensors
+from aidge_build.plan.program import Options, Program
+from aidge_build.plan.schedule.schedule import Schedule
+from aidge_build.prepare.adaptation.assignment import Assignment
 
 
 class Plans:

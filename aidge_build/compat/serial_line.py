@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.serial_line import BAUD, received_lines
 from aidge_build.compat.export_main import TOLERANCE, exported, largest, references_of, reported
 from aidge_build.compat.scheduler import SequentialScheduler
-from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
-from aidge_build.serial_line import BAUD, received_lines
 
 _LINE = re.compile(r"L([0-9a-f]{4})([0-9a-f]{8})((?:[0-9a-f]{2})+)([0-9a-f]{4})")
 _END, _REFUSED = "E", "R"

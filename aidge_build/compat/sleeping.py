@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, NoReturn
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 
 # Of each module: classes that may be named, subclassed and made; decorators that take what is registered; functions. A name that
 # begins with "_" is that of a package beside the inherited one (aidge_deploy beside aidge_core).

@@ -14,23 +14,23 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.assignment import Assignment
-from aidge_build.adaptation.match import Target, title
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
+from aidge_build.build.compile import bands_of, demands_of, make_program
+from aidge_build.build.inputs import default_libraries, find_libraries
+from aidge_build.build.request import CompileRequest
 from aidge_build.compat.libraries import libraries_of
-from aidge_build.compile import bands_of, demands_of, make_program
 from aidge_build.contract.library import Library
-from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import default_libraries, find_libraries
-from aidge_build.planning import Planning
-from aidge_build.program import Options, Program
-from aidge_build.request import CompileRequest
-from aidge_build.verify.compare import compare
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.layers import meanings
-from aidge_build.verify.vectors import Vectors, random_vectors
+from aidge_build.plan.planning import Planning
+from aidge_build.plan.program import Options, Program
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.match import Target, title
+from aidge_build.run.verify.compare import compare
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.layers import meanings
+from aidge_build.run.verify.vectors import Vectors, random_vectors
 
 _CHECKS = ("-O0", "-fexceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _MOST_TRIALS = 8

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from aidge_build.adaptation.assignment import Assignment
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import Node
-from aidge_build.memory.buffer import Overlap
-from aidge_build.memory.plan import MemoryPlan, Placement
-from aidge_build.schedule.schedule import Schedule, make_schedule
-from aidge_build.schedule.sharing import permissions
+from aidge_build.plan.memory.buffer import Overlap
+from aidge_build.plan.memory.plan import MemoryPlan, Placement
+from aidge_build.plan.schedule.schedule import Schedule, make_schedule
+from aidge_build.plan.schedule.sharing import permissions
+from aidge_build.prepare.adaptation.assignment import Assignment
 
 Asked = Callable[[Node], Demands]  # what the kernel of a node asks of the planner
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.file_named import file_named
-from aidge_build.errors import AidgeError
 
 
 class KernelFiles:

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.reading import require_shape, toml_of
+from aidge_build.boards.cores import ALIGNED_ONLY, NO_ASSEMBLY
 from aidge_build.contract.spec import NodeView
-from aidge_build.cores import ALIGNED_ONLY, NO_ASSEMBLY
-from aidge_build.errors import AidgeError
-from aidge_build.reading import require_shape, toml_of
 
 LENGTHS = "lengths.toml"
 NUMBERS = ("fixed", "per_mac", "per_output", "per_input", "per_position", "per_narrow", "per_gathered", "per_group")

@@ -18,17 +18,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
 
+from aidge_build.base.errors import AidgeError, located, plugged_in
+from aidge_build.base.reading import require_shape, toml_of
+from aidge_build.boards.cores import ALIGNED_ONLY, NO_ASSEMBLY, known_features
 from aidge_build.contract.call import Call
 from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.length import Length, lengths_of
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import Demands, ImplSpec, NodeView
-from aidge_build.cores import ALIGNED_ONLY, NO_ASSEMBLY, known_features
-from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
-from aidge_build.reading import require_shape, toml_of
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")

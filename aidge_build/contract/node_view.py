@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from aidge_build.boards.cores import WIDE_POINTERS
 from aidge_build.contract.mem_info import MemInfo
-from aidge_build.cores import WIDE_POINTERS
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Band

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from aidge_build.arithmetic.contracts import CONTRACTS
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.node_view import NodeView
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import NAMED_ORDERS, Format, channels_last, row_major
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.operators.arithmetic.contracts import CONTRACTS
 
 OPEN = -1  # an end of a range that is not bounded
 

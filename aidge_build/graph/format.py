@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 
 _LAYOUTS_KEPT = 1 << 14  # most tensors of a graph are like others of it, and each is asked a dozen times

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 
 _TOKEN = re.compile(r"\s*(?:(?P<edge>->|-\d+>|<-|<\d+-)|(?P<name>[A-Za-z_]\w*|\.)|(?P<sign>[()|?*+#;\[\]]))")

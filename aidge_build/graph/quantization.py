@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 
 
 @dataclass(frozen=True)

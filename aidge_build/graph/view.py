@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType, ModuleType
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.operators.base import Operator
 
 

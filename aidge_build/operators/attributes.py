@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 
 _KEY = "onnx attribute"
 

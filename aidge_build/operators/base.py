@@ -15,10 +15,10 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.requantize import dequantize_linear, quantize
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.arithmetic.requantize import dequantize_linear, quantize
 from aidge_build.operators.attributes import from_declared
 from aidge_build.operators.backends import registered_backends
 from aidge_build.operators.sample import Sample
@@ -99,7 +99,8 @@ class Operator:
     def from_onnx(cls, source) -> Operator | tuple[Operator, Sequence[str]]:
         """The operator of an ONNX node; with a list of tensor names when it does not read all inputs of the node.
 
-        `source` is an `aidge_build.importers.onnx_node.OnnxNode`. The default reads the fields that `attribute()` declares.
+        `source` is an `aidge_build.sources.importers.onnx_node.OnnxNode`. The default reads the fields that `attribute()`
+        declares.
         """
         return from_declared(cls, source)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import require
 from aidge_build.operators.forest import Forest, Mode

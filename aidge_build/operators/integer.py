@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.requantize import requantize
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.requantize import requantize
 from aidge_build.operators.bands import windowed_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy
 
-from aidge_build.arithmetic.contracts import Contract, Requantization, contract
-from aidge_build.arithmetic.requantize import centred, clamp_levels
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.arithmetic.contracts import Contract, Requantization, contract
+from aidge_build.operators.arithmetic.requantize import centred, clamp_levels
 
 
 class LinearQuantized:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.log_mel import LARGEST_MULTIPLIER, LENGTHS, Levels, log_mel
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.log_mel import LARGEST_MULTIPLIER, LENGTHS, Levels, log_mel
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import attribute, operator
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.requantize import centred, multipliers, requantize
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.requantize import centred, multipliers, requantize
 from aidge_build.operators.base import Activated, Group, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.linear import LinearQuantized

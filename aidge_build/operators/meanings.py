@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Operator
 

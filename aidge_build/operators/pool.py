@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.means import Order, added_up
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.means import Order, added_up
 from aidge_build.operators.bands import windowed_rows
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.pool_part import part_of_map

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.bands import ROWS, can_be_read_by_rows, resized
 from aidge_build.operators.base import Band, Operator, require

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.requantize import clamp_levels, dequantize, quantize
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.arithmetic.requantize import clamp_levels, dequantize, quantize
 from aidge_build.operators.base import Activated, as_tuple
 
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.means import Order, added_up
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.means import Order, added_up
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.bands import ROWS
 from aidge_build.operators.base import require

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.operators.attributes import READERS, attribute, declaration, type_of
 from aidge_build.operators.base import Operator, overrides_from_onnx
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.requantize import centred, quantize, requantize
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.arithmetic.requantize import centred, quantize, requantize
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.bands import ROWS, band_of_rows, resized
 from aidge_build.operators.base import Operator, TensorType, require

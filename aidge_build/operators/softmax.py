@@ -7,8 +7,8 @@ import math
 
 import numpy
 
-from aidge_build.arithmetic.softmax import quantized_softmax, softmax_table
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.softmax import quantized_softmax, softmax_table
 from aidge_build.operators.base import Operator
 from aidge_build.operators.kinds import ForAxis
 from aidge_build.operators.register import operator
@@ -30,7 +30,7 @@ class ScoresAlongAxis(ForAxis):
 class Softmax(ScoresAlongAxis):
     """y = e^x / sum of e^x over one row; a row runs along `axis`, or with `until_end` over this axis and all after it.
 
-    On quantized tensors it is integer arithmetic with a table, see `aidge_build.arithmetic.softmax`.
+    On quantized tensors it is integer arithmetic with a table, see `aidge_build.operators.arithmetic.softmax`.
     Source: ONNX operator Softmax; `until_end` is its meaning before opset 13.
     """
 

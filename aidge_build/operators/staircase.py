@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.staircase import keys_of
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.staircase import keys_of
 from aidge_build.operators.kinds import ElementWise
 
 

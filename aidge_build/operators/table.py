@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.requantize import dequantize_linear, quantize
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.operators.arithmetic.requantize import dequantize_linear, quantize
 from aidge_build.operators.kinds import ElementWise
 
 LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)  # the stored values, in the order of a table

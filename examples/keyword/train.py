@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 import numpy
+from aidge_build.quantization import Scheme, quantize
+from aidge_build.training import Adam, batches, fit, he
 from sounds import LABELS, clips
 
 from aidge_build import frontend, net
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.reference.execution import prepare
-from aidge_build.training import Adam, batches, fit, he
 
 FRONT = frontend.LogMel(rate=8000, window=240, hop=160, bands=20, lowest=100.0)
 STORED = FRONT.fixed(scale=0.0625, zero_point=48)  # the logarithms from -11 to 4.9

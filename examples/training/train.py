@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 import numpy
+from aidge_build.training import Adam, batches, fit, he
 
 from aidge_build import net
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.reference.execution import prepare
-from aidge_build.training import Adam, batches, fit, he
 
 BATCH, EPOCHS, RATE = 64, 10, 0.02
 WEIGHTS = {"conv1": (8, 1, 3, 3), "conv2": (16, 8, 3, 3), "classifier": (10, 64)}

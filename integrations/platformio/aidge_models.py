@@ -74,7 +74,7 @@ def add(models):
     """The models among the objects of the firmware, their headers for all that is compiled, and the check behind the link."""
     try:
         import aidge_build
-        from aidge_build.options import table
+        from aidge_build.base.options import table
     except ImportError:
         refuse(f"the Python of PlatformIO lacks the package aidge_build: {sys.executable} -m pip install aidge_build")
     options = options_of(table)

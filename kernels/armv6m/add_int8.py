@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.word_sums import word_sum
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.proved_sums import ProvedSums
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.kernel_kit.proved_sums import ProvedSums
-from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.operators.arithmetic.word_sums import word_sum
 
 from .assembly import Routine
 from .conditions import FEATURES

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.kernel_kit import routine
+from aidge_build.contract.kernel_kit import routine
 
 
 class Routine(routine.Routine):

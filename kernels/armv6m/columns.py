@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.byte_weights import linear_of, offsets_of
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.byte_weights import linear_of, offsets_of
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .dense import PIXELS, SHIFT_BYTES, texts, words_in_turn
 from .packing import Form, Stream, pack

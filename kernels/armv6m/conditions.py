@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aidge_build.contract.kernel_kit.byte_weights import byte_weights
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.byte_weights import byte_weights
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 
 FEATURES: frozenset[str] = frozenset()  # every Cortex-M can run this library
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Struct
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.raster import block_demands
+from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.linear_int8 import LinearNode
-from aidge_build.kernel_kit.raster import block_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .columns import column_bytes, dense_call, has_offsets, runs
 from .conditions import linear_spec

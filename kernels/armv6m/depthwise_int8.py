@@ -7,12 +7,12 @@ import math
 
 import numpy
 
-from aidge_build.arithmetic.narrow_products import narrow_form
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.byte_weights import offsets_of
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.byte_weights import offsets_of
-from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.operators.arithmetic.narrow_products import narrow_form
 
 from .conditions import linear_spec
 from .costs import depthwise_per_mac

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aidge_build.contract.call import Struct
+from aidge_build.contract.kernel_kit.following import following, row_steps
+from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.following import following, row_steps
-from aidge_build.kernel_kit.window2d import window2d
 
 SCRATCH_BYTES = 2560  # wished for; a single row may need more
 PAIR_BYTES = 20  # of the plane, with its three places

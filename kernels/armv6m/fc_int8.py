@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.narrow_products import narrow_form
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.following import following
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView, Predicate
-from aidge_build.kernel_kit.following import following
-from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
-from aidge_build.kernel_kit.window2d import rows_as_image
+from aidge_build.operators.arithmetic.narrow_products import narrow_form
 
 from .columns import column_bytes, dense_call
 from .conditions import linear_spec

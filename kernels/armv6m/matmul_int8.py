@@ -7,12 +7,12 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.conditions import ROOM
+from aidge_build.contract.kernel_kit.linear_int8 import INT8
+from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
+from aidge_build.contract.kernel_kit.window2d import rows_as_image
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.conditions import ROOM
-from aidge_build.kernel_kit.linear_int8 import INT8
-from aidge_build.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
-from aidge_build.kernel_kit.window2d import rows_as_image
 
 from .columns import TAP_BYTES, dense_struct
 from .dense import SHIFT_BYTES, block_texts, words_in_turn

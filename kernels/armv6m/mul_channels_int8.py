@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.factor_lines import SLOPE_BITS
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.channel_pixels import TOGETHER
+from aidge_build.contract.kernel_kit.factor_lines import FactorLinesInt8, factor_lines_spec
+from aidge_build.contract.kernel_kit.factor_lines_text import CHANNELS, PARAMETERS, PIXELS, WHAT, portable_text
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.channel_pixels import TOGETHER
-from aidge_build.kernel_kit.factor_lines import FactorLinesInt8, factor_lines_spec
-from aidge_build.kernel_kit.factor_lines_text import CHANNELS, PARAMETERS, PIXELS, WHAT, portable_text
+from aidge_build.operators.arithmetic.factor_lines import SLOPE_BITS
 
 from .assembly import Routine
 from .conditions import FEATURES

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.narrow_products import NarrowForm, narrow_form
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.kernel_kit.proved_products import ProvedProducts
-from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.operators.arithmetic.narrow_products import NarrowForm, narrow_form
 
 from .assembly import Routine
 from .conditions import FEATURES

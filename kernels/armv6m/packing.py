@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
 from aidge_build.contract.call import Constant, computed
+from aidge_build.contract.kernel_kit.byte_weights import offsets_of
+from aidge_build.contract.kernel_kit.linear_int8 import Linear
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.byte_weights import offsets_of
-from aidge_build.kernel_kit.linear_int8 import Linear
+from aidge_build.operators.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
 
 ANY_CHUNK = 128  # taps whose sums fit with most weights
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form

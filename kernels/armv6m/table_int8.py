@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.table_routine import REGISTERS, TableRoutine, table_spec
+from aidge_build.contract.kernel_kit.tables import FUNCTIONS
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.table_routine import REGISTERS, TableRoutine, table_spec
-from aidge_build.kernel_kit.tables import FUNCTIONS
 
 from .assembly import Routine
 from .conditions import FEATURES

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aidge_build.kernel_kit.routine import Routine
+from aidge_build.contract.kernel_kit.routine import Routine
 
 
 class Code(Routine):

@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.contract.kernel_kit.raster import block_demands
+from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
-from aidge_build.kernel_kit.raster import block_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .conditions import BYTES_AND_OFFSETS, FITTING_SUMS, has_offsets, linear_spec
 from .dense import SHAPES, Shape

@@ -8,12 +8,12 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.raster import convolution_demands
+from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.linear_int8 import LinearNode
-from aidge_build.kernel_kit.raster import convolution_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .conditions import ENOUGH_PRODUCTS, linear_spec
 from .conv2d_int8 import MOST_SCRATCH_BYTES

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy
 
+from aidge_build.boards.cores import SLOW_LONG_PRODUCTS
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.cores import SLOW_LONG_PRODUCTS
-from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
 from .conditions import linear_spec
 from .conv2d_int8 import Conv2dInt8, shape_of

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import BYTES_AND_OFFSETS, FITTING_SUMS, linear_spec
 from .depthwise import layer_texts, turns

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from aidge_build.contract.call import Struct
+from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.spec import NodeView
-from aidge_build.kernel_kit.window2d import window2d
 
 MOST_SCRATCH_BYTES = 4096
 SHARED_BYTES = 84  # of aidge_armv7m_shared

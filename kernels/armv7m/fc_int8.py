@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import ENOUGH_PRODUCTS, linear_spec
 from .packing import form_of, head

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.lines import Line, line
-from aidge_build.arithmetic.near_halves import near_is_exact
 from aidge_build.contract.call import computed
-from aidge_build.kernel_kit.byte_weights import offsets_of
-from aidge_build.kernel_kit.linear_int8 import Linear
+from aidge_build.contract.kernel_kit.byte_weights import offsets_of
+from aidge_build.contract.kernel_kit.linear_int8 import Linear
+from aidge_build.operators.arithmetic.lines import Line, line
+from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
 FIELD = 23  # bits of the first of two pixels' sums
 SHIFTS = (0, 4, 8)  # of the line, in order of preference: few, so that few texts differ

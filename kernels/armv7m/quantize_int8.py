@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.float_thresholds import GUESS_BITS
+from aidge_build.contract.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess, guess_spec, portable_text
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.quantize_guess import LEVELS, PARAMETERS, QuantizeByGuess, guess_spec, portable_text
+from aidge_build.operators.arithmetic.float_thresholds import GUESS_BITS
 
 from .assembly import Code
 from .conditions import FEATURES

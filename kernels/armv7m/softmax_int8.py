@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.softmax import SoftmaxRows, softmax_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST
-from aidge_build.kernel_kit.softmax import SoftmaxRows, softmax_spec
 
 from .conditions import FEATURES
 

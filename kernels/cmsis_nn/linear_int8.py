@@ -7,14 +7,14 @@ import math
 
 import numpy
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.kernel_files import KernelFiles
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.contract.kernel_kit.linear import linear_constants
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, Demands, ImplSpec, IOSpec
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.kernel_kit.linear import linear_constants
 
 from .checkout import closure
 

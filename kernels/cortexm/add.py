@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.halfword_sums import BITS
+from aidge_build.operators.arithmetic.halfword_sums import BITS
 
 from .assembly import Routine, Waiting
 

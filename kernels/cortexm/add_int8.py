@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.halfword_sums import halfword_sum
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.linear_int8 import INT8
+from aidge_build.contract.kernel_kit.proved_sums import ProvedSums, limits
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.kernel_kit.linear_int8 import INT8
-from aidge_build.kernel_kit.proved_sums import ProvedSums, limits
-from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.operators.arithmetic.halfword_sums import halfword_sum
 
 from .add import WORDS, either, routine
 from .conditions import FEATURES

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from aidge_build.kernel_kit import routine
-from aidge_build.kernel_kit.asm_statements import asm_statements
+from aidge_build.contract.kernel_kit import routine
+from aidge_build.contract.kernel_kit.asm_statements import asm_statements
 
 _SAVED_BYTES = 36  # r4-r11, lr
 _FIRST_PRESERVED = 16  # s16-s31 belong to the caller

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Input, Output, computed
+from aidge_build.contract.kernel_kit.average import AVERAGE_OF_MAP, AverageOfMap
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.average import AVERAGE_OF_MAP, AverageOfMap
 
 from .conditions import FEATURES
 from .pools import A_WORD_OF_CHANNELS, pool_spec

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 import numpy
 
-from aidge_build.arithmetic.means import MeanLine, Order, mean_line
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
+from aidge_build.operators.arithmetic.means import MeanLine, Order, mean_line
 
 from .conditions import FEATURES, has_fpu
 from .mean_halves import are_halves, halves_text

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 
 from aidge_build.contract.call import Call, Literal, Output, computed
+from aidge_build.contract.kernel_kit.broadcast import broadcast, operand
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.broadcast import broadcast, operand
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 from .assembly import Routine
 from .float32 import FEATURES, REAL, in_turns, span

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import numpy
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 
 from .assembly import Routine
 from .sums_int16 import Levels

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call
-from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.channel_lines import (
+from aidge_build.contract.kernel_kit.channel_lines import (
     CHANNEL_LINE,
     CHANNEL_LINES,
     CHANNEL_LINES_TYPE,
     ChannelLinesInt8,
     channel_lines_spec,
 )
+from aidge_build.contract.node import kernel
 
 from .assembly import Routine
 from .conditions import FEATURES

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS
+from aidge_build.contract.kernel_kit.linear_int8 import FIXED_FORM
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS
-from aidge_build.kernel_kit.linear_int8 import FIXED_FORM
 
 Choice = TypeVar("Choice")
 GROUP = 4  # output channels that are computed together

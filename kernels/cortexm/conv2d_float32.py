@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.raster import convolution_demands
 
 from .conditions import ENOUGH_CHANNELS, GROUP
 from .float32 import LinearFloat32, float_spec

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
 from .conditions import GROUP, has_fpu, in_text, keeps_words_of_groups, linear_spec, wants_short
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.conditions import ONE_GROUP
 
 from .conditions import ANY_CHANNELS, QUADS_OF_CHANNELS, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.dynamic import DEPTHWISE
 
 from .conditions import in_text
 from .curved_layers import PATTERN, TYPE, CurvedLayer, curved_layer, curved_spec, layer_alone

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import numpy
 
-from aidge_build.arithmetic.curved_products import CurvedProducts, curved_products
-from aidge_build.arithmetic.curved_sums import CurvedSums, ScaledSums, curved_sums, steps_of_sums
+from aidge_build.contract.kernel_kit.dynamic import bias_of
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.dynamic import bias_of
+from aidge_build.operators.arithmetic.curved_products import CurvedProducts, curved_products
+from aidge_build.operators.arithmetic.curved_sums import CurvedSums, ScaledSums, curved_sums, steps_of_sums
 from aidge_build.operators.dynamic import DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
 from aidge_build.operators.staircase import Staircase
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT
 
 from .assembly import Routine
 from .conditions import GROUP

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.conditions import ONE_GROUP
 
 from .conv2d_lines_int8 import FEW_TAPS, Conv2dLinesInt8
 from .curved_layers import PATTERN, TYPE, curved_spec

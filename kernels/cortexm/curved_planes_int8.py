@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.conditions import ONE_GROUP
 
 from .conditions import QUADS_OF_CHANNELS
 from .conv2d_planes_int8 import NEAR_ROWS, Conv2dPlanesInt8

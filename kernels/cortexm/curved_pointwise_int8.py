@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.conditions import ONE_GROUP
 
 from .conditions import QUADS_OF_CHANNELS
 from .curved_layers import PATTERN, TYPE, curved_spec

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.curved_products import CurvedProducts
-from aidge_build.arithmetic.curved_sums import CurvedSums
+from aidge_build.operators.arithmetic.curved_products import CurvedProducts
+from aidge_build.operators.arithmetic.curved_sums import CurvedSums
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aidge_build.arithmetic import near_halves
-from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT
+from aidge_build.operators.arithmetic import near_halves
 
 from .assembly import Routine, Waiting
 from .dense_levels import epilogue

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic import near_halves
-from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT
+from aidge_build.operators.arithmetic import near_halves
 
 from .assembly import Routine
 from .conditions import GROUP

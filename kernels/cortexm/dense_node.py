@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.kernel_kit.linear_int8 import LinearNode
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import has_fpu, wants_short
 from .halfwords import are_halfwords

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.raster import convolution_demands
 
 from .assembly import Routine
 from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec, span

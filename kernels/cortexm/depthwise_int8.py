@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.near_halves import near_is_exact
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import LinearNode
+from aidge_build.operators.arithmetic.near_halves import near_is_exact
 
 from .conditions import has_fpu, in_text, linear_spec
 from .depthwise import texts

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.call import Struct
-from aidge_build.kernel_kit.following import row_steps
-from aidge_build.kernel_kit.linear_int8 import Linear
+from aidge_build.contract.kernel_kit.following import row_steps
+from aidge_build.contract.kernel_kit.linear_int8 import Linear
 
 from .depthwise_integers import Integers, channel_scales
 from .packing import as_words, group_starts

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aidge_build.arithmetic import near_halves
-from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+from aidge_build.contract.kernel_kit.linear_int8 import HIGH_SHIFT
+from aidge_build.operators.arithmetic import near_halves
 
 from . import curved_levels, dense_levels
 from .assembly import Routine

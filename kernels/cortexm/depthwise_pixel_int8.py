@@ -5,9 +5,9 @@ they lie. There is no other pixel with which they could share what planes of sin
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from . import dense
 from .assembly import Routine

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from . import dense
 from .assembly import Routine

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aidge_build.kernel_kit.dynamic import bits_of, bounds_in_c, end_name
+from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_name
 
 from . import dense
 from .assembly import Routine, Waiting

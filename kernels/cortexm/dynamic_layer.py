@@ -10,11 +10,19 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.dynamic import (
+    DEPTHWISE,
+    ONE_GROUP,
+    SEVERAL_GROUPS,
+    bias_of,
+    data_arguments,
+    dynamic_spec,
+    is_signed,
+)
+from aidge_build.contract.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, SEVERAL_GROUPS, bias_of, data_arguments, dynamic_spec, is_signed
-from aidge_build.kernel_kit.window2d import rows_as_image, window2d
 from aidge_build.operators.dynamic import DATA, FACTORS, WEIGHTS
 
 from .conditions import FEATURES, GROUP, keeps_words_of_groups

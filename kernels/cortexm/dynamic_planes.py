@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, bias_of, bounds_in_c, data_arguments, dynamic_spec, is_signed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, NodeView
-from aidge_build.kernel_kit.dynamic import DEPTHWISE, bias_of, bounds_in_c, data_arguments, dynamic_spec, is_signed
 from aidge_build.operators.dynamic import FACTORS, WEIGHTS
 
 from .assembly import Routine, Waiting

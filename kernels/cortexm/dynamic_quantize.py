@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, measured_bounds
+from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, measured_bounds
 
 from .assembly import Routine
 

@@ -8,9 +8,9 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Literal, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.dynamic import ONE_GROUP, bounds_in_c, data_arguments, dynamic_spec, is_signed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
-from aidge_build.kernel_kit.dynamic import ONE_GROUP, bounds_in_c, data_arguments, dynamic_spec, is_signed
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
 from .assembly import Routine, Waiting

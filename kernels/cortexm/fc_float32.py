@@ -5,9 +5,9 @@ whole image."""
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
-from aidge_build.kernel_kit.conditions import ONE_GROUP
 
 from .assembly import Routine
 from .conditions import WHOLE_IMAGE

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.following import following
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.following import following
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from . import fc_few
 from .conditions import FEW_OUTPUTS, GROUP, WHOLE_IMAGE, has_fpu, in_text, linear_spec, wants_short

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
 
 from .assembly import Routine
 from .float32 import FEATURES, span

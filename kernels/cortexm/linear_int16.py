@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, ONE_GROUP, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.contract.kernel_kit.linear import linear_constants
+from aidge_build.contract.kernel_kit.window2d import is_pointwise, rows_as_image, window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, ONE_GROUP, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.kernel_kit.linear import linear_constants
-from aidge_build.kernel_kit.window2d import is_pointwise, rows_as_image, window2d
+from aidge_build.operators.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 
 from .conditions import GROUP
 from .packing import group_starts, taps_last_channels

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.matmul_float32 import MatMulFloat32, product_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.matmul_float32 import MatMulFloat32, product_spec
 
 from .assembly import Routine
 from .float32 import FEATURES

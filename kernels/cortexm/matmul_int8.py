@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Output, Scratch
+from aidge_build.contract.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.products import columns_as_channels, matrix_dims, operand, product_shape, product_spec
 
 from .conditions import FEATURES, GROUP, has_fpu, in_text
 from .fc import HEAD_WORDS, routine

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.pool_parts import MAXIMA, MaximumPart, maxima_spec
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.pool_parts import MAXIMA, MaximumPart, maxima_spec
 
 from .conditions import FEATURES
 from .pools import A_WORD_OF_CHANNELS

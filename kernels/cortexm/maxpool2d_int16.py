@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION
-from aidge_build.kernel_kit.pooling import PoolNode
 
 from .assembly import Routine
 from .conditions import FEATURES

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.contract.node import kernel
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 
 from .assembly import Routine, Waiting
 from .narrow_windows import narrow_row, store_lanes

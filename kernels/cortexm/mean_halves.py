@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aidge_build.arithmetic.means import FRACTION_BITS, IntegerMean, Order
 from aidge_build.graph.quantization import Quantization
+from aidge_build.operators.arithmetic.means import FRACTION_BITS, IntegerMean, Order
 
 from .assembly import Routine
 from .mean_rows import BYTES, INPUT_SCALE, NUMBERS, SCALE, mean_function, mean_row, totals_of

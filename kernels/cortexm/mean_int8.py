@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, UNSCALED, WHOLE_MAP, MeanPool
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, UNSCALED, WHOLE_MAP, MeanPool
 
 from .pools import A_WORD_OF_CHANNELS
 

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output, Scratch, computed
-from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import NodeView
-from aidge_build.kernel_kit.pool_parts import (
+from aidge_build.contract.kernel_kit.pool_parts import (
     HALVES_UP,
     MEANS,
     ORDER_DECIDES,
@@ -24,6 +22,8 @@ from aidge_build.kernel_kit.pool_parts import (
     halves_up_spec,
     means_spec,
 )
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView
 
 from .conditions import FEATURES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aidge_build.arithmetic.means import Order
+from aidge_build.operators.arithmetic.means import Order
 
 from .assembly import Routine
 from .depthwise_layout import LARGEST_OFFSET

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.factor_lines import FactorLinesInt8, factor_lines_spec
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.factor_lines import FactorLinesInt8, factor_lines_spec
 
 from .assembly import Routine
 from .conditions import FEATURES

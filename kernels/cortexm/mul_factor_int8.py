@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
 from aidge_build.operators.double.products import product_factor
 
 from .assembly import Routine

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.thresholds import LowForm, low_form
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
+from aidge_build.contract.kernel_kit.proved_products import ProvedProducts
+from aidge_build.contract.kernel_kit.rows_int8 import RowsInt8, rows_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import INT8, SHIFTS
-from aidge_build.kernel_kit.proved_products import ProvedProducts
-from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.operators.arithmetic.thresholds import LowForm, low_form
 
 from .assembly import Routine, Waiting
 from .conditions import FEATURES

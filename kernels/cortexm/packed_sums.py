@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.kernel_kit.linear_int8 import Linear, fits_fraction
+from aidge_build.contract.kernel_kit.linear_int8 import Linear, fits_fraction
 
 LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 LARGEST_CENTRED = 1 << 23  # 256 times what is below it fits a word

@@ -8,12 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.arithmetic.near_halves import near_factors, near_is_exact, near_starts
-from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
-from aidge_build.contract.spec import NodeView
-from aidge_build.kernel_kit.joined import joined_words
-from aidge_build.kernel_kit.linear_int8 import (
+from aidge_build.contract.kernel_kit.joined import joined_words
+from aidge_build.contract.kernel_kit.linear_int8 import (
     ABOVE,
     INT8,
     IntegerForm,
@@ -23,6 +20,9 @@ from aidge_build.kernel_kit.linear_int8 import (
     integer_forms,
     word_forms,
 )
+from aidge_build.contract.spec import NodeView
+from aidge_build.operators.arithmetic.near_halves import near_factors, near_is_exact, near_starts
+from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm
 
 from .conditions import GROUP
 from .curves import Curve

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.parts import ConcatNode, PartCopying, SplitNode, parts_spec
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.parts import ConcatNode, PartCopying, SplitNode, parts_spec
 
 COPYING = PartCopying("aidge_cortexm", "parts.h", "aidge_cortexm_copy_bytes", "aidge_kit_table_bytes")
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.curves import HAS_CURVE, TIMES_CURVES, element_curve
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.curves import HAS_CURVE, TIMES_CURVES, element_curve
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 from .assembly import Routine
 from .float32 import FEATURES

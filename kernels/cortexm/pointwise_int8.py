@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import ONE_GROUP
+from aidge_build.contract.kernel_kit.following import following
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.conditions import ONE_GROUP
-from aidge_build.kernel_kit.following import following
 
 from .conditions import ANY_CHANNELS, GROUP, QUADS_OR_FEW, in_text, linear_spec
 from .dense_node import DenseNode

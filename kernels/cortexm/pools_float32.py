@@ -7,10 +7,10 @@ import math
 import textwrap
 
 from aidge_build.contract.call import Call, Input, Output, computed
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.pooling import PoolNode
 
 from .conditions import in_text
 from .float32 import FEATURES, REAL

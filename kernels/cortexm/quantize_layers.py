@@ -8,11 +8,11 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
+from aidge_build.contract.kernel_kit.dynamic import end_name, is_above_0
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
-from aidge_build.kernel_kit.dynamic import end_name, is_above_0
 
 from .conditions import FEATURES
 from .dynamic_quantize import FEW, levels, measure

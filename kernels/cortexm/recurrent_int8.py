@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.recurrent import recurrent_call
+from aidge_build.contract.kernel_kit.recurrent_int8 import STATE, Rows, byte_rows, padded, recurrent_spec
+from aidge_build.contract.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, apart_from, sections
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.recurrent import recurrent_call
-from aidge_build.kernel_kit.recurrent_int8 import STATE, Rows, byte_rows, padded, recurrent_spec
-from aidge_build.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, apart_from, sections
 
 from .curve import NAME, curve_text
 from .recurrent_sums import MOST_BYTES, ROWS, Sums, bounded_text, most_bits, words_of_columns, words_of_pairs

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.resample import resample_spec
+from aidge_build.contract.kernel_kit.resample_lanes import LANES, Levels, ResampleLanes, levels_of, run_of
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
-from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import LANES, Levels, ResampleLanes, levels_of, run_of
 
 from .assembly import Routine
 from .conditions import FEATURES

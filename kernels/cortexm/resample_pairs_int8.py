@@ -10,14 +10,14 @@ import functools
 
 import numpy
 
-from aidge_build.arithmetic.contracts import FloatFactors
-from aidge_build.arithmetic.thresholds import low_form, staircase
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.linear_int8 import INT8, SHIFTS
+from aidge_build.contract.kernel_kit.resample import resample_spec
+from aidge_build.contract.kernel_kit.resample_lanes import ResampleLanes, not_linear, run_of, whole_of
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import INT8, SHIFTS
-from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import ResampleLanes, not_linear, run_of, whole_of
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.thresholds import low_form, staircase
 from aidge_build.operators.resampling import LARGEST_VALUE, multiplier
 
 from .assembly import Routine, Waiting

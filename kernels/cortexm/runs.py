@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.moves import MOVES, NEAREST, MoveNode
+from aidge_build.contract.kernel_kit.runs import Copying, runs_spec
 from aidge_build.contract.node import kernel
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.moves import MOVES, NEAREST, MoveNode
-from aidge_build.kernel_kit.runs import Copying, runs_spec
 
 
 @kernel(MOVES, runs_spec(DType.any_1, NEAREST, features=frozenset({"dsp"})))

@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
+from aidge_build.contract.kernel_kit.orders import in_each_order
+from aidge_build.contract.kernel_kit.runs import FEW_AXES
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
-from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
-from aidge_build.kernel_kit.orders import in_each_order
-from aidge_build.kernel_kit.runs import FEW_AXES
 
 from .conditions import FEATURES
 from .runs import Runs

@@ -7,10 +7,10 @@ import math
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Literal
+from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 
 from .float32 import FEATURES
 

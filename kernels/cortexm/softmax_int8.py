@@ -7,9 +7,9 @@ import math
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.softmax import SoftmaxRows, softmax_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST
-from aidge_build.kernel_kit.softmax import SoftmaxRows, softmax_spec
 
 from .conditions import FEATURES
 from .softmax_rows import NAME, levels_text, sum_text

@@ -7,9 +7,9 @@ import textwrap
 from dataclasses import dataclass, replace
 
 from aidge_build.contract.call import Struct
+from aidge_build.contract.kernel_kit.following import following, row_steps
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.following import following, row_steps
 
 from . import dense
 from .assembly import Routine

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from aidge_build.contract.kernel_kit.pooling import PoolNode
+from aidge_build.contract.kernel_kit.raster import raster_demands
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.pooling import PoolNode
-from aidge_build.kernel_kit.raster import raster_demands
 
 from .assembly import Routine
 from .conditions import in_text

@@ -7,13 +7,13 @@ import functools
 
 import numpy
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.kernel_kit.binary_int8 import meaning_of_pairs
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
-from aidge_build.kernel_kit.binary_int8 import meaning_of_pairs
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 from aidge_build.operators.base import Operator
 
 from .assembly import Assembler, function

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aidge_build.kernel_kit.asm_statements import asm_statements
+from aidge_build.contract.kernel_kit.asm_statements import asm_statements
 
 LONGEST_SIGNATURE = 100
 SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15 on the stack: arguments lie behind them

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output, computed
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 
 from .pooling import pool_spec
 

@@ -9,12 +9,12 @@ from functools import cached_property
 
 import numpy
 
-from aidge_build.arithmetic.means import Order
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL
+from aidge_build.operators.arithmetic.means import Order
 
 from .assembly import c_function
 from .lines import line_elements

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.fixed_sums import quotients_half_up, rounded_quotients
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.average import ONE_SCALE
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.average import ONE_SCALE
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL
+from aidge_build.operators.arithmetic.fixed_sums import quotients_half_up, rounded_quotients
 from aidge_build.operators.pool import AvgPoolingHalvesUp
 
 from .float32.real import wrapper

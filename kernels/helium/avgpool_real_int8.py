@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.means import Order, integer_mean
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL
+from aidge_build.operators.arithmetic.means import Order, integer_mean
 
 from .lines import line_elements
 from .mean_float_text import POINTERS, mean_text

@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
-from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.channel_lines import (
+from aidge_build.contract.kernel_kit.channel_lines import (
     CHANNEL_LINE,
     CHANNEL_LINES,
     CHANNEL_LINES_TYPE,
@@ -18,7 +16,9 @@ from aidge_build.kernel_kit.channel_lines import (
     ChannelLinesInt8,
     channel_lines_spec,
 )
-from aidge_build.kernel_kit.channel_lines_text import COUNTED, portable
+from aidge_build.contract.kernel_kit.channel_lines_text import COUNTED, portable
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView, Predicate
 
 from .assembly import Assembler, function
 from .conditions import MVE

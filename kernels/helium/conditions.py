@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.contract.kernel_kit.linear_int8 import FIXED_FORM
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.kernel_kit.linear_int8 import FIXED_FORM
 
 from .finer import OFFSET_BYTES
 from .stream import WIDEST

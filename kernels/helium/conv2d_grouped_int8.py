@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.following import Steps
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.following import Steps
-from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec

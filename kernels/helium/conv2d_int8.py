@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.following import following
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.following import following
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 
 from .conditions import NARROW, linear_spec
 from .driver import Driver

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .assembly import Assembler, function
 from .rounding import Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, multiplier_words, shift_words, zero_point_word

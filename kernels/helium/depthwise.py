@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from . import floats
 from .assembly import BYTE_REACH, SAVED_BYTES, Access, Assembler, function, walk

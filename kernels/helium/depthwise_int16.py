@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_constants
+from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
-from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
-from aidge_build.kernel_kit.window2d import window2d
 
 from .assembly import Assembler, function
 from .linear_int16 import int16_spec, taps_last_channels

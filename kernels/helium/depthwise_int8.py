@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS
+from aidge_build.contract.kernel_kit.following import following
+from aidge_build.contract.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS
-from aidge_build.kernel_kit.following import following
-from aidge_build.kernel_kit.linear import LinearConstants
-from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 
 from . import floats, long_strips_text, planes_text, quads_text, series_text, strips_text
 from .assembly import c_function, loop

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Scratch, computed
-from aidge_build.kernel_kit.terms import plus, times
+from aidge_build.contract.kernel_kit.terms import plus, times
 
 from .assembly import c_function, loop
 from .geometry import Geometry

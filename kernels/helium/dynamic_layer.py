@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, data_arguments, dynamic_spec, is_signed
+from aidge_build.contract.kernel_kit.terms import plus
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
-from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, data_arguments, dynamic_spec, is_signed
-from aidge_build.kernel_kit.terms import plus
 from aidge_build.operators.dynamic import DATA, WEIGHTS
 
 from . import float_strips_text, floats

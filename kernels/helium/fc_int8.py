@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 
 from .assembly import c_function, loop
 from .conditions import linear_spec

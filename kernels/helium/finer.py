@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy
 
+from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_constants
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
 
 MOST_BITS = 7
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.contract.kernel_kit.dynamic import bias_of, bits_of, bounds_in_c
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.dynamic import bias_of, bits_of, bounds_in_c
 from aidge_build.operators.dynamic import FACTORS
 
 from .assembly import Assembler

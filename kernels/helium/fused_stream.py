@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .planes import head_bytes
 from .rounding import CONSTANT_BITS, Fixed, FusedForm, fused_numbers, fused_words, zero_point_word

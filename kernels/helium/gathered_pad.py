@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.moves import places_of
+from aidge_build.contract.kernel_kit.runs import runs_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import Format
-from aidge_build.kernel_kit.moves import places_of
-from aidge_build.kernel_kit.runs import runs_spec
 
 from .assembly import c_function
 from .conditions import MVE

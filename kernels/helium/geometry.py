@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from aidge_build.contract.kernel_kit.following import Steps, row_steps
 from aidge_build.contract.spec import NodeView
-from aidge_build.kernel_kit.following import Steps, row_steps
 
 
 @dataclass(frozen=True)

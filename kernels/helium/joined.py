@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aidge_build.kernel_kit.joined import BASE, joined_words
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.joined import BASE, joined_words
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .assembly import Assembler
 from .rounding import Fixed, multiplier_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aidge_build.kernel_kit.pooling import PoolNode
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 
 
 def line_elements(node: PoolNode) -> int:

@@ -12,14 +12,21 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.contract.call import Call, Constant, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.products import (
+    batch_fields,
+    matrix_dims,
+    operand,
+    product_multiplier,
+    product_range,
+    product_spec,
+)
+from aidge_build.contract.kernel_kit.terms import plus
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.linear import LinearConstants
-from aidge_build.kernel_kit.products import batch_fields, matrix_dims, operand, product_multiplier, product_range, product_spec
-from aidge_build.kernel_kit.terms import plus
+from aidge_build.operators.arithmetic.contracts import FloatFactors
 
 from .assembly import c_function
 from .conditions import MVE

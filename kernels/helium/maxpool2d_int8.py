@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
-from aidge_build.kernel_kit.pooling import PoolNode
 
 from .lines import line_elements
 from .pooling import pool_spec

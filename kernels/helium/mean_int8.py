@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, UNSCALED, WHOLE_MAP, MeanPool
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, UNSCALED, WHOLE_MAP, MeanPool
 
 from .pooling import pool_spec
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.means import integer_mean
 from aidge_build.contract.call import Constant, Struct
+from aidge_build.contract.kernel_kit.mean_pooling import MeanPool
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.mean_pooling import MeanPool
+from aidge_build.operators.arithmetic.means import integer_mean
 
 from .lines import taps_inside
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aidge_build.kernel_kit.following import Steps
+from aidge_build.contract.kernel_kit.following import Steps
 
 from .assembly import pays_for_text
 from .columns import Columns

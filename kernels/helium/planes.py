@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .assembly import pays_for_text
 from .geometry import Geometry

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
 from .conditions import MVE
 

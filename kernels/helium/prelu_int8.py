@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec, portable
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec, portable
 
 from .assembly import Assembler, function
 from .channel_lines_int8 import FILLED, LANES

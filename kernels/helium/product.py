@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from aidge_build.kernel_kit.terms import plus
+from aidge_build.contract.kernel_kit.terms import plus
 
 from .assembly import loop
 from .floats import Floats

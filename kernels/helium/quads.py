@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .assembly import BYTE_REACH, WORD_REACH, pays_for_text
 from .fused_stream import fused_stream, fusing

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.kernel_kit.terms import times
+from aidge_build.contract.kernel_kit.terms import times
 
 from .assembly import BYTE_REACH, SAVED_BYTES, Assembler, c_function, function
 from .levels_text import HEAD_BYTES, emit_fused_channel, emit_fused_levels, emit_levels, load_numbers

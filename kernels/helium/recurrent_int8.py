@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.recurrent import recurrent_call
+from aidge_build.contract.kernel_kit.recurrent_int8 import Rows, byte_rows, padded, recurrent_spec
+from aidge_build.contract.kernel_kit.recurrent_layer import Driver, Section, apart_from, sections
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.recurrent import recurrent_call
-from aidge_build.kernel_kit.recurrent_int8 import Rows, byte_rows, padded, recurrent_spec
-from aidge_build.kernel_kit.recurrent_layer import Driver, Section, apart_from, sections
 
 from .conditions import MVE
 from .float32.curve import NAME, curve_text

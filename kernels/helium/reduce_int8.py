@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 
 from .conditions import MVE
 from .reductions import NEIGHBOURS, sizes_of

@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Constant, Scratch, Struct
+from aidge_build.contract.kernel_kit.broadcast import merged_loops
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.rows_int8 import PIECES, RowsInt8, has_fewer_axes
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.broadcast import merged_loops
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.rows_int8 import PIECES, RowsInt8, has_fewer_axes
 
 from .conditions import MVE
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.resample import Resample, resample_spec
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.resample import Resample, resample_spec
 
 from .conditions import MVE
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.kernel_kit.resample import resample_spec
+from aidge_build.contract.kernel_kit.resample_lanes import Axes
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import Axes
 from aidge_build.operators.resampling import Shares, multiplier
 
 from .conditions import MVE

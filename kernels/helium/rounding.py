@@ -22,10 +22,10 @@ from typing import Protocol
 
 import numpy
 
-from aidge_build.arithmetic.contracts import FixedFactors
-from aidge_build.arithmetic.fused import CONSTANT_BITS, FLOAT_BITS, FusedForm, fused_form
-from aidge_build.arithmetic.thresholds import staircase
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
+from aidge_build.operators.arithmetic.contracts import FixedFactors
+from aidge_build.operators.arithmetic.fused import CONSTANT_BITS, FLOAT_BITS, FusedForm, fused_form
+from aidge_build.operators.arithmetic.thresholds import staircase
 
 from .assembly import Assembler
 

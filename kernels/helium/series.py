@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .geometry import Geometry
 from .planes import LARGEST_OFFSET, LARGEST_PLANE, channel_stream

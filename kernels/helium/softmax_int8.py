@@ -6,9 +6,9 @@ from __future__ import annotations
 import dataclasses
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.softmax import softmax_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, NodeView, Predicate
-from aidge_build.kernel_kit.softmax import softmax_spec
 
 from .conditions import MVE
 from .softmax_numbers import softmax_constants

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 
 from aidge_build.contract.call import Call, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
 from .conditions import MVE
 from .softmax_numbers import softmax_constants

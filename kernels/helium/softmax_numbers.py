@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy
 
-from aidge_build.arithmetic.softmax import softmax_table
 from aidge_build.contract.call import Constant
 from aidge_build.contract.spec import NodeView
+from aidge_build.operators.arithmetic.softmax import softmax_table
 
 ROUNDINGS = 8  # of float32 besides those of a sum's additions: of terms, both divisions' operands, products
 HIGHEST = 127

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .floats import FloatNumbers
 from .joined import joined_numbers

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aidge_build.contract.call import Call, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
+from aidge_build.contract.kernel_kit.moves import block_axes
+from aidge_build.contract.kernel_kit.orders import in_each_order
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
-from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
-from aidge_build.kernel_kit.moves import block_axes
-from aidge_build.kernel_kit.orders import in_each_order
 
 from .conditions import MVE
 from .reformat import MOST_CHANNELS

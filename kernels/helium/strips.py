@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .fused_stream import fused_stream, fusing
 from .planes import LARGEST_NARROW_OFFSET, LARGEST_OFFSET, MOST_PERIODS, Planes

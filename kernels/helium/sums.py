@@ -7,8 +7,8 @@ import itertools
 
 import numpy
 
-from aidge_build.arithmetic.affine import FIRST, SECOND
-from aidge_build.arithmetic.fixed_point import exact_ratio
+from aidge_build.operators.arithmetic.affine import FIRST, SECOND
+from aidge_build.operators.arithmetic.fixed_point import exact_ratio
 
 NARROWED = 16  # bits that the first narrowing drops; the second one rounds
 SHIFTS = (21, 22, 20, 19, 18, 17)  # the first one serves nearly all scales: it stands in the code

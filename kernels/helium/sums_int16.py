@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.kernel_kit.linear import LinearConstants
+from aidge_build.contract.kernel_kit.linear import LinearConstants
 
 from .assembly import Assembler, function
 

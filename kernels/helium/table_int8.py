@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.tables import FUNCTIONS, straight_call, table_of
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.elementwise import ElementWise
-from aidge_build.kernel_kit.tables import FUNCTIONS, straight_call, table_of
 
 from .conditions import MVE
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.installed import cmake_folder
+from aidge_build.build.compile import compile
 from aidge_build.cli import main
-from aidge_build.compile import compile
-from aidge_build.installed import cmake_folder
 from tests.build.checkout import ROOT
 from tests.build.test_real_generator import COMMAND, DIGITS, with_other_weights
 

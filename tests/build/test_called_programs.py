@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build import machine
+from aidge_build.base import machine
+from aidge_build.base.errors import MissingTool
 from aidge_build.boards import load_board
-from aidge_build.errors import MissingTool
-from aidge_build.toolchain import build_program
+from aidge_build.run.toolchain import build_program
 from tests.called_programs import INSTALLED, OPTIONAL, PRESENT, complaint
 from tests.programs import needs_cross_compiler
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.installed import cmake_folder
+from aidge_build.base.installed import cmake_folder
 from tests.build.conftest import MAIN, MODEL, STUB
 
 CMAKELISTS = """\

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.installed import cmake_folder
+from aidge_build.base.installed import cmake_folder
 from tests.programs import needs_cross_compiler
 from tests.tflite_files import fully_connected
 

@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from aidge_build import machine
+from aidge_build.base import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".devcontainer"

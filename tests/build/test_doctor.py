@@ -8,9 +8,9 @@ import importlib.metadata
 
 import pytest
 
-from aidge_build import machine
+from aidge_build.base import machine
 from aidge_build.cli import doctor
-from aidge_build.toolchain import runners
+from aidge_build.run.toolchain import runners
 from tests.command import aidge_build
 
 

@@ -18,7 +18,7 @@ import time
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.toolchain import build_program
+from aidge_build.run.toolchain import build_program
 from tests.build.checkout import ROOT, copy_of_checkout
 from tests.build.conftest import STUB
 from tests.build.test_real_generator import COMMAND, DIGITS

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.installed import cmake_folder
+from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import ROOT, run_in
 from tests.command import aidge_build
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath
 from aidge_build.boards import list_boards
-from aidge_build.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath
 from tests.build.checkout import ROOT, copy_of_checkout
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
@@ -109,14 +109,14 @@ def test_the_wheel_holds_every_data_file_of_the_checkout(installed):
 
 def test_the_wheel_holds_the_cmake_package(installed):
     for path in cmake_folder().iterdir():
-        assert (installed / "aidge_build" / "cmake" / path.name).read_bytes() == path.read_bytes()
+        assert (installed / "aidge_build" / "build" / "cmake" / path.name).read_bytes() == path.read_bytes()
 
 
 def test_a_message_of_the_wheel_names_a_page_that_is_there(venv, installed, tmp_path):
     help_page = run_there(venv, tmp_path, "aidge-build", "--help")
     page = installed / "aidge_build" / "data" / "docs" / "index.md"
     assert f"{page}: the documentation" in help_page and page.is_file()
-    hint = "import aidge_build.installed as there; print(there.with_pages('the page docs/kit.md, a file my/docs/kit.md'))"
+    hint = "import aidge_build.base.installed as there; print(there.with_pages('the page docs/kit.md, a file my/docs/kit.md'))"
     said = run_there(venv, tmp_path, "python", "-c", hint)
     assert said == f"the page {page.with_name('kit.md')}, a file my/docs/kit.md\n"
 

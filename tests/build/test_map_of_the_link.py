@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from aidge_build.installed import cmake_folder
+from aidge_build.base.installed import cmake_folder
 from tests.build.conftest import STUB
 from tests.programs import needs_cross_compiler
 

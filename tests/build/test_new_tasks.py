@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.elf.findings import RULES, Finding
+from aidge_build.prove.elf.findings import RULES, Finding
 from tests.command import aidge_build
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"

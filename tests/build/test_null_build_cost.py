@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build import scons_toolpath
-from aidge_build.installed import cmake_folder
+from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import ROOT
 
 pytestmark = pytest.mark.skipif(not os.environ.get("AIDGE_STRESS"), reason="a benchmark: AIDGE_STRESS=1")

@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from aidge_build.inputs import add_model_arguments
-from aidge_build.installed import cmake_folder
-from aidge_build.options import MODEL, Option
-from aidge_build.options.option import CMAKE, SCONS
+from aidge_build.base.installed import cmake_folder
+from aidge_build.base.options import MODEL, Option
+from aidge_build.base.options.option import CMAKE, SCONS
+from aidge_build.build.inputs import add_model_arguments
 from tests.build.conftest import STUB, Project
 
 OPTIONS = tuple(option for option in MODEL.options if option.name != "board")  # the core is named instead

@@ -135,9 +135,9 @@ def test_the_depfile_names_everything_that_was_read(tmp_path):
         ROOT / "kernels/ref/int8/conv2d_int8.h",
         ROOT / "kernels/kit/requantize.h",
         ROOT / "kernels/ref",
-        package / "compile.py",
-        package / "memory/planner.py",
-        package / "templates/model.c.j2",
+        package / "build/compile.py",
+        package / "plan/memory/planner.py",
+        package / "base/templates/model.c.j2",
         package / "operators",
         package / "operators/conv.py",
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.version import VERSION
+from aidge_build.base.version import VERSION
 from tests.build.checkout import ROOT, copy_of_checkout
 from tests.models import model
 from tests.programs import needs_cross_compiler
@@ -91,7 +91,7 @@ def test_a_build_writes_nothing_into_the_source_tree(command, tmp_path):
 def test_a_checkout_generates_with_its_own_package_and_kernels_whatever_is_installed(tmp_path):
     """The package that is installed beside this Python is that of another folder."""
     folder, words = copy_of_checkout(tmp_path / "checkout"), ("board=host", "generated-sources")
-    version, kernel = folder / "aidge_build/version.py", folder / "kernels/ref/int8/conv2d_int8.h"
+    version, kernel = folder / "aidge_build/base/version.py", folder / "kernels/ref/int8/conv2d_int8.h"
     version.write_text(version.read_text().replace(VERSION, "9.8.7"))
     assert scons(*words, folder=folder).stdout.count("AIDGE ") == 1
     assert json.loads((folder / "build/host/digits/digits.plan.json").read_text())["claim"]["tool"] == "9.8.7"

@@ -19,7 +19,7 @@ DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
 SCRIPT = """
 import os
 from aidge_build.boards import load_board
-from aidge_build.toolchain import write_link_script
+from aidge_build.run.toolchain import write_link_script
 board = load_board('stm32f4')
 write_link_script(board, __import__('pathlib').Path('board.ld'))
 env = Environment(tools=['gcc', 'gnulink', 'aidge'], toolpath=[{tools!r}], ENV=dict(os.environ), CC='arm-none-eabi-gcc',

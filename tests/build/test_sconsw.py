@@ -16,8 +16,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from aidge_build import machine
-from aidge_build.errors import MissingTool
+from aidge_build.base import machine
+from aidge_build.base.errors import MissingTool
 
 PYTHON_OF_DEBIAN_12 = "3.11.2"
 

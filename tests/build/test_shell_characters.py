@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from aidge_build.installed import cmake_folder
+from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import ROOT
 from tests.build.conftest import STUB
 

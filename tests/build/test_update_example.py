@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.emulate import run_program
+from aidge_build.run.emulate import run_program
 from tests.build.checkout import ROOT, copy_of_example, run_in
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler

@@ -130,8 +130,8 @@ int main(void) {{ int i; for (i = 0; i < {len(rows)}; i++) peer_run(rows[i]); re
 
 def _measured(one: Candidate, rows: numpy.ndarray, board: Any, folder: Path, include: Path) -> tuple[int, float]:
     """(flash of the program, instructions of one row)."""
-    from aidge_build.emulate import run_program
-    from aidge_build.toolchain import build_program
+    from aidge_build.run.emulate import run_program
+    from aidge_build.run.toolchain import build_program
 
     folder.mkdir(parents=True, exist_ok=True)
     main = folder / "main.c"

@@ -93,8 +93,8 @@ def _emlearn(text: str, features: int) -> str:
 
 
 def _ours(path: Path, board, folder: Path) -> tuple[str, list[Path]]:
-    from aidge_build.emit import emit
-    from aidge_build.output import write_sources
+    from aidge_build.base.output import write_sources
+    from aidge_build.build.emit import emit
     from tests.compiled import program_of
 
     program = program_of(path.read_bytes(), path.name, board)
@@ -108,8 +108,8 @@ def _ours(path: Path, board, folder: Path) -> tuple[str, list[Path]]:
 
 def _measured(text: str, sources: list[Path], board, folder: Path, include: Path) -> tuple[int, float]:
     """(flash of the program, instructions of one row)."""
-    from aidge_build.emulate import run_program
-    from aidge_build.toolchain import build_program
+    from aidge_build.run.emulate import run_program
+    from aidge_build.run.toolchain import build_program
 
     folder.mkdir(parents=True, exist_ok=True)
     main = folder / "main.c"

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from aidge_build.boards import load_board
-from aidge_build.emit import emit
+from aidge_build.build.emit import emit
 from tests.compiled import program_of
 
 NAMES = (

@@ -9,13 +9,13 @@ import numpy
 import pytest
 from onnx import TensorProto, helper, parser
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.onnx_format.node_cases import NodeCase, node_cases
+from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.reference.cpu import run
+from aidge_build.prepare.recipes import simplify
+from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.onnx_format.node_cases import NodeCase, node_cases
 from tests.compiled import program_of
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")

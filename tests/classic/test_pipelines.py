@@ -14,12 +14,12 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.onnx_format.tables import as_places
+from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
-from aidge_build.verify.firmware import execute
+from aidge_build.prepare.recipes import simplify
+from aidge_build.run.verify.firmware import execute
+from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.onnx_format.tables import as_places
 from tests.classic.pipelines import stored
 from tests.compiled import program_of
 from tests.programs import needs_cross_compiler

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.conformance.cases import listed_names
-from aidge_build.conformance.run import _difference
-from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
-from aidge_build.conformance.table import Suite, page
-from aidge_build.onnx_format.node_cases import node_cases, stored_cases
+from aidge_build.measure.conformance.cases import listed_names
+from aidge_build.measure.conformance.run import _difference
+from aidge_build.measure.conformance.suites import COLLECTIONS, SANITIZED, run_cases
+from aidge_build.measure.conformance.table import Suite, page
+from aidge_build.sources.onnx_format.node_cases import node_cases, stored_cases
 from tests.programs import needs_cross_compiler, needs_qemu
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"

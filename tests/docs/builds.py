@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from aidge_build.installed import cmake_folder
+from aidge_build.base.installed import cmake_folder
 from tests.build.checkout import run_in
 from tests.docs.blocks import Block
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aidge_build import errors
+from aidge_build.base import errors
+from aidge_build.base.errors import AidgeError
 from aidge_build.cli import EXIT_INTERRUPTED
-from aidge_build.errors import AidgeError
 from tests.command import aidge_build
 from tests.docs.blocks import ROOT
 
@@ -62,8 +62,8 @@ def test_a_refusal_has_the_parts_that_the_skill_names():
 
 
 def test_the_schemas_are_those_of_the_package():
-    named = set(re.findall(r"`(aidge_build/schemas/[\w.]+)`", SKILL))
-    assert named == {str(path.relative_to(ROOT)) for path in (ROOT / "aidge_build" / "schemas").iterdir()}
+    named = set(re.findall(r"`(aidge_build/base/schemas/[\w.]+)`", SKILL))
+    assert named == {str(path.relative_to(ROOT)) for path in (ROOT / "aidge_build" / "base" / "schemas").iterdir()}
     assert all("schema" in json.loads((ROOT / name).read_text())["properties"] for name in named)
 
 

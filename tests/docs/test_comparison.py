@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import pytest
 
-from aidge_build.bench.measure import Case, measure
 from aidge_build.boards import load_board
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.measure.bench.measure import Case, measure
 from tests.docs.blocks import EVERYTHING, ROOT
 from tools.docs import comparison
 from tools.docs.comparison import (

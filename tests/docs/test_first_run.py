@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from aidge_build.version import VERSION
+from aidge_build.base.version import VERSION
 from tests.build.checkout import run_in
 from tests.docs.blocks import blocks
 from tests.docs.runners import commands, missing_line

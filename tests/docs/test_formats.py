@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from aidge_build.emit import blob
-from aidge_build.schedule import recording
+from aidge_build.build.emit import blob
+from aidge_build.plan.schedule import recording
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "c-api.md").read_text(encoding="utf-8")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.packages import targets
+from aidge_build.measure.packages import targets
 from tests.build.checkout import run_in
 from tests.docs.blocks import blocks
 from tests.small_model import small_model

@@ -13,7 +13,7 @@ import pytest
 import aidge_build
 from aidge_build.cli.parsing import parse, verb_parser
 from aidge_build.cli.verbs import MODULES, chosen, module_of, typed
-from aidge_build.elf.findings import RULES
+from aidge_build.prove.elf.findings import RULES
 from tools.docs.python_api import plain
 from tools.docs.reference import write_pages, written_pages
 

@@ -15,7 +15,9 @@ from tests.docs.project import link, make_project
 from tools.docs.files import file_pages, resolved
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMAS = {path.name.partition(".")[0]: json.loads(path.read_text()) for path in sorted((ROOT / "aidge_build/schemas").iterdir())}
+SCHEMAS = {
+    path.name.partition(".")[0]: json.loads(path.read_text()) for path in sorted((ROOT / "aidge_build/base/schemas").iterdir())
+}
 PLANS = {
     "whole": ("kws", "--board", "stm32f7"),
     "caller": ("kws", "--arena", "caller"),

@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aidge_build.elf import read_claims, read_image
-from aidge_build.elf.code_proof import CodeProof, check_code
-from aidge_build.elf.image import Image
-from aidge_build.elf.objects import read_names, read_object
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf.code_proof import CodeProof, check_code
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.elf.objects import read_names, read_object
 from tests.programs import CLAIM, note
 
 # A switch, strings and numbers that linkers unite, a function in RAM that is too far away for a branch, a tail call, a table of

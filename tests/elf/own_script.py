@@ -9,7 +9,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.version import CLAIM_VERSION
+from aidge_build.base.version import CLAIM_VERSION
 from tests.programs import CLAIM, constant, note
 
 CPU = ("-mcpu=cortex-m7", "-mthumb")

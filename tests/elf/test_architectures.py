@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.cores import load_core
-from aidge_build.elf import read_image
+from aidge_build.boards.cores import load_core
+from aidge_build.prove.elf import read_image
 from tests.elf.own_script import SCRIPT, link, program
 from tests.programs import needs_cross_compiler
 

@@ -9,8 +9,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from aidge_build.boards import Region
-from aidge_build.elf.arena_proof import script_line
-from aidge_build.elf.claim import ClaimedArena
+from aidge_build.prove.elf.arena_proof import script_line
+from aidge_build.prove.elf.claim import ClaimedArena
 from tests.command import aidge_build
 from tests.elf.fault import Fault, check, memory_findings, require_found
 from tests.elf.own_script import ARENA, AXI, REGIONS, SCRIPT, WEIGHTS, claim, edited, link, program

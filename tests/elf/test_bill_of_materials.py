@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.report.bill import Product, bill_of
+from aidge_build.measure.report.bill import Product, bill_of
 from tests.command import aidge_build
 from tests.models import model
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.elf import read_image
-from aidge_build.elf.code_places import find_places
-from aidge_build.elf.code_proof import CodeProof, check_code
-from aidge_build.elf.objects import read_names, read_object
-from aidge_build.elf.references import Linked
+from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf.code_places import find_places
+from aidge_build.prove.elf.code_proof import CodeProof, check_code
+from aidge_build.prove.elf.objects import read_names, read_object
+from aidge_build.prove.elf.references import Linked
 from tests.command import aidge_build
 from tests.elf.compiled_parts import CALLER, MODEL, SCRIPT, addresses, compile_parts, link_parts, patched, proof_of, run, turned
 from tests.elf.own_script import REGIONS, edited

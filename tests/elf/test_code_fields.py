@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.elf import read_image
-from aidge_build.elf.code_proof import check_code
-from aidge_build.elf.objects import read_names, read_object
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf.code_proof import check_code
+from aidge_build.prove.elf.objects import read_names, read_object
 from tests.elf.compiled_parts import SCRIPT, addresses, compile_parts, link_parts, run, turned
 from tests.programs import needs_cross_compiler
 

@@ -8,10 +8,10 @@ import hashlib
 import pytest
 
 from aidge_build.boards import Region
-from aidge_build.elf.agreed import NOTHING_AGREED
-from aidge_build.elf.claim import Claim, ClaimedConstant
-from aidge_build.elf.data_proof import check_constants
-from aidge_build.elf.image import Image, Section, Symbol
+from aidge_build.prove.elf.agreed import NOTHING_AGREED
+from aidge_build.prove.elf.claim import Claim, ClaimedConstant
+from aidge_build.prove.elf.data_proof import check_constants
+from aidge_build.prove.elf.image import Image, Section, Symbol
 
 FLASH = Region("FLASH", 0x8000000, 0x10000, "flash", ())
 DTCM = Region("DTCM", 0x20000000, 0x1000, "ram", ())

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.elf.findings import RULES
+from aidge_build.prove.elf.findings import RULES
 from tests.elf import test_arena_place, test_data_faults, test_seeded_faults
 
 TABLES = (test_arena_place.FAULTS, test_data_faults.FAULTS, test_seeded_faults.FAULTS)

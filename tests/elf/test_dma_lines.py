@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Region
-from aidge_build.elf.claim import Claim, ClaimedPort
-from aidge_build.elf.dma_proof import check_dma
-from aidge_build.elf.image import Image, Section, Symbol
-from aidge_build.errors import AidgeError
+from aidge_build.prove.elf.claim import Claim, ClaimedPort
+from aidge_build.prove.elf.dma_proof import check_dma
+from aidge_build.prove.elf.image import Image, Section, Symbol
 
 RAM = Region("RAM", 0x20000000, 0x1000, "ram", ())
 TCM = Region("TCM", 0x20000000, 0x1000, "ram", (), cached=False)

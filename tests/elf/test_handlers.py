@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.elf import read_disassembly, read_image, stack_use
-from aidge_build.elf.stack import StackBound
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf import read_disassembly, read_image, stack_use
+from aidge_build.prove.elf.stack import StackBound
+from aidge_build.run.toolchain import disassemble
 from tests.elf.own_script import SCRIPT, link, program
 from tests.programs import needs_cross_compiler
 

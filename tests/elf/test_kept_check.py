@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.installed import board_folder
 from aidge_build.cli import check, kept_check, main
-from aidge_build.installed import board_folder
 from tests.many_functions import BOARD, linked
 from tests.programs import needs_cross_compiler
 

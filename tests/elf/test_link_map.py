@@ -9,8 +9,8 @@ import pytest
 
 from aidge_build.boards import Region
 from aidge_build.cli import main
-from aidge_build.elf.image import Image, Section
-from aidge_build.elf.link_map import describes, memories_of, read_memories
+from aidge_build.prove.elf.image import Image, Section
+from aidge_build.prove.elf.link_map import describes, memories_of, read_memories
 from tests.elf.own_script import SCRIPT, link, program
 from tests.programs import needs_cross_compiler
 

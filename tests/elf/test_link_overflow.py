@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import cmake_folder
 from aidge_build.boards import load_board
-from aidge_build.elf.link_map import read_memories
-from aidge_build.elf.overflow import Overflow, read_overflows
-from aidge_build.errors import AidgeError
-from aidge_build.installed import cmake_folder
-from aidge_build.toolchain import build_program
+from aidge_build.prove.elf.link_map import read_memories
+from aidge_build.prove.elf.overflow import Overflow, read_overflows
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
 

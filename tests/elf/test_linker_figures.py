@@ -14,9 +14,9 @@ import subprocess
 import pytest
 
 from aidge_build.boards import Board, load_board
-from aidge_build.elf import read_image, region_use
-from aidge_build.toolchain import build_program
-from aidge_build.toolchain.compiler import Compiler
+from aidge_build.prove.elf import read_image, region_use
+from aidge_build.run.toolchain import build_program
+from aidge_build.run.toolchain.compiler import Compiler
 from tests.boards import LINKED
 from tests.programs import EXAMPLES, build_example, model, needs_cross_compiler
 

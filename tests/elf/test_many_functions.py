@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from aidge_build.cli import main
-from aidge_build.elf import activation, read_disassembly, read_image, stack
-from aidge_build.elf.program_code import Code
-from aidge_build.elf.straight import straight_on
-from aidge_build.elf.vector_moves import _in_data, _in_function, vector_moves
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf import activation, read_disassembly, read_image, stack
+from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.straight import straight_on
+from aidge_build.prove.elf.vector_moves import _in_data, _in_function, vector_moves
+from aidge_build.run.toolchain import disassemble
 from tests.effort import counted
 from tests.many_functions import BOARD, linked
 from tests.programs import needs_cross_compiler

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.elf.undefined import Undefined
-from aidge_build.emit import emit
-from aidge_build.output import write_sources
-from aidge_build.report.missing_library import missing_libraries
+from aidge_build.base.output import write_sources
+from aidge_build.build.emit import emit
+from aidge_build.measure.report.missing_library import missing_libraries
+from aidge_build.prove.elf.undefined import Undefined
 from tests.command import aidge_build
 from tests.emitted import chain, float_sum
 from tests.programs import needs_cross_compiler

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from aidge_build.elf.other_abi import read_other_abis
+from aidge_build.prove.elf.other_abi import read_other_abis
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 

@@ -12,9 +12,9 @@ import subprocess
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from aidge_build.base.version import CLAIM_VERSION
 from aidge_build.cli import main
-from aidge_build.elf import read_claims, read_image
-from aidge_build.version import CLAIM_VERSION
+from aidge_build.prove.elf import read_claims, read_image
 from tests.programs import CLAIM, SHA256, arena, build, constant, model, needs_cross_compiler, state
 
 pytestmark = needs_cross_compiler

@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from aidge_build.elf.findings import RULES
+from aidge_build.prove.elf.findings import RULES
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler
 

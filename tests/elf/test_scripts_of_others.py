@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.elf.link_map import read_memories
+from aidge_build.prove.elf.link_map import read_memories
 from tests.command import aidge_build
 from tests.elf.own_script import SCRIPT, link, program
 from tests.programs import needs_cross_compiler

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_image, region_use
-from aidge_build.toolchain import build_program
+from aidge_build.prove.elf import read_image, region_use
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import ROOT, SHA256, build, model, needs_cross_compiler
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import ROOT, needs_cross_compiler, needs_cross_cplusplus
 from tests.shared import int8_model, vectors

@@ -11,9 +11,9 @@ import os
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_disassembly, read_image, stack_use
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf import read_disassembly, read_image, stack_use
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import disassemble
 from tests.elf.independent_attacks import ONCE_BELOW, independent_attacks
 from tests.elf.stack_attacks import Attack, attacks
 from tests.programs import build, needs_cross_compiler, needs_qemu

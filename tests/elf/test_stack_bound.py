@@ -10,9 +10,9 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.cli import main
-from aidge_build.elf import activation, read_disassembly, read_image, stack, stack_use
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program, disassemble
+from aidge_build.prove.elf import activation, read_disassembly, read_image, stack, stack_use
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program, disassemble
 from tests.programs import build, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu
 
 pytestmark = [needs_cross_compiler, needs_qemu]

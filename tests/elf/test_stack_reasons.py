@@ -8,9 +8,9 @@ import struct
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.elf.disassembly import read_disassembly
-from aidge_build.elf.findings import RULES
-from aidge_build.elf.frames import RETURN, State, apply
+from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.prove.elf.findings import RULES
+from aidge_build.prove.elf.frames import RETURN, State, apply
 from tests.command import Result, aidge_build
 from tests.elf.own_script import REGIONS, claim, edited, link, program
 from tests.elf.test_stack_bound import REFUSED

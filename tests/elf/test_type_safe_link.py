@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import cmake_folder, scons_toolpath
+from aidge_build.base.output import write_sources
 from aidge_build.boards import Region, load_board
-from aidge_build.elf import read_claims, read_image
-from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
-from aidge_build.emit import emit, template
-from aidge_build.errors import AidgeError
-from aidge_build.installed import cmake_folder, scons_toolpath
-from aidge_build.output import write_sources
-from aidge_build.program import Options
-from aidge_build.report.attribution import attribute
-from aidge_build.toolchain import build_program
+from aidge_build.build.emit import emit, template
+from aidge_build.measure.report.attribution import attribute
+from aidge_build.plan.program import Options
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf.undefined import Undefined, read_cross_references, read_undefined
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.emitted import chain
 

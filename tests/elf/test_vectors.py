@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_disassembly, read_image, stack_use
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf import read_disassembly, read_image, stack_use
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import disassemble
 from tests.command import aidge_build
 from tests.elf.own_script import REGIONS, SCRIPT, link, program
 from tests.programs import build, needs_cross_compiler, needs_qemu

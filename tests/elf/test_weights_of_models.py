@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.emit import emit
-from aidge_build.output import write_sources
-from aidge_build.program import Options, Program
+from aidge_build.base.output import write_sources
+from aidge_build.build.emit import emit
+from aidge_build.plan.program import Options, Program
 from tests.command import aidge_build
 from tests.emitted import chain
 from tests.programs import needs_cross_compiler

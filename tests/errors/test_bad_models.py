@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from aidge_build.errors import EXIT_BAD_INPUT, AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.base.errors import EXIT_BAD_INPUT, AidgeError
 from aidge_build.operators import builtin_operators
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests import bad_files
 from tests.models import model as written
 from tests.refusals import own_words

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.npz import LARGEST_VECTOR_BYTES, read_npz
-from aidge_build.reading import read_regular, require_shape
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.npz import LARGEST_VECTOR_BYTES, read_npz
+from aidge_build.base.reading import read_regular, require_shape
 from tests.command import aidge_build
 from tests.models import model
 
@@ -248,7 +248,7 @@ def test_damaged_vectors_are_refused(folder, content):
 
 
 def test_vectors_that_unpack_to_more_than_there_is_room_for_are_refused_before_that(folder, monkeypatch):
-    monkeypatch.setattr("aidge_build.npz.LARGEST_VECTOR_BYTES", 1 << 20)
+    monkeypatch.setattr("aidge_build.base.npz.LARGEST_VECTOR_BYTES", 1 << 20)
     (folder / "v.npz").write_bytes(_zip({"x.npy": GOOD_NPY + bytes(1 << 20)}))
     assert "v.npz: is not an NPZ file of plain arrays: its arrays have 1,048,720 bytes, the limit is 1,048,576" in refused(
         "export", "net.onnx", "--out", "out", "--io-data", "v.npz"

@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 from aidge_build.cli.verbs import MODULES
-from aidge_build.packages import targets
+from aidge_build.measure.packages import targets
 from tests.command import Result, aidge_build
 
 EVIL = "\x1b]0;title\x07\x1b[2J\r\u202ec\u2066d\x9be\u2028f\nFORGED: \x7f"

@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
-from aidge_build.verify.firmware import execute
+from aidge_build.prepare.recipes import simplify
+from aidge_build.run.verify.firmware import execute
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.compiled import program_of
 from tests.exactness.qonnx_cases import FILE, network, quantizer, quantizers
 

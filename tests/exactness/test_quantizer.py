@@ -14,11 +14,11 @@ import onnx
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.reference.execution import prepare
-from aidge_build.verify.firmware import execute
+from aidge_build.prepare.recipes import simplify
+from aidge_build.run.verify.firmware import execute
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.compiled import program_of
 from tests.exactness.quantizer_cases import CASES, FILE, vectors
 

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 import numpy
 import pytest
 
-from aidge_build.arithmetic.fixed_multiplier import fixed_multipliers
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.evaluate import evaluate
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.operators.arithmetic.fixed_multiplier import fixed_multipliers
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
-from aidge_build.recipes import simplify
-from aidge_build.recipes.check import check_graph
-from aidge_build.reference.evaluate import evaluate
-from aidge_build.reference.execution import prepare
-from aidge_build.tflite_format import TfliteTensor, read_tflite
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.check import check_graph
+from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.tflite_format import TfliteTensor, read_tflite
 from tests.exactness.tflite_references import LAYERS_OF, STORED, model_inputs, stored_case, unpacked
 from tests.shared import MLPERF_TINY, shared
 from tests.tflite_cases import CASES, inputs_of

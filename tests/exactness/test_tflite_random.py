@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.view import GraphView
-from aidge_build.importers.tflite.importer import import_tflite
-from aidge_build.recipes import simplify
-from aidge_build.reference.execution import prepare
+from aidge_build.prepare.recipes import simplify
+from aidge_build.sources.importers.tflite.importer import import_tflite
 from tests.exactness.test_tflite import FLOAT_TOLERANCE
 from tests.exactness.tflite_references import STORED_RANDOM, stored_random, unpacked
 from tests.tflite_cases import one

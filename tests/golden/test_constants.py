@@ -9,17 +9,17 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.affine import FIRST, SECOND, proved_affine
-from aidge_build.arithmetic.contracts import FloatFactors
-from aidge_build.arithmetic.fixed_point import exact_ratio, rescales
-from aidge_build.arithmetic.halfword_sums import BITS, HalfwordSum, halfword_sum
-from aidge_build.arithmetic.products import float_product
-from aidge_build.arithmetic.ranges import largest_accumulators, require_int32
-from aidge_build.arithmetic.requantize import multipliers
-from aidge_build.arithmetic.softmax import quantized_softmax, softmax_table
-from aidge_build.arithmetic.thresholds import high_form, low_form, rounding_constant, staircase
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.quantization import per_tensor
+from aidge_build.operators.arithmetic.affine import FIRST, SECOND, proved_affine
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.fixed_point import exact_ratio, rescales
+from aidge_build.operators.arithmetic.halfword_sums import BITS, HalfwordSum, halfword_sum
+from aidge_build.operators.arithmetic.products import float_product
+from aidge_build.operators.arithmetic.ranges import largest_accumulators, require_int32
+from aidge_build.operators.arithmetic.requantize import multipliers
+from aidge_build.operators.arithmetic.softmax import quantized_softmax, softmax_table
+from aidge_build.operators.arithmetic.thresholds import high_form, low_form, rounding_constant, staircase
 
 
 def sums() -> Iterator[str]:

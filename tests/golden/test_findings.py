@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from aidge_build.boards import Region
-from aidge_build.elf.activation import Code
-from aidge_build.elf.contents import SOFT_DOUBLE, check_contents
-from aidge_build.elf.findings import Finding
-from aidge_build.elf.image import Image, Section, Symbol
-from aidge_build.elf.overflow import overfull
-from aidge_build.elf.proof import check_image
-from aidge_build.elf.regions import region_use
-from aidge_build.elf.stack import StackBound, StackUse
-from aidge_build.elf.stack_proof import check_stack, way
-from aidge_build.elf.uf2 import uf2_of
-from aidge_build.elf.vectors import find_tables, table_at
+from aidge_build.prove.elf.activation import Code
+from aidge_build.prove.elf.contents import SOFT_DOUBLE, check_contents
+from aidge_build.prove.elf.findings import Finding
+from aidge_build.prove.elf.image import Image, Section, Symbol
+from aidge_build.prove.elf.overflow import overfull
+from aidge_build.prove.elf.proof import check_image
+from aidge_build.prove.elf.regions import region_use
+from aidge_build.prove.elf.stack import StackBound, StackUse
+from aidge_build.prove.elf.stack_proof import check_stack, way
+from aidge_build.prove.elf.uf2 import uf2_of
+from aidge_build.prove.elf.vectors import find_tables, table_at
 
 FLASH, RAM = Region("FLASH", 0x8000000, 0x1000, "flash", ()), Region("RAM", 0x20000000, 0x400, "ram", ())
 

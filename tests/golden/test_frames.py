@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aidge_build.elf.disassembly import read_disassembly
-from aidge_build.elf.frames import RETURN, Refusal, State, apply
+from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.prove.elf.frames import RETURN, Refusal, State, apply
 
 # r3 is unknown; r4 lies in a table of jumps; -4 holds the return address.
 REGISTERS = {"r0": ("stack", -16), "r1": ("number", 8), "r2": ("number", 0xFFFFFFF0), "r4": ("offset", 0x8000200)}

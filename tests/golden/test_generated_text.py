@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.emit import emit
-from aidge_build.program import Options
-from aidge_build.sources import Sources
-from aidge_build.version import VERSION
+from aidge_build.base.source_files import Sources
+from aidge_build.base.version import VERSION
+from aidge_build.build.emit import emit
+from aidge_build.plan.program import Options
 from tests.emitted import chain, float_sum
 
 PROGRAMS = {

@@ -13,20 +13,20 @@ from random import Random
 
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.memory.branch import NodeBudget, search
-from aidge_build.memory.buffer import Buffer, Overlap, Window
-from aidge_build.memory.climb import climb, moves_for
-from aidge_build.memory.fullest import fullest_first
-from aidge_build.memory.greedy import Arrangement, best_greedy, orders, place
-from aidge_build.memory.picture import render_text
-from aidge_build.memory.plan import MemoryPlan
-from aidge_build.memory.planner import plan
-from aidge_build.memory.problem import Problem
-from aidge_build.memory.regions import Room, Spread, spread
-from aidge_build.memory.settle import settle
-from aidge_build.memory.stack import least_padding, stack_bytes
-from aidge_build.report.plan_page import Named, plan_drawing, plan_page
+from aidge_build.base.errors import AidgeError
+from aidge_build.measure.report.plan_page import Named, plan_drawing, plan_page
+from aidge_build.plan.memory.branch import NodeBudget, search
+from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
+from aidge_build.plan.memory.climb import climb, moves_for
+from aidge_build.plan.memory.fullest import fullest_first
+from aidge_build.plan.memory.greedy import Arrangement, best_greedy, orders, place
+from aidge_build.plan.memory.picture import render_text
+from aidge_build.plan.memory.plan import MemoryPlan
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.problem import Problem
+from aidge_build.plan.memory.regions import Room, Spread, spread
+from aidge_build.plan.memory.settle import settle
+from aidge_build.plan.memory.stack import least_padding, stack_bytes
 from tests.unit.test_memory_random import buffers_of
 from tests.unit.test_memory_settle import random_question
 

@@ -15,11 +15,11 @@ from onnx import helper, numpy_helper
 
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.recipes.channel_reach import channel_reach
-from aidge_build.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.channel_reach import channel_reach
+from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.golden.recipe_cases import CASES
 from tests.golden.recipe_spellings import SPELLINGS
 from tests.models import same_meaning

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from aidge_build.memory import cp_sat
-from aidge_build.memory.buffer import Buffer, Overlap, Window
-from aidge_build.memory.problem import Problem
-from aidge_build.memory.regions import Answer, Room
+from aidge_build.plan.memory import cp_sat
+from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
+from aidge_build.plan.memory.problem import Problem
+from aidge_build.plan.memory.regions import Answer, Room
 
 ROOMS = (Room("SLOW", 40, access_cost=5), Room("FAST", 24, dma=False), Room("TINY", 6, access_cost=2))
 QUESTION = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import itertools
 
-from aidge_build.program import Options
-from aidge_build.verify.firmware import _harness
+from aidge_build.plan.program import Options
+from aidge_build.run.verify.firmware import _harness
 from tests.emitted import chain, float_sum, reversal
 
 

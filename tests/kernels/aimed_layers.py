@@ -11,9 +11,9 @@ import harness
 import numpy
 from random_tensors import Randomness, offset_weights
 
+from aidge_build.contract.kernel_kit.linear_int8 import LinearNode
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import Tensor, constant
-from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.window import Window

@@ -9,7 +9,7 @@ from dataclasses import replace
 import harness
 import helium_harness
 
-from aidge_build.cores import SLOW_LONG_PRODUCTS
+from aidge_build.boards.cores import SLOW_LONG_PRODUCTS
 
 BOARD = "mps2-an385"
 PORTABLE = ("-DAIDGE_ARMV7M_ASSEMBLY=0",)  # the C versions on an Arm core

@@ -11,9 +11,9 @@ import harness
 import numpy
 from random_tensors import Randomness
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
-from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, Sigmoid

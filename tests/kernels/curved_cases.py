@@ -9,15 +9,15 @@ import math
 import numpy
 from random_tensors import Randomness
 
-from aidge_build.adaptation.meta_operator import MetaOperator
-from aidge_build.arithmetic.staircase import steps_of
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import Node, graph_view
+from aidge_build.operators.arithmetic.staircase import steps_of
 from aidge_build.operators.dynamic import DynamicConv
 from aidge_build.operators.staircase import Staircase
 from aidge_build.operators.window import Window
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 
 F = numpy.float32
 TYPE = "CurvedConv"

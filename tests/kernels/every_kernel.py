@@ -25,18 +25,18 @@ from move_cases import blocks, concatenations, copies
 from product_cases import product
 from random_tensors import Randomness
 
-from aidge_build.conformance.cases import listed_names, prepare
+from aidge_build.build.emit.kernels import kernel_text
+from aidge_build.build.emit.unused import without_unused
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
-from aidge_build.emit.arrays import Array
-from aidge_build.emit.kernels import kernel_text
-from aidge_build.emit.unused import without_unused
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
-from aidge_build.onnx_format.node_cases import node_cases
+from aidge_build.measure.conformance.cases import listed_names, prepare
 from aidge_build.operators.activation import Sigmoid
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.matmul import FC
+from aidge_build.plan.constant_arrays import Array
+from aidge_build.sources.onnx_format.node_cases import node_cases
 
 STRESS = "AIDGE_STRESS" in os.environ
 LIBRARIES = ("ref", "cortexm", "helium", "armv7m", "armv6m")

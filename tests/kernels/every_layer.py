@@ -35,12 +35,12 @@ import test_tflite_nodes
 from cortexm_harness import accepted
 from test_ref_products import products
 
-from aidge_build.conformance.cases import prepare
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.onnx_format.node_cases import NodeCase, node_cases
+from aidge_build.measure.conformance.cases import prepare
+from aidge_build.sources.onnx_format.node_cases import NodeCase, node_cases
 from tests.operators.test_narrow_weights import packed_products
 
 LIBRARIES = every_kernel.LIBRARIES

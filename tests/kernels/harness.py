@@ -17,17 +17,17 @@ from zlib import crc32
 
 import numpy
 
+from aidge_build.build.emit.kernels import kernel_text
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import IOSpec, NodeView, tensors_that_move
-from aidge_build.emit.arrays import Array
-from aidge_build.emit.kernels import kernel_text
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
-from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.operators.base import Operator
-from aidge_build.reference.evaluate import evaluate
+from aidge_build.plan.constant_arrays import Array
 
 STRESS = "AIDGE_STRESS" in os.environ
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Werror")

@@ -18,15 +18,15 @@ import pytest
 from random_tensors import Randomness, halfword_weights
 
 from aidge_build.boards import load_board
+from aidge_build.build.emit.kernels import kernel_text
 from aidge_build.contract.call import Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import tensors_that_move
-from aidge_build.emit.arrays import Array
-from aidge_build.emit.kernels import kernel_text
-from aidge_build.emulate import run_program
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
-from aidge_build.toolchain import build_program
+from aidge_build.plan.constant_arrays import Array
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 BOARDS = KERNELS.parent / "boards"

@@ -14,11 +14,11 @@ import numpy
 from random_tensors import Randomness
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.terms import plus
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
-from aidge_build.kernel_kit.terms import plus
 from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
 from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.window import Window

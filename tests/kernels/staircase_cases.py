@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.float_thresholds import number_of
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.arithmetic.float_thresholds import number_of
 from aidge_build.operators.real_table import RealTable
 from aidge_build.operators.staircase import Staircase
 

@@ -15,9 +15,9 @@ import pytest
 import test_drawn_layers
 import test_stack
 
+from aidge_build.boards.cores import ALIGNED_ONLY
+from aidge_build.build.emit import template
 from aidge_build.contract.spec import tensors_that_move
-from aidge_build.cores import ALIGNED_ONLY
-from aidge_build.emit import template
 
 STRESS = "AIDGE_STRESS" in os.environ
 STEP = 1 if STRESS else 30  # of the candidates

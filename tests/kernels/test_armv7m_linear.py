@@ -19,10 +19,10 @@ from helium_harness import library, needs_emulator, run
 from random_tensors import halfword_weights, offset_weights
 from test_cortexm_linear import EDGES, fc_cases, int8_case
 
-from aidge_build.cores import load_core
+from aidge_build.boards.cores import load_core
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
-from aidge_build.timing.table import timing_of
+from aidge_build.prove.timing.table import timing_of
 
 STRESS = "AIDGE_STRESS" in os.environ
 

@@ -17,14 +17,14 @@ from armv7m_harness import of_this_library
 from helium_harness import needs_emulator, run
 from random_tensors import Randomness
 
-from aidge_build.adaptation.meta_operator import MetaOperator
+from aidge_build.contract.kernel_kit.channel_lines import CHANNEL_LINES_TYPE
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import Node, graph_view
-from aidge_build.kernel_kit.channel_lines import CHANNEL_LINES_TYPE
 from aidge_build.operators.activation import Clip
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Mul, Sub
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 
 STRESS = "AIDGE_STRESS" in os.environ
 DIMS = [(1, 1), (1, 5), (2, 3), (1, 4, 1), (1, 3, 4), (2, 3, 5, 1), (1, 7, 3, 3), (2, 4, 2, 3), (1, 9, 2, 2, 2), (1, 16, 5, 5)]

@@ -19,9 +19,9 @@ from random_tensors import Randomness
 from test_cortexm_linear import int8_case, needs_compiler
 from test_ref_double import with_scale
 
+from aidge_build.contract.kernel_kit.binary_int8 import meaning_of_pairs
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import constant
-from aidge_build.kernel_kit.binary_int8 import meaning_of_pairs
 from aidge_build.operators.binary import Sub
 from aidge_build.operators.pool import GlobalAveragePooling
 

@@ -16,10 +16,10 @@ from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, pool, random_pool
 from random_tensors import Randomness
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 from aidge_build.operators.binary import Mul
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window

@@ -11,7 +11,7 @@ from cortexm_harness import BOARD, PORTABLE, Case, case, run
 from harness import under
 from random_tensors import Randomness
 
-from aidge_build.cores import WIDE_POINTERS
+from aidge_build.boards.cores import WIDE_POINTERS
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC

@@ -14,9 +14,9 @@ from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, Case, accepted, case, run,
 from harness import under_double
 from random_tensors import Randomness
 
-from aidge_build.arithmetic.halfword_sums import BITS
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
+from aidge_build.operators.arithmetic.halfword_sums import BITS
 from aidge_build.operators.binary import Add
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC

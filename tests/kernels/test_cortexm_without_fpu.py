@@ -31,7 +31,7 @@ from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
-from aidge_build.toolchain import disassemble
+from aidge_build.run.toolchain import disassemble
 
 STRESS = "AIDGE_STRESS" in os.environ
 pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")

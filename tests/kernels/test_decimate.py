@@ -7,7 +7,7 @@ import harness
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.decimate import LARGEST_SUM, Decimate

@@ -23,7 +23,7 @@ import pytest
 from helium_harness import Case
 from random_tensors import Randomness
 
-from aidge_build.cores import WIDE_POINTERS
+from aidge_build.boards.cores import WIDE_POINTERS
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant

@@ -12,9 +12,9 @@ import numpy
 import pytest
 from helium_harness import needs_emulator
 
+from aidge_build.contract.kernel_kit.fourier import WRITTEN_OUT, radices
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
-from aidge_build.kernel_kit.fourier import WRITTEN_OUT, radices
 from aidge_build.operators.fourier import ComplexFourier, RealFourier
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))

@@ -12,8 +12,8 @@ import pytest
 from helium_harness import case, needs_emulator, run
 from random_tensors import Randomness
 
+from aidge_build.contract.kernel_kit.curves import element_curve
 from aidge_build.graph.tensor import constant
-from aidge_build.kernel_kit.curves import element_curve
 from aidge_build.operators.activation import PReLU, Sigmoid, Tanh
 from aidge_build.operators.binary import Div, Max, Min
 from aidge_build.operators.matmul import MatMul

@@ -17,7 +17,7 @@ from pathlib import Path
 import helium_harness
 import pytest
 
-from aidge_build.emit.kernels import kernel_text
+from aidge_build.build.emit.kernels import kernel_text
 
 LIVE = 14
 INLINE = "static inline __attribute__((always_inline))"

@@ -13,8 +13,8 @@ import test_armv6m_linear
 import test_armv7m_linear
 from armv6m_harness import accepted
 
-from aidge_build.elf.disassembly import CONDITIONS, read_disassembly
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf.disassembly import CONDITIONS, read_disassembly
+from aidge_build.run.toolchain import disassemble
 
 # ARMv6-M Architecture Reference Manual (DDI 0419), A6.7: all instructions.
 ARMV6M = set(

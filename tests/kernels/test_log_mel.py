@@ -12,9 +12,9 @@ import numpy
 import pytest
 from helium_harness import needs_emulator
 
-from aidge_build.arithmetic.log_mel import LENGTHS
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.operators.arithmetic.log_mel import LENGTHS
 from aidge_build.operators.log_mel import LogMel
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))

@@ -15,10 +15,10 @@ from helium_harness import needs_emulator
 from move_cases import blocks, concatenations, copies, data, moved, slices
 from random_tensors import Randomness
 
+from aidge_build.contract.kernel_kit.runs import FILL, runs
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import Format, channels_last, row_major
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.runs import FILL, runs
 from aidge_build.operators.pad import Pad
 from aidge_build.operators.reformat import Reformat
 

@@ -23,7 +23,7 @@ from cortexm_harness import BOARD, PORTABLE
 from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
 
-from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.contract.kernel_kit.raster import convolution_demands
 from aidge_build.operators.conv import Conv
 
 # Layers beside the edges: batches, odd numbers of pixels, rows that are computed in pairs, larger outputs than inputs, rows of

@@ -14,8 +14,8 @@ from cortexm_harness import BOARD, PORTABLE
 from helium_harness import needs_emulator
 from recurrent_cases import EDGES, recurrent, with_bytes
 
+from aidge_build.contract.kernel_kit.curves import LOGISTIC, TANH, curve
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.curves import LOGISTIC, TANH, curve
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
 

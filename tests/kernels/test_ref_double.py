@@ -12,7 +12,7 @@ from test_ref_elementwise import binary_cases
 from test_ref_linear import EDGES, int8_case, random_edge
 from test_ref_pools_and_moves import pools
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.matmul import FC

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from harness import WARNINGS, files_of
 
-from aidge_build.emit.kernels import kernel_text
+from aidge_build.build.emit.kernels import kernel_text
 
 FILES = files_of("ref")
 HEADERS = sorted(f"{name}/{path}" for name, files in FILES.items() for path in files if path.endswith(".h"))

@@ -12,7 +12,7 @@ from dynamic_cases import dynamic_layers
 from harness import Case, case, differing, far, run
 from random_tensors import Randomness, halfword_weights
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv

@@ -11,7 +11,7 @@ from harness import case, differing, far, run
 from pool_cases import tied_pools
 from random_tensors import Randomness
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import Format, channels_last, row_major
 from aidge_build.graph.quantization import per_tensor

@@ -10,8 +10,8 @@ import numpy
 import pytest
 from harness import files_of
 
-from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
-from aidge_build.emit.kernels import kernel_text
+from aidge_build.build.emit.kernels import kernel_text
+from aidge_build.operators.arithmetic.near_halves import near_factors, near_is_exact
 
 LIMITS = numpy.iinfo(numpy.int32)
 

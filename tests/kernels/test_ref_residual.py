@@ -12,10 +12,10 @@ from harness import Case, case, differing, run
 from random_tensors import Randomness
 from test_ref_linear import EDGES, int8_case, random_edge
 
-from aidge_build.adaptation.meta_operator import MetaOperator
+from aidge_build.contract.kernel_kit.residual import RESIDUAL_TYPE
 from aidge_build.graph.view import Node, graph_view
-from aidge_build.kernel_kit.residual import RESIDUAL_TYPE
 from aidge_build.operators.binary import Add
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator
 
 
 def fused(seed: int, edge, *, of_itself: bool = False) -> Case | None:

@@ -12,8 +12,8 @@ from harness import Case, differing, far, libraries, run
 from onnx import TensorProto
 
 from aidge_build.contract.spec import NodeView
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.forests import MODES, TRANSFORMS, Model, random_model, random_rows
 
 STRESS = "AIDGE_STRESS" in os.environ

@@ -15,17 +15,17 @@ from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, accepted, withou
 from helium_harness import needs_emulator
 from random_tensors import Randomness
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
-from aidge_build.arithmetic.requantize import dequantize
+from aidge_build.build.inputs import find_libraries, load_libraries
+from aidge_build.contract.kernel_kit.resample_lanes import Levels, levels_of
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
-from aidge_build.inputs import find_libraries, load_libraries
-from aidge_build.kernel_kit.resample_lanes import Levels, levels_of
+from aidge_build.operators.arithmetic.requantize import dequantize
 from aidge_build.operators.resampling import shares_of
 from aidge_build.operators.resize import COORDINATES, Resize
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
 from tests.quantized_graphs import QuantizedGraph
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))

@@ -22,18 +22,18 @@ import helium_harness
 import pytest
 from cortexm_harness import accepted
 
+from aidge_build.base.output import write_sources
 from aidge_build.boards import load_board
-from aidge_build.conformance.cases import listed_names, prepare
+from aidge_build.build.emit import emit
 from aidge_build.contract.call import Input
 from aidge_build.contract.spec import tensors_that_move
-from aidge_build.elf.disassembly import read_disassembly
-from aidge_build.elf.image import read_image
-from aidge_build.elf.stack import StackBound, runs_use
-from aidge_build.emit import emit
-from aidge_build.onnx_format.node_cases import node_cases
-from aidge_build.output import write_sources
-from aidge_build.program import Program
-from aidge_build.toolchain import build_program, disassemble
+from aidge_build.measure.conformance.cases import listed_names, prepare
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.prove.elf.image import read_image
+from aidge_build.prove.elf.stack import StackBound, runs_use
+from aidge_build.run.toolchain import build_program, disassemble
+from aidge_build.sources.onnx_format.node_cases import node_cases
 
 MOST_BYTES = 256
 STRESS = "AIDGE_STRESS" in os.environ

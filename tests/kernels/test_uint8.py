@@ -7,9 +7,9 @@ import numpy
 import pytest
 from helium_harness import FEATURES, library
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
-from aidge_build.recipes import simplify
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.recipes import simplify
 from tests.models import graph
 
 RANDOM = numpy.random.default_rng(4)

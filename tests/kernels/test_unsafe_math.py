@@ -18,12 +18,12 @@ import test_drawn_layers
 import test_stack
 from random_tensors import Randomness
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.boards.cores import WIDE_POINTERS
 from aidge_build.contract.spec import tensors_that_move
-from aidge_build.cores import WIDE_POINTERS
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.softmax import Softmax
-from aidge_build.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
 
 STRESS = "AIDGE_STRESS" in os.environ
 FEATURES = {

@@ -24,9 +24,9 @@ import pytest
 from helium_harness import needs_emulator
 from random_tensors import Randomness
 
-from aidge_build.compile import import_model
+from aidge_build.build.compile import import_model
+from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.graph.tensor import constant
-from aidge_build.inputs import add_model_arguments, load
 from aidge_build.operators.base import Operator
 from aidge_build.operators.matmul import FC
 from tests.shared import SHARED, shared

@@ -9,13 +9,13 @@ import onnxruntime
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.importers.formats import import_file
+from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
-from aidge_build.quantization import quantized
-from aidge_build.recipes import simplify
-from aidge_build.reference.cpu import run
-from aidge_build.verify.compare import compare
-from aidge_build.verify.vectors import model_inputs
+from aidge_build.prepare.quantization import quantized
+from aidge_build.prepare.recipes import simplify
+from aidge_build.run.verify.compare import compare
+from aidge_build.run.verify.vectors import model_inputs
+from aidge_build.sources.importers.formats import import_file
 from tests.compiled import program_of
 from tests.models import model
 

@@ -8,12 +8,12 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
+from aidge_build.prepare.recipes import simplify
+from aidge_build.sources.importers.onnx_importer import import_onnx
 
 INPUTS, HIDDEN, STEPS = 6, 8, 5
 

@@ -17,7 +17,7 @@ import pytest
 from onnx import helper, parser
 
 from aidge_build import onnx_backend
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 
 EVERY = 1 if os.environ.get("AIDGE_ONNX_BACKEND") == "all" else 16
 # Of float16, after many steps of which we round each once.
@@ -48,7 +48,7 @@ def test_the_runner_of_the_onnx_project_finds_nothing_wrong(kind):
         warnings.simplefilter("ignore")
         unittest.TestSuite(chosen).run(result)
     assert result.testsRun == len(chosen) > 0 and result.failures == []
-    reasons = ("aidge_build.errors.AidgeError: ", "NotConstant: ")
+    reasons = ("aidge_build.base.errors.AidgeError: ", "NotConstant: ")
     assert [text for _, text in result.errors if not any(reason in text for reason in reasons)] == []
     passed = len(chosen) - len(result.errors) - len(result.skipped)
     print(f"{kind}: {passed} of {len(chosen)} pass, {len(result.errors)} refused, {len(result.skipped)} not compatible")

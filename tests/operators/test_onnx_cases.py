@@ -11,7 +11,7 @@ import onnx
 import pytest
 from node_cases import check, check_case, stored_cases, supported_cases
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.operators import builtin_operators
 
 # Cases that we refuse: a pattern of the whole name, and a part of the message that says why.

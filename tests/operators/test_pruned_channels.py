@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.errors import AidgeError
 from tests.compiled import program_of
 from tests.models import graph, model
 from tests.quantization.networks import ours, theirs

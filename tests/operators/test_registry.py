@@ -12,7 +12,7 @@ from aidge_build.operators import operator_classes
 from aidge_build.operators.base import Operator, TensorType
 from aidge_build.operators.kinds import Broadcast, ElementWise
 from aidge_build.operators.sample import Sample, numbers
-from aidge_build.training.check import findings
+from aidge_build.prepare.training.check import findings
 
 CLASSES = {cls.__name__: cls for cls in operator_classes()}
 

@@ -8,10 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, ValueInfoProto, helper
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.base.errors import AidgeError
 from aidge_build.operators import builtin_operators
-from aidge_build.quantization import quantized
+from aidge_build.prepare.quantization import quantized
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.models import model
 
 RANDOM = numpy.random.default_rng(2)

@@ -12,17 +12,17 @@ from types import SimpleNamespace
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.call import Call, Literal, Struct
 from aidge_build.contract.library import Library
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import find_libraries, load_libraries
-from aidge_build.prediction.described import Described
-from aidge_build.prediction.predict import predict
-from aidge_build.prediction.quantities import family_of, quantities, value_of, words_of
-from aidge_build.prediction.table import OF_AN_UNKNOWN_WORD, costs_for, estimate
-from aidge_build.timing.networks import Work
+from aidge_build.plan.prediction.described import Described
+from aidge_build.plan.prediction.networks import Work
+from aidge_build.plan.prediction.predict import predict
+from aidge_build.plan.prediction.quantities import family_of, quantities, value_of, words_of
+from aidge_build.plan.prediction.table import OF_AN_UNKNOWN_WORD, costs_for, estimate
 from tests.compiled import request_of
 from tests.shared import MODELS, int8_model
 from tools.prediction.cycles import LayerCycles, Network

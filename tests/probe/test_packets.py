@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.probe.packets import ACKNOWLEDGED, LARGEST_PACKET_BYTES, Arrived, Garbled, Reader, escaped, expanded, framed
+from aidge_build.run.probe.packets import ACKNOWLEDGED, LARGEST_PACKET_BYTES, Arrived, Garbled, Reader, escaped, expanded, framed
 
 
 def taken(data: bytes, step: int = 1) -> list[Arrived]:

@@ -12,13 +12,13 @@ import pytest
 import unicorn
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_image
-from aidge_build.emulate import RunResult, run_program
-from aidge_build.emulate.program import Program
-from aidge_build.emulate.unicorn_machine import Machine
-from aidge_build.probe.measure import observe
-from aidge_build.probe.server import probe_of
-from aidge_build.probe.session import on_board
+from aidge_build.prove.elf import read_image
+from aidge_build.run.emulate import RunResult, run_program
+from aidge_build.run.emulate.program import Program
+from aidge_build.run.emulate.unicorn_machine import Machine
+from aidge_build.run.probe.measure import observe
+from aidge_build.run.probe.server import probe_of
+from aidge_build.run.probe.session import on_board
 from tests.probe_board import CTRL, CYCCNT, DEMCR, SYST_CSR, Behaviour, ProbedBoard, probed
 from tests.programs import build, model, needs_cross_compiler
 
@@ -141,7 +141,7 @@ def test_systick_of_the_firmware_is_not_taken(elf, monkeypatch):
 
 
 def test_an_inference_that_systick_cannot_count_has_no_number(elf, truth, monkeypatch):
-    monkeypatch.setattr("aidge_build.probe.cycles._SYST_MOST", 1500)
+    monkeypatch.setattr("aidge_build.run.probe.cycles._SYST_MOST", 1500)
     result, _ = observed(elf, Behaviour(has_counter=False))
     assert result.measured.per_run == (None, None)
     assert result.measured.per_inference is None

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from aidge_build.base.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.boards import load_board
-from aidge_build.elf import read_image
-from aidge_build.emulate.program import Program
-from aidge_build.errors import AidgeError, CheckFailed, MissingTool
-from aidge_build.probe import loading, server
-from aidge_build.probe.measure import observe
-from aidge_build.probe.server import probe_of
-from aidge_build.probe.session import on_board
+from aidge_build.prove.elf import read_image
+from aidge_build.run.emulate.program import Program
+from aidge_build.run.probe import loading, server
+from aidge_build.run.probe.measure import observe
+from aidge_build.run.probe.server import probe_of
+from aidge_build.run.probe.session import on_board
 from tests.probe_board import ERASED, Behaviour, ProbedBoard, probed
 from tests.programs import build, model, needs_cross_compiler
 from tests.qemu_server import free_port

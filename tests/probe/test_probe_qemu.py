@@ -13,19 +13,19 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.elf import read_image
-from aidge_build.emulate import run_program
-from aidge_build.emulate.program import Program
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.probe import server
-from aidge_build.probe.measure import observe
-from aidge_build.probe.server import probe_of
-from aidge_build.probe.session import on_board
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.layers import meanings
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.prove.elf import read_image
+from aidge_build.run.emulate import run_program
+from aidge_build.run.emulate.program import Program
+from aidge_build.run.probe import server
+from aidge_build.run.probe.measure import observe
+from aidge_build.run.probe.server import probe_of
+from aidge_build.run.probe.session import on_board
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.layers import meanings
+from aidge_build.run.verify.vectors import random_vectors
 from tests.programs import build, model, needs_cross_compiler, needs_qemu
 from tests.qemu_server import free_port, qemu_command, qemu_server
 from tests.small_model import small_model

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from tests.recorded_session import AT, CODE, DATA, Replaying, converse
 
 SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.txt"))

@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.bench.figures import ANY
-from aidge_build.bench.measure import Case, measure
 from aidge_build.boards import load_board
-from aidge_build.calibrations import read_calibration
+from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli import bench, calibrate
-from aidge_build.elf import read_image
-from aidge_build.emulate.program import MeasuredCycles
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.probe.server import probe_of
-from aidge_build.toolchain import build_program
+from aidge_build.measure.bench.figures import ANY
+from aidge_build.measure.bench.measure import Case, measure
+from aidge_build.prove.calibrations import read_calibration
+from aidge_build.prove.elf import read_image
+from aidge_build.run.emulate.program import MeasuredCycles
+from aidge_build.run.probe.server import probe_of
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.docs.test_schemas import compared
 from tests.probe_board import Behaviour, ProbedBoard, probed

@@ -15,11 +15,11 @@ import onnxruntime
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
-from aidge_build.arithmetic.requantize import dequantize_linear
-from aidge_build.arithmetic.requantize import quantize as to_levels
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.reference.evaluate import evaluate
-from aidge_build.verify.vectors import perturbed
+from aidge_build.contract.reference.evaluate import evaluate
+from aidge_build.operators.arithmetic.requantize import dequantize_linear
+from aidge_build.operators.arithmetic.requantize import quantize as to_levels
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.run.verify.vectors import perturbed
 from tests.quantization.networks import graph_of
 from tests.shared import FLOAT_MODELS, float_model, vectors
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.quantization import Scheme, quantize, quantized
+from aidge_build.prepare.quantization import Scheme, quantize, quantized
 from tests.command import aidge_build
 from tests.models import model, types
 from tests.quantization.networks import graph_of, ours, samples, small_cnn, theirs

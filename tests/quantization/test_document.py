@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.quantization.scheme import CALIBRATIONS
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.prepare.quantization.scheme import CALIBRATIONS
 from tests.command import aidge_build
 from tests.models import model
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from aidge_build.errors import CheckFailed
-from aidge_build.quantization import Scheme, quantize, quantized
-from aidge_build.quantization.nearness import Nearness
+from aidge_build.base.errors import CheckFailed
+from aidge_build.prepare.quantization import Scheme, quantize, quantized
+from aidge_build.prepare.quantization.nearness import Nearness
 from tests.command import aidge_build
 from tests.models import model
 from tests.quantization.networks import ours, samples, small_cnn, theirs

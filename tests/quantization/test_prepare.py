@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.quantization import Scheme, prepare, quantize
-from aidge_build.quantization.prepare import prepared
+from aidge_build.base.errors import AidgeError
+from aidge_build.prepare.quantization import Scheme, prepare, quantize
+from aidge_build.prepare.quantization.prepare import prepared
 from tests.command import aidge_build
 from tests.models import graph, model, same_meaning, types
 from tests.programs import needs_cross_compiler

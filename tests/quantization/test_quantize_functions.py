@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from aidge_build.errors import AidgeError
-from aidge_build.quantization import quantize
+from aidge_build.base.errors import AidgeError
+from aidge_build.prepare.quantization import quantize
 
 RANDOM = numpy.random.default_rng(3)
 WEIGHTS = RANDOM.normal(size=(4, 3)).astype(numpy.float32)

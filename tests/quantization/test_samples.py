@@ -7,7 +7,7 @@ import numpy
 import onnx
 import pytest
 
-from aidge_build.quantization.samples import checked_samples
+from aidge_build.prepare.quantization.samples import checked_samples
 from tests.command import aidge_build
 from tests.models import graph, model
 from tests.quantization.networks import samples, small_cnn

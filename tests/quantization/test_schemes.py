@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.base.errors import AidgeError
 from aidge_build.operators import builtin_operators
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.quantization.equalize import equalized
-from aidge_build.quantization.prepare import prepared
-from aidge_build.quantization.rounding import rounded
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.prepare.quantization.equalize import equalized
+from aidge_build.prepare.quantization.prepare import prepared
+from aidge_build.prepare.quantization.rounding import rounded
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.models import model, same_meaning
 from tests.quantization.networks import graph_of, ours, samples, small_cnn, theirs
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy
 import pytest
-
-from aidge_build.boards import load_board
 from aidge_build.compile import build_program
 from aidge_build.elf import read_claims, read_image
 from aidge_build.emit.blob import read_blob
 from aidge_build.reference.sequence import run_in_order
+
+from aidge_build.boards import load_board
 from tests.command import aidge_build
 from tests.compiled import request_of
 from tests.programs import needs_cross_compiler

@@ -42,5 +42,5 @@ def test_no_commit_changes_a_timing_table_and_a_kernel():
 
 def test_a_change_of_both_is_noticed():
     assert changes_both(["README.md", f"{TABLES}cortex-m4.toml", f"{KERNELS}cortexm/add_int8.py"])
-    assert not changes_both([f"{TABLES}cortex-m4.toml", "aidge_build/timing/table.py"])
+    assert not changes_both([f"{TABLES}cortex-m4.toml", "aidge_build/prove/timing/table.py"])
     assert not changes_both([f"{KERNELS}cortexm/add_int8.py"])

@@ -9,10 +9,10 @@ import shutil
 
 import pytest
 
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.kernels import KernelFile, KernelText
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.library import Library
-from aidge_build.emit import emit
-from aidge_build.emit.kernels import KernelFile, KernelText
-from aidge_build.inputs import find_libraries, load_libraries
 from tools.static_analysis import ROOT, networks, page, texts
 from tools.static_analysis.findings import Deviation, Finding, deviations, sort_out
 from tools.static_analysis.rules import ADVISORY, MANDATORY, is_binding

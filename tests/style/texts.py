@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from aidge_build.base.options.table import TABLE
+from aidge_build.base.options.variables import VARIABLES
 from aidge_build.cli.parsing import verb_parser
 from aidge_build.cli.verbs import MODULES, module_of
-from aidge_build.elf.findings import RULES
-from aidge_build.options.table import TABLE
-from aidge_build.options.variables import VARIABLES
+from aidge_build.prove.elf.findings import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 # CHANGELOG.md is a record: its old entries stay as they were written.
 _PAGES = (
     *("[!C]*.md", "CONTRIBUTING.md", "docs/*.md", "boards/*.md", "skills/*/*.md", "integrations/*.md", "examples/*/*.md"),
-    *("aidge_build/templates/**/*.md.j2", "aidge_build/packages/*/[!c]*.md.j2"),
+    *("aidge_build/base/templates/**/*.md.j2", "aidge_build/measure/packages/*/[!c]*.md.j2"),
 )
 _WORDS = re.compile(r"\b[a-z]+\b")
 _ROW_OF_FINDING = re.compile(r"^\| [A-Z]{3,4}\d* \|.*$", re.MULTILINE)
@@ -65,13 +65,13 @@ def _messages() -> str:
 
 def _generated() -> str:
     """Comments of the templates of C, of the headers that are kept as examples, and the sentences of the functions in headers."""
-    templates = (ROOT / "aidge_build" / "templates").rglob("*.[ch].j2")
+    templates = (ROOT / "aidge_build" / "base" / "templates").rglob("*.[ch].j2")
     kept = (ROOT / "tests" / "golden").glob("*/*.h")
     found: list[str] = []
     for path in sorted([*templates, *kept]):
         text = _TEMPLATE.sub("", path.read_text(encoding="utf-8"))
         found += (re.sub(r"\{\{.*?\}\}", "CODE", comment).replace("\n *", "\n") for comment in _C_COMMENT.findall(text))
-    for path in sorted((ROOT / "aidge_build" / "emit").glob("*.py")):
+    for path in sorted((ROOT / "aidge_build" / "build" / "emit").glob("*.py")):
         found += _sentences_in(ast.parse(path.read_text(encoding="utf-8")))
     return "\n\n".join(dict.fromkeys(found))
 

@@ -11,8 +11,8 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_claims, read_image
-from aidge_build.toolchain import build_program
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler

@@ -9,10 +9,10 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.elf import read_claims, read_image
-from aidge_build.program import Program
-from aidge_build.reference.sequence import run_in_order
+from aidge_build.build.compile import build_program
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import read_claims, read_image
 from tests.command import Result, aidge_build
 from tests.compiled import request_of
 from tests.programs import needs_cross_compiler

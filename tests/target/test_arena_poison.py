@@ -13,13 +13,13 @@ from collections.abc import Iterable
 import numpy
 import pytest
 
-from aidge_build.compile import build_program
-from aidge_build.emit import emit
+from aidge_build.base.output import write_sources
+from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.tensor import Tensor
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.output import write_sources
-from aidge_build.program import Program
-from aidge_build.reference import cpu
+from aidge_build.plan.program import Program
 from tests.random_models import RandomNetwork
 from tests.shared import MODELS, int8_model
 

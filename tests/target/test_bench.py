@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.bench.other_weights import with_other_weights
-from aidge_build.machine import CROSS_COMPILER
-from aidge_build.onnx_format.reader import read_model
+from aidge_build.base.machine import CROSS_COMPILER
+from aidge_build.measure.bench.other_weights import with_other_weights
+from aidge_build.sources.onnx_format.reader import read_model
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu

@@ -18,15 +18,15 @@ import pytest
 import unicorn
 from unicorn import arm_const
 
-from aidge_build.bench.image import REPORTED, with_boot_block
-from aidge_build.bench.image_report import read_report
 from aidge_build.boards import load_board
-from aidge_build.elf.image import read_image
-from aidge_build.emulate import RunResult, Stops, run_program
-from aidge_build.importers.formats import import_file
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.measure.bench.image import REPORTED, with_boot_block
+from aidge_build.measure.bench.image_report import read_report
+from aidge_build.measure.packages.seeded import elements, numbers
 from aidge_build.operators import builtin_operators
-from aidge_build.packages.seeded import elements, numbers
-from aidge_build.reference.sequence import run_in_order
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate import RunResult, Stops, run_program
+from aidge_build.sources.importers.formats import import_file
 from tests.command import aidge_build
 from tests.docs.test_schemas import undescribed
 from tests.preemption import Tasks
@@ -35,7 +35,7 @@ from tests.small_model import small_model
 
 pytestmark = needs_cross_compiler
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = json.loads((ROOT / "aidge_build/schemas/image.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "aidge_build/base/schemas/image.schema.json").read_text())
 OF_EACH_UART = {
     "stm32f401": "usart_v1",
     "stm32g071": "usart_v2",
@@ -339,8 +339,8 @@ def test_an_image_runs_from_its_uf2_file_alone(images, runs):
     (vectors,) = [section for section in image.sections if section.name == ".vectors"]
     stored = dataclasses.replace(vectors, address=first, size_bytes=len(content), load_address=first, content=content)
 
-    from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
-    from aidge_build.emulate.unicorn_machine import run_in_unicorn
+    from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+    from aidge_build.run.emulate.unicorn_machine import run_in_unicorn
 
     program = Program(
         dataclasses.replace(image, sections=(stored,)),

@@ -11,9 +11,9 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from aidge_build.accuracy.departure import histograms, sqnr_db
-from aidge_build.quantization import quantize
-from aidge_build.quantization.nearness import EXACT_DB
+from aidge_build.measure.accuracy.departure import histograms, sqnr_db
+from aidge_build.prepare.quantization import quantize
+from aidge_build.prepare.quantization.nearness import EXACT_DB
 from tests.command import aidge_build
 from tests.models import model
 

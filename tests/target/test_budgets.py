@@ -8,7 +8,7 @@ import math
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.timing.deviation import deviation_of
+from aidge_build.prove.timing.deviation import deviation_of
 from tests.command import aidge_build
 from tests.programs import build, build_model, model, needs_cross_compiler
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.emulate.channels import Channels, Itm, Rtt, control_blocks_in
+from aidge_build.run.emulate.channels import Channels, Itm, Rtt, control_blocks_in
 from tests.command import aidge_build
 from tests.programs import build, needs_cross_compiler, needs_qemu
 

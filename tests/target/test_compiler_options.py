@@ -13,13 +13,13 @@ import numpy
 import pytest
 
 from aidge_build.boards import Board, load_board
-from aidge_build.elf.disassembly import read_disassembly
-from aidge_build.elf.image import read_image
-from aidge_build.elf.stack import stack_use
-from aidge_build.program import Program
-from aidge_build.reference import cpu
-from aidge_build.toolchain import disassemble
-from aidge_build.verify.firmware import execute
+from aidge_build.contract.reference import cpu
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.prove.elf.image import read_image
+from aidge_build.prove.elf.stack import stack_use
+from aidge_build.run.toolchain import disassemble
+from aidge_build.run.verify.firmware import execute
 from tests.compiled import program_of
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model, vectors

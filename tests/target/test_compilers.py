@@ -20,12 +20,12 @@ import numpy
 import onnx
 import pytest
 
+from aidge_build.base.errors import AidgeError, MissingTool
 from aidge_build.boards import load_board
-from aidge_build.errors import AidgeError, MissingTool
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.toolchain import find_compiler
-from aidge_build.toolchain.chosen import COMPILER_VARIABLE, chosen_compiler
-from aidge_build.verify.firmware import execute
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.run.toolchain import find_compiler
+from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE, chosen_compiler
+from aidge_build.run.verify.firmware import execute
 from tests.compiled import program_of
 from tests.dialects import quantized
 from tests.programs import EXAMPLE_MODELS, build, needs_cross_compiler, needs_qemu

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.toolchain import build_program
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.docs.project import image_network, mask_network, quantized, voice_network
 from tests.models import model

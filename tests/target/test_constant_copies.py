@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.boards import load_board
-from aidge_build.compile import assigned, bands_of, build_program, demands_of, import_model
-from aidge_build.constant_copies import SET_UP, copies_that_pay, costs_of, reads_at_least, require_alone, with_copies
-from aidge_build.emit import emit
-from aidge_build.emit.arrays import arrays_of
-from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.placement import check_memory, placed_anew
-from aidge_build.planning import plan_memory
-from aidge_build.program import Options, Program
-from aidge_build.schedule.copies import ConstantCopy, CopiedArray, arrays_in_line
-from aidge_build.toolchain import build_program as build_linked
+from aidge_build.build.compile import assigned, bands_of, build_program, demands_of, import_model
+from aidge_build.build.emit import emit
+from aidge_build.plan.constant_arrays import arrays_of
+from aidge_build.plan.constant_copies import SET_UP, copies_that_pay, costs_of, reads_at_least, require_alone, with_copies
+from aidge_build.plan.placement import check_memory, placed_anew
+from aidge_build.plan.planning import plan_memory
+from aidge_build.plan.program import Options, Program
+from aidge_build.plan.schedule.copies import ConstantCopy, CopiedArray, arrays_in_line
+from aidge_build.run.toolchain import build_program as build_linked
 from tests.access_model import Inference, timed
 from tests.command import aidge_build
 from tests.compiled import request_of

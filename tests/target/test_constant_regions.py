@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.constant_regions import places_of_constants, reads_of, rooms_of
-from aidge_build.elf.image import read_image
-from aidge_build.emit.arrays import arrays_of
-from aidge_build.errors import AidgeError
-from aidge_build.program import Options
+from aidge_build.build.compile import build_program
+from aidge_build.plan.constant_arrays import arrays_of
+from aidge_build.plan.constant_regions import places_of_constants, reads_of, rooms_of
+from aidge_build.plan.program import Options
+from aidge_build.prove.elf.image import read_image
 from tests.command import Result, aidge_build
 from tests.compiled import request_of
 from tests.programs import ROOT, needs_cross_compiler, needs_qemu

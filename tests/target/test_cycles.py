@@ -10,14 +10,14 @@ import re
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.elf import read_disassembly, read_image
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.timing.pipeline import block_cycles
-from aidge_build.timing.table import timing_of
-from aidge_build.toolchain import disassemble
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.prove.elf import read_disassembly, read_image
+from aidge_build.prove.timing.pipeline import block_cycles
+from aidge_build.prove.timing.table import timing_of
+from aidge_build.run.toolchain import disassemble
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.vectors import random_vectors
 from tests.boards import TRIED
 from tests.command import aidge_build
 from tests.programs import build, model, needs_cross_compiler

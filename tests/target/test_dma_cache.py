@@ -11,9 +11,9 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf.image import read_image
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.toolchain import build_program
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.toolchain import build_program
 from tests.cached_machine import CachedMachine
 from tests.command import aidge_build
 from tests.compiled import program_of

@@ -13,10 +13,10 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.memory.buffer import Buffer, Window
-from aidge_build.placement import in_lines
-from aidge_build.program import Options
+from aidge_build.build.compile import build_program
+from aidge_build.plan.memory.buffer import Buffer, Window
+from aidge_build.plan.placement import in_lines
+from aidge_build.plan.program import Options
 from tests.command import aidge_build
 from tests.compiled import request_of
 from tests.models import model

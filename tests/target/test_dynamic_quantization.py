@@ -12,11 +12,11 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.view import GraphView
-from aidge_build.recipes import simplify
-from aidge_build.recipes.fuse_dynamic import fuse_dynamic
-from aidge_build.reference import cpu
-from aidge_build.verify.firmware import execute
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.fuse_dynamic import fuse_dynamic
+from aidge_build.run.verify.firmware import execute
 from tests.compiled import program_of
 from tests.models import graph, model, types
 

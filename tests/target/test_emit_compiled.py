@@ -15,15 +15,15 @@ import numpy
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.emit import emit
-from aidge_build.emit.arrays import Array
-from aidge_build.emit.claim import claim_of
-from aidge_build.emit.weights import weights_files
+from aidge_build.base.output import write_sources
+from aidge_build.base.source_files import Sources
+from aidge_build.base.version import CLAIM_VERSION
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.claim import claim_of
+from aidge_build.build.emit.weights import weights_files
 from aidge_build.graph.dtype import DType
-from aidge_build.output import write_sources
-from aidge_build.program import Options
-from aidge_build.sources import Sources
-from aidge_build.version import CLAIM_VERSION
+from aidge_build.plan.constant_arrays import Array
+from aidge_build.plan.program import Options
 from tests.command import aidge_build
 from tests.emitted import chain, chain_result, copying, float_sum, reversal
 from tests.programs import ROOT

@@ -12,13 +12,13 @@ import sys
 import pytest
 import unicorn
 
+from aidge_build.base.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.boards import load_board
 from aidge_build.cli import main
-from aidge_build.elf import read_claims, read_image
-from aidge_build.emulate import block_counter, engine, native_code, run_program
-from aidge_build.emulate.estimate import program_timing
-from aidge_build.errors import AidgeError, CheckFailed, MissingTool
-from aidge_build.toolchain import build_program
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.run.emulate import block_counter, engine, native_code, run_program
+from aidge_build.run.emulate.estimate import program_timing
+from aidge_build.run.toolchain import build_program
 from tests.boards import OF_OTHER_CORES, TRIED
 from tests.programs import build, build_model, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu, needs_riscv
 from tests.shared import MODELS
@@ -392,10 +392,10 @@ def test_an_emulator_that_skips_what_follows_a_conditional_access_runs_no_progra
 
 def test_without_unicorn_what_to_install_is_said(monkeypatch):
     for name in ("unicorn_machine", "block_counter"):
-        monkeypatch.delitem(sys.modules, f"aidge_build.emulate.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"aidge_build.run.emulate.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "unicorn", None)
     with pytest.raises(MissingTool, match="unicorn is not installed. Hint: pip install --only-binary unicorn 'unicorn!=2.1.4'"):
-        importlib.import_module("aidge_build.emulate.unicorn_machine")
+        importlib.import_module("aidge_build.run.emulate.unicorn_machine")
 
 
 def test_a_missing_cross_compiler_names_the_package(tmp_path, monkeypatch):
@@ -423,7 +423,7 @@ def test_the_native_parts_are_compiled_once_and_without_warnings(tmp_path, monke
 
 
 def test_without_a_compiler_there_are_no_counts_in_qemu_but_results(tmp_path, monkeypatch):
-    from aidge_build.emulate import qemu
+    from aidge_build.run.emulate import qemu
 
     monkeypatch.setattr(qemu, "shared_library", lambda name, folder: None)
     result = run("mps3-an547", build("mps3-an547", model("DTCM"), tmp_path), tmp_path, layer_symbols=LAYERS)

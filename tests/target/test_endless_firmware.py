@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from aidge_build import terminal
+from aidge_build.base import terminal
 from aidge_build.cli.run_stops import end_lines
-from aidge_build.emulate import End, RunResult, Stops, block_counter
+from aidge_build.run.emulate import End, RunResult, Stops, block_counter
 from tests.command import aidge_build
 from tests.programs import CLAIM, build, model, needs_cross_compiler, needs_qemu, note
 
@@ -40,7 +40,7 @@ def elf(tmp_path_factory):
 def look_first_at(monkeypatch, instructions):
     """Both counters look for a wait so early."""
     for counter in ("block_counter", "python_counter"):
-        monkeypatch.setattr(f"aidge_build.emulate.{counter}.FIRST_LOOK", instructions)
+        monkeypatch.setattr(f"aidge_build.run.emulate.{counter}.FIRST_LOOK", instructions)
 
 
 def firmware(tmp_path, main: str = ENDLESS, name: str = "app"):

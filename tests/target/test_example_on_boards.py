@@ -13,8 +13,8 @@ import re
 import pytest
 
 from aidge_build.boards import list_boards, load_board
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.boards import OF_OTHER_CORES, is_emulated
 from tests.command import aidge_build
 from tests.programs import ROOT, needs_cross_compiler, needs_qemu, needs_riscv

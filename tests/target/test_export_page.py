@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 import aidge_build
-import aidge_build.net
+import aidge_build.prepare.net
 from aidge_build import compat
 from aidge_build.compat.mem_info import generate_optimized_memory_info
 from aidge_build.compat.prod_conso import ProdConso
@@ -112,8 +112,8 @@ def test_every_inherited_name_of_the_page_is_there():
         for code in re.findall(r"`([^`]+)`", cell)
         for name in re.findall(r"(?:^|\.)([A-Za-z_]\w*)", re.sub(r"\(.*", "", code))
     }
-    view = aidge_build.net.Graph("g")
-    view.output(aidge_build.net.Relu(view.input("x", (1, 2))), "y")
+    view = aidge_build.prepare.net.Graph("g")
+    view.output(aidge_build.prepare.net.Relu(view.input("x", (1, 2))), "y")
     node = compat.ExportNodeCpp.__mro__[1](NodeView.of(view.view(), view.view().nodes[0]))
     owners = [compat, compat.ExportLib, compat.ExportNodeCpp, compat.OperatorImpl, compat.SequentialScheduler, ProdConso]
     owners += [
@@ -133,8 +133,8 @@ def test_every_inherited_name_of_the_page_is_there():
 
 
 def test_every_module_helper_and_option_on_the_page_is_there():
-    kit = ROOT / "aidge_build" / "kernel_kit"
-    table = PAGE[PAGE.index("| of `aidge_build/kernel_kit/`") :].partition("\n\n")[0]
+    kit = ROOT / "aidge_build" / "contract" / "kernel_kit"
+    table = PAGE[PAGE.index("| of `aidge_build/contract/kernel_kit/`") :].partition("\n\n")[0]
     names = re.findall(r"`(\w+\.py)`", "".join(line.split("|")[1] for line in table.splitlines()[2:]))
     assert len(names) > 10 and [name for name in names if not (kit / name).is_file()] == []
     written = re.findall(r"`(generate_\w+|load_onnx|scheduler_export)`", PAGE)

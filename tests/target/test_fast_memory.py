@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.constant_regions import require_places
-from aidge_build.elf import read_claims, read_image
-from aidge_build.elf.agreed import NOTHING_AGREED
-from aidge_build.elf.code_memory import check_code_memory, check_code_places
-from aidge_build.elf.data_proof import check_constants
-from aidge_build.errors import AidgeError
-from aidge_build.fast_memory import FastMemory, read_fast_memory, text_of
+from aidge_build.plan.constant_regions import require_places
+from aidge_build.plan.fast_memory import FastMemory, read_fast_memory, text_of
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf.agreed import NOTHING_AGREED
+from aidge_build.prove.elf.code_memory import check_code_memory, check_code_places
+from aidge_build.prove.elf.data_proof import check_constants
 from tests.command import Result, aidge_build
 from tests.programs import ROOT, needs_cross_compiler
 

@@ -13,11 +13,11 @@ import pytest
 from onnx import numpy_helper
 
 from aidge_build.boards import load_board
-from aidge_build.emulate import run_program
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.reference import cpu
-from aidge_build.toolchain import build_program, find_compiler
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program, find_compiler
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.command import aidge_build
 from tests.models import model
 from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model

@@ -16,13 +16,13 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.build.compile import import_model
+from aidge_build.build.inputs import load
 from aidge_build.cli.parsing import verb_parser
-from aidge_build.compile import import_model
-from aidge_build.fit.evaluate import evaluate, evaluate_together
-from aidge_build.fit.evaluation import FITS, TOO_SMALL
-from aidge_build.fit.question import opened, read_question
-from aidge_build.inputs import load
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.measure.fit.evaluate import evaluate, evaluate_together
+from aidge_build.measure.fit.evaluation import FITS, TOO_SMALL
+from aidge_build.measure.fit.question import opened, read_question
+from aidge_build.run.verify.vectors import random_vectors
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 from tests.row_models import image_filter
@@ -110,9 +110,9 @@ def test_the_instructions_of_a_board_that_nobody_emulates_are_those_of_its_core(
 
 def test_processes_side_by_side_give_the_answers_of_one_after_the_other(asked, monkeypatch):
     words = ("fit", asked.folder / "small.onnx", "--boards", "stm32f4,mps2-an385,nrf52832", "--json")
-    monkeypatch.setattr("aidge_build.fit.many.cores", lambda: 1)
+    monkeypatch.setattr("aidge_build.measure.fit.many.cores", lambda: 1)
     alone = aidge_build(*words)
-    monkeypatch.setattr("aidge_build.fit.many.cores", lambda: 2)
+    monkeypatch.setattr("aidge_build.measure.fit.many.cores", lambda: 2)
     together = aidge_build(*words)
     assert together.exit_code == 0 and together.json == alone.json
     assert [board["board"] for board in together.json["models"][0]["boards"]] == ["nrf52832", "stm32f4", "mps2-an385"]

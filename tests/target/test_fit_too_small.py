@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from aidge_build.arena_regions import kept_in
 from aidge_build.boards import Board, list_boards, load_board
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import load
 from aidge_build.cli.parsing import verb_parser
-from aidge_build.compile import build_program
-from aidge_build.fit.evaluate import evaluate_together
-from aidge_build.fit.evaluation import TOO_SMALL, Evaluation
-from aidge_build.fit.firmware import Firmware, StartUp
-from aidge_build.fit.question import Question, opened, read_questions
-from aidge_build.fit.sharing import board_of, equivalence_key
-from aidge_build.inputs import load
-from aidge_build.toolchain.failed_link import TooLarge
+from aidge_build.measure.fit.evaluate import evaluate_together
+from aidge_build.measure.fit.evaluation import TOO_SMALL, Evaluation
+from aidge_build.measure.fit.firmware import Firmware, StartUp
+from aidge_build.measure.fit.question import Question, opened, read_questions
+from aidge_build.measure.fit.sharing import board_of, equivalence_key
+from aidge_build.plan.arena_regions import kept_in
+from aidge_build.run.toolchain.failed_link import TooLarge
 from tests.programs import needs_cross_compiler
 from tests.row_networks import chain
 from tests.shared import MODELS, int8_model

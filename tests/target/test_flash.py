@@ -13,12 +13,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.elf import read_image
-from aidge_build.elf.boot_block import crc32_of, lacks_boot_block
-from aidge_build.elf.uf2 import uf2_of
-from aidge_build.errors import AidgeError
-from aidge_build.toolchain import runners
+from aidge_build.prove.elf import read_image
+from aidge_build.prove.elf.boot_block import crc32_of, lacks_boot_block
+from aidge_build.prove.elf.uf2 import uf2_of
+from aidge_build.run.toolchain import runners
 from tests.command import aidge_build
 from tests.elf.compiled_parts import addresses, patched
 from tests.programs import build, model, needs_cross_compiler

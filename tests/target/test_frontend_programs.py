@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from aidge_build import frontend, net
-from aidge_build.quantization import Scheme, quantize
+from aidge_build.prepare.quantization import Scheme, quantize
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu

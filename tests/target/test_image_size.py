@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf.image import read_image
-from aidge_build.elf.regions import region_use
-from aidge_build.toolchain import build_program
+from aidge_build.prove.elf.image import read_image
+from aidge_build.prove.elf.regions import region_use
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
 from tests.shared import SHARED, int8_model, shared

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from aidge_build.boards import load_board
-from aidge_build.toolchain import build_program
+from aidge_build.run.toolchain import build_program
 from tests.chips import PACK
 from tests.command import aidge_build
 from tests.programs import model, needs_cross_compiler

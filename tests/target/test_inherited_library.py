@@ -14,7 +14,7 @@ import pytest
 
 import aidge_build
 from aidge_build import compat
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from tests.models import model
 
 FILES = {

@@ -12,9 +12,9 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf.image import read_image
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.command import Result, aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu

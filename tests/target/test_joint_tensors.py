@@ -8,8 +8,8 @@ import argparse
 import numpy
 import pytest
 
-from aidge_build.compile import build_program
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import add_model_arguments, load
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.toolchain import build, find_host_compiler
-from aidge_build.toolchain.compiler import Compiler
+from aidge_build.run.toolchain import build, find_host_compiler
+from aidge_build.run.toolchain.compiler import Compiler
 
 SOURCE = '#include "number.h"\n#include <stdint.h>\nint32_t kept_objects_number(void) { return NUMBER + %s; }\n'
 

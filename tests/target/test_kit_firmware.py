@@ -11,11 +11,11 @@ import pytest
 
 from aidge_build import net
 from aidge_build.boards import load_board
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.kinds import ElementWise
-from aidge_build.reference import cpu
-from aidge_build.verify.firmware import execute
+from aidge_build.run.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of
 from tests.programs import needs_cross_compiler, needs_qemu

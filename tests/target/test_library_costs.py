@@ -9,10 +9,10 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_disassembly, read_image
-from aidge_build.emulate import run_program
-from aidge_build.longest.calls import Calls
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf import read_disassembly, read_image
+from aidge_build.prove.longest.calls import Calls
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import disassemble
 from tests.command import aidge_build
 from tests.programs import build, needs_cross_compiler
 from tests.random_models import RandomNetwork

@@ -12,11 +12,11 @@ import random
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_disassembly, read_image
-from aidge_build.elf.frames import Refusal
-from aidge_build.emulate import run_program
-from aidge_build.longest.calls import GIVEN, Calls
-from aidge_build.toolchain import disassemble
+from aidge_build.prove.elf import read_disassembly, read_image
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.calls import GIVEN, Calls
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import disassemble
 from tests.programs import build, needs_cross_compiler, needs_qemu
 
 SIZE, LIMIT = 24, 2_000_000

@@ -11,11 +11,11 @@ import pytest
 
 import aidge_build
 from aidge_build import Demands
+from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.boards import load_board
 from aidge_build.compat.hw_model import Memory
 from aidge_build.compat.mem_info import generate_optimized_memory_info
-from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.toolchain.build import build_program
+from aidge_build.run.toolchain.build import build_program
 from tests.command import aidge_build as command
 from tests.models import graph, model
 from tests.programs import needs_cross_compiler, needs_qemu

@@ -7,7 +7,7 @@ import shutil
 
 import numpy
 
-from aidge_build.installed import kernel_folder
+from aidge_build.base.installed import kernel_folder
 from tests.command import aidge_build
 from tests.models import model
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.emulate import run_program
-from aidge_build.packages import targets
-from aidge_build.toolchain import build_program
+from aidge_build.measure.packages import targets
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.packaged import packaged
 from tests.programs import needs_cross_compiler, needs_cross_cplusplus

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board, load_board
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.models import model
 from tests.packaged import packaged

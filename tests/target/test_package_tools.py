@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.packaged import packaged
 from tests.programs import needs_cross_cplusplus
 from tests.small_model import small_model

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.emulate.peripherals import Peripherals
+from aidge_build.run.emulate.peripherals import Peripherals
 from tests.command import aidge_build
 from tests.programs import build, needs_cross_compiler
 

@@ -12,10 +12,10 @@ import pytest
 
 import aidge_build
 from aidge_build import Call, Demands, ImplSpec, Input, IOSpec, KernelNode, Literal, Output, Struct, dformat, dtype
+from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import NodeView
-from aidge_build.errors import AidgeError, CheckFailed
 from tests.models import graph
 
 C = b"""struct ring_plane { int32_t per, stride, cont, jump; };

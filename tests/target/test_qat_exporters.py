@@ -11,9 +11,9 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.reference import cpu
-from aidge_build.verify.firmware import execute
+from aidge_build.build.compile import build_program
+from aidge_build.contract.reference import cpu
+from aidge_build.run.verify.firmware import execute
 from tests.compiled import program_of, request_of
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.qat_models import NETWORKS, qat_model

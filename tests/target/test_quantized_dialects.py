@@ -12,13 +12,13 @@ import onnx
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.compile import import_model
+from aidge_build.build.compile import import_model
+from aidge_build.contract.reference.cpu import run
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView
 from aidge_build.operators.linear import LinearQuantized
-from aidge_build.program import Program
-from aidge_build.reference.cpu import run
-from aidge_build.verify.firmware import execute
+from aidge_build.plan.program import Program
+from aidge_build.run.verify.firmware import execute
 from tests.compiled import program_of, request_of
 from tests.dialects import SPELLINGS, distances, every_tensor, quantized
 from tests.models import model

@@ -13,10 +13,10 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
-from aidge_build.schedule.recording import sums_of
-from aidge_build.toolchain import build_program
+from aidge_build.plan.schedule.recording import sums_of
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+from aidge_build.run.toolchain import build_program
 from tests.command import Result, aidge_build
 from tests.programs import ROOT, needs_cross_compiler
 from tests.stateful import MODELS, Stateful
@@ -145,7 +145,7 @@ def ram_after(elf: Path, board, stop: str, times: int) -> bytes:
     """The memory of the data when the core comes by the function `stop` for the so many-th time."""
     import unicorn
 
-    from aidge_build.emulate.unicorn_machine import Machine
+    from aidge_build.run.emulate.unicorn_machine import Machine
 
     came = []
 

@@ -17,12 +17,12 @@ import numpy
 import onnx
 import pytest
 
-from aidge_build.bench.other_weights import with_other_weights
+from aidge_build.base.version import VERSION
 from aidge_build.boards import load_board
-from aidge_build.emit.blob import CRC_BYTE, HEAD_BYTES
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program
-from aidge_build.version import VERSION
+from aidge_build.build.emit.blob import CRC_BYTE, HEAD_BYTES
+from aidge_build.measure.bench.other_weights import with_other_weights
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.command import Result, aidge_build
 from tests.models import model
 from tests.programs import EXAMPLE_MODELS, ROOT, needs_cross_compiler
@@ -216,7 +216,7 @@ def test_one_program_computes_what_each_set_of_weights_means(board_name, tmp_pat
 
 def numpy_scores(model: Path, images: numpy.ndarray) -> numpy.ndarray:
     """What the numpy backend computes of a network that has never seen `--update`."""
-    from aidge_build.onnx_backend import prepare
+    from aidge_build.prepare.onnx_backend import prepare
 
     prepared = prepare(onnx.load(model))
     return numpy.stack([numpy.asarray(prepared.run([image])[0]).reshape(10) for image in images])

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.base.errors import EXIT_BAD_INPUT
 from aidge_build.boards import load_board
-from aidge_build.elf import read_image, region_use
-from aidge_build.errors import EXIT_BAD_INPUT
-from aidge_build.report import render_page
-from aidge_build.report.text import table_rows
-from aidge_build.report.treemap import Rectangle, squarify
+from aidge_build.measure.report import render_page
+from aidge_build.measure.report.text import table_rows
+from aidge_build.measure.report.treemap import Rectangle, squarify
+from aidge_build.prove.elf import read_image, region_use
 from tests.boards import EMULATED
 from tests.command import aidge_build
 from tests.docs.screens import browser

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.base.errors import CheckFailed
 from aidge_build.boards import load_board
-from aidge_build.elf import read_image
-from aidge_build.emulate import run_program
-from aidge_build.errors import CheckFailed
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.toolchain import build_program
-from aidge_build.toolchain.chosen import COMPILER_VARIABLE
-from aidge_build.verify.firmware import execute
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.prove.elf import read_image
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
+from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
+from aidge_build.run.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of
 from tests.dialects import quantized

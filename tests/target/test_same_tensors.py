@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.build.compile import build_program
+from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.program import Options
-from aidge_build.reference import cpu
-from aidge_build.verify.firmware import execute
+from aidge_build.plan.program import Options
+from aidge_build.run.verify.firmware import execute
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.compiled import request_of
 from tests.models import model
 

@@ -13,11 +13,11 @@ import numpy
 import pytest
 
 import aidge_build
+from aidge_build.base.errors import AidgeError, CheckFailed
 from aidge_build.contract.library import library_of
-from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.program import Options
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
+from aidge_build.contract.reference import cpu
+from aidge_build.plan.program import Options
+from aidge_build.prepare.recipes import simplify
 from tests.command import aidge_build as command
 from tests.models import graph, model
 

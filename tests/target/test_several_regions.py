@@ -11,10 +11,10 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.cascade.kernels import BandKernels
-from aidge_build.elf import read_image
-from aidge_build.memory import cp_sat
-from aidge_build.memory.regions import Answer
+from aidge_build.plan.cascade.kernels import BandKernels
+from aidge_build.plan.memory import cp_sat
+from aidge_build.plan.memory.regions import Answer
+from aidge_build.prove.elf import read_image
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import arena, build, needs_cross_compiler

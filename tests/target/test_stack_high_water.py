@@ -13,7 +13,7 @@ import os
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.emulate import run_program
+from aidge_build.run.emulate import run_program
 from tests.command import aidge_build
 from tests.programs import EXAMPLE_MODELS, EXAMPLES, build_example, build_model, needs_cross_compiler, needs_qemu
 from tests.shared import MODELS

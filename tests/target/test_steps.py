@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.elf import read_claims
-from aidge_build.elf.image import read_image
-from aidge_build.toolchain import build_program
+from aidge_build.prove.elf import read_claims
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.row_models import image_classifier, image_filter, running_image

@@ -9,8 +9,8 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.emulate import run_program
-from aidge_build.toolchain import build_program
+from aidge_build.run.emulate import run_program
+from aidge_build.run.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.shared import int8_model, vectors

@@ -13,8 +13,8 @@ import pytest
 
 import aidge_build
 from aidge_build import compat
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import library_of
-from aidge_build.errors import AidgeError
 from tests.models import model
 from tests.stripes_export import FILES, forget_inherited_modules
 

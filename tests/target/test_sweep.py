@@ -15,11 +15,11 @@ import pytest
 
 import aidge_build.cli.sweep as verb
 from aidge_build.cli.parsing import parse
-from aidge_build.fit.evaluate import evaluate, evaluate_together
-from aidge_build.sweep import work
-from aidge_build.sweep.processes import Processes
-from aidge_build.sweep.store import opened
-from aidge_build.sweep.tasks import Alone, performed
+from aidge_build.measure.fit.evaluate import evaluate, evaluate_together
+from aidge_build.measure.sweep import work
+from aidge_build.measure.sweep.processes import Processes
+from aidge_build.measure.sweep.store import opened
+from aidge_build.measure.sweep.tasks import Alone, performed
 from tests import sweep_work
 from tests.command import Result, aidge_build
 from tests.models import model

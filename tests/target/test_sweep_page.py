@@ -10,9 +10,9 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from aidge_build.sweep.page import sweep_page
-from aidge_build.sweep.rows import Row
-from aidge_build.sweep.summary import counted, lines
+from aidge_build.measure.sweep.page import sweep_page
+from aidge_build.measure.sweep.rows import Row
+from aidge_build.measure.sweep.summary import counted, lines
 from tests.docs.screens import browser
 
 

@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from aidge_build import scons_toolpath
-from aidge_build.elf import read_image
+from aidge_build.prove.elf import read_image
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_cplusplus

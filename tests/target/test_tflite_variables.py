@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers.tflite.importer import import_tflite
-from aidge_build.reference.sequence import run_in_order
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.sources.importers.tflite.importer import import_tflite
 from tests.command import aidge_build
 from tests.refusals import own_words
 from tests.tflite_files import Graph, write

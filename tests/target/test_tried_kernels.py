@@ -13,7 +13,7 @@ import pytest
 
 import aidge_build
 from aidge_build import compat
-from aidge_build.adaptation.match import FAILED
+from aidge_build.prepare.adaptation.match import FAILED
 from tests.models import model
 
 WINDOW = """#include "tools/bounds.hpp"

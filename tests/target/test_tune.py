@@ -10,9 +10,9 @@ import numpy
 import pytest
 
 import aidge_build.cli.tune as verb
-from aidge_build.adaptation.shipped import FOLDER
 from aidge_build.boards import load_board
-from aidge_build.sweep.store import opened
+from aidge_build.measure.sweep.store import opened
+from aidge_build.prepare.adaptation.shipped import FOLDER
 from tests.command import Result, aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler

@@ -17,9 +17,9 @@ import unicorn
 from unicorn import arm_const
 
 from aidge_build.boards import load_board
-from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, Program
-from aidge_build.emulate.unicorn_machine import Machine
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+from aidge_build.run.emulate.unicorn_machine import Machine
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import ROOT, needs_cross_compiler, needs_qemu

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.recipes import simplify
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.command import aidge_build
 from tests.models import model
 

@@ -11,8 +11,8 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.reference import cpu
-from aidge_build.verify.firmware import execute
+from aidge_build.contract.reference import cpu
+from aidge_build.run.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of
 from tests.programs import needs_cross_compiler, needs_qemu

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy
 
 from aidge_build import net
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.reference.execution import prepare
-from aidge_build.training import SGD, fit
+from aidge_build.prepare.training import SGD, fit
 
 BATCH = 32
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "training" / "digits.npz"

@@ -7,9 +7,9 @@ import numpy
 import pytest
 
 from aidge_build import net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.reference.execution import prepare
 
 RANDOM = numpy.random.default_rng(1)
 SCORES, TARGETS = RANDOM.normal(size=(3, 2)), numpy.array([[0, 1], [1, 0], [1, 1]], float)

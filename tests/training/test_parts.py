@@ -7,11 +7,11 @@ import numpy
 import pytest
 
 from aidge_build import net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.context import Context
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.reference.context import Context
-from aidge_build.reference.execution import prepare
-from aidge_build.training import SGD, Adam, batches, fit, glorot, he, orthogonal
+from aidge_build.prepare.training import SGD, Adam, batches, fit, glorot, he, orthogonal
 
 
 def stepped(optimizer, gradients, start=1.0):

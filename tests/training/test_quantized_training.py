@@ -11,15 +11,15 @@ import pytest
 from digit_networks import split
 
 from aidge_build import net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.recipes import simplify
-from aidge_build.reference.execution import prepare
-from aidge_build.training import Adam, QuantizedTraining, batches, coarser, fit, he
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.training import Adam, QuantizedTraining, batches, coarser, fit, he
+from aidge_build.sources.importers.onnx_importer import import_onnx
 
 BATCH, LEVELS = 32, 1
 INT8, REAL = "int8", "float32"  # at the border

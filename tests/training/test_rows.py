@@ -7,10 +7,10 @@ import numpy
 import pytest
 
 from aidge_build import net
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.row_gradient import RowGradient
-from aidge_build.reference.execution import prepare
-from aidge_build.training import SGD, Adam
+from aidge_build.prepare.training import SGD, Adam
 
 ROWS, WIDTH = 9, 3
 IDS = numpy.array([[2, 5, 2], [-1, 0, 5]])  # a row twice, one counted from the end

@@ -8,10 +8,10 @@ import pytest
 from digit_networks import inference_graph, split, train
 
 from aidge_build import net
-from aidge_build.errors import AidgeError
-from aidge_build.reference.context import Context
-from aidge_build.reference.execution import prepare
-from aidge_build.training import SGD, fit, train_step
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.context import Context
+from aidge_build.contract.reference.execution import prepare
+from aidge_build.prepare.training import SGD, fit, train_step
 from tests.command import aidge_build
 
 EPOCHS = {"mlp": 30, "cnn": 8}

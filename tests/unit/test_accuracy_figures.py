@@ -8,16 +8,16 @@ import math
 import numpy
 import pytest
 
-from aidge_build.accuracy.figures import Figures, confusion, errors, roc_auc, top1, wilson
-from aidge_build.accuracy.gate import verdicts
-from aidge_build.accuracy.labelled import LabelledSet, fed, is_channels_last, labelled_set, shared_samples
-from aidge_build.accuracy.task import judged, task_of
-from aidge_build.accuracy.texts import limit_line
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc_auc, top1, wilson
+from aidge_build.measure.accuracy.gate import verdicts
+from aidge_build.measure.accuracy.labelled import LabelledSet, fed, is_channels_last, labelled_set, shared_samples
+from aidge_build.measure.accuracy.task import judged, task_of
+from aidge_build.measure.accuracy.texts import limit_line
 from aidge_build.operators.activation import ReLU
 
 RANDOM = numpy.random.default_rng

@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import load_library
-from aidge_build.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.view import graph_view
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
 
 HEADER = """

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from aidge_build import compat
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
 from aidge_build.operators.matmul import FC

@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.fuse_meta import fuse_meta
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.contract.library import library_of, load_library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView, dformat
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import dtype
 from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
+from aidge_build.prepare.adaptation.match import Target
 from tests.models import graph, model, same_meaning, types
 
 FLOAT, INT8 = ImplSpec(IOSpec(dtype.float32)), ImplSpec(IOSpec(dtype.int8))
@@ -118,8 +118,8 @@ def test_a_library_alone_that_cannot_copy_is_told_to_name_another_one_behind_it(
 
 
 def test_a_generic_operator_is_known_through_its_library_alone():
-    from aidge_build.importers.onnx_importer import import_onnx
     from aidge_build.operators import builtin_operators
+    from aidge_build.sources.importers.onnx_importer import import_onnx
 
     toy = lib()
     toy.register_generic("toy.domain::Halve", FLOAT, forward=lambda data: data / 2)(ExportNode)

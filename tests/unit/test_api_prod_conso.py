@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.errors import AidgeError
 from tests.models import graph
 
 CHAIN = graph(

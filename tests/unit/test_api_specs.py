@@ -14,23 +14,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.formats import kernel_options
-from aidge_build.adaptation.match import Target, match
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.host import HostBackend
 from aidge_build.compat.operator_impl import Impl, OperatorImpl
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.library import Library, load_library
+from aidge_build.contract.reference import cpu
 from aidge_build.contract.spec import Demands, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import dtype
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.operators.binary import Add
 from aidge_build.operators.view import Identity
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.formats import kernel_options
+from aidge_build.prepare.adaptation.match import Target, match
+from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
 
 CONDITION = Predicate("is small", lambda view: "" if view.outputs[0].elements < 100 else "has 100 elements or more")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arena_regions import NoRoom
 from aidge_build.boards import load_board
+from aidge_build.plan.arena_regions import NoRoom
 from tests.compiled import program_of
 from tests.models import model
 

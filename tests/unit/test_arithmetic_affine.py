@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.affine import FIRST, SECOND, Affine, proved_affine
-from aidge_build.arithmetic.fixed_point import exact_ratio
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.operators.arithmetic.affine import FIRST, SECOND, Affine, proved_affine
+from aidge_build.operators.arithmetic.fixed_point import exact_ratio
 
 
 def meaning_of(scales, zero_points, low=-128, high=127):

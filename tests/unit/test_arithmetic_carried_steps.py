@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.carried_steps import carried_steps, fraction_bits
-from aidge_build.arithmetic.curved_sums import ScaledSums, fixed, steps_of_sums
-from aidge_build.arithmetic.curved_sums import curved_sums as curved
-from aidge_build.arithmetic.staircase import keys_of
+from aidge_build.operators.arithmetic.carried_steps import carried_steps, fraction_bits
+from aidge_build.operators.arithmetic.curved_sums import ScaledSums, fixed, steps_of_sums
+from aidge_build.operators.arithmetic.curved_sums import curved_sums as curved
+from aidge_build.operators.arithmetic.staircase import keys_of
 
 ENDS = numpy.array([-(1 << 31), (1 << 31) - 1, 0, -1])
 

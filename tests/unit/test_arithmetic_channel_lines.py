@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic import channel_lines as room
-from aidge_build.arithmetic.channel_lines import SHIFTS, VALUES, channel_lines
+from aidge_build.operators.arithmetic import channel_lines as room
+from aidge_build.operators.arithmetic.channel_lines import SHIFTS, VALUES, channel_lines
 
 
 def staircase(slopes, offsets) -> numpy.ndarray:

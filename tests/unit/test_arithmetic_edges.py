@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.affine import FIRST, SECOND, Affine
-from aidge_build.arithmetic.fixed_point import rescales
-from aidge_build.arithmetic.products import float_product
-from aidge_build.arithmetic.softmax import factored, softmax_table
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.quantization import per_tensor
+from aidge_build.operators.arithmetic.affine import FIRST, SECOND, Affine
+from aidge_build.operators.arithmetic.fixed_point import rescales
+from aidge_build.operators.arithmetic.products import float_product
+from aidge_build.operators.arithmetic.softmax import factored, softmax_table
 
 
 def test_proofs_about_pairs_see_every_pair_of_stored_bytes():

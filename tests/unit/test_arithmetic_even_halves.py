@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.contracts import FixedFactors, FloatFactors
-from aidge_build.arithmetic.even_halves import EXACT, even_form
+from aidge_build.operators.arithmetic.contracts import FixedFactors, FloatFactors
+from aidge_build.operators.arithmetic.even_halves import EXACT, even_form
 
 FAR = 1 << 40  # beyond every level
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.factor_lines import VALUES, factor_lines
+from aidge_build.operators.arithmetic.factor_lines import VALUES, factor_lines
 
 
 def products(ratio: Fraction, data_zero: int, factor_zero: int, zero: int) -> numpy.ndarray:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.contracts import FixedFactors, FloatFactors, each_channel
-from aidge_build.arithmetic.fixed_form import fixed_form
-from aidge_build.arithmetic.fixed_multiplier import fixed_multipliers
-from aidge_build.arithmetic.thresholds import high_form, low_form, staircase
+from aidge_build.operators.arithmetic.contracts import FixedFactors, FloatFactors, each_channel
+from aidge_build.operators.arithmetic.fixed_form import fixed_form
+from aidge_build.operators.arithmetic.fixed_multiplier import fixed_multipliers
+from aidge_build.operators.arithmetic.thresholds import high_form, low_form, staircase
 
 LEAST, MOST = 1 << 30, (1 << 31) - 1
 PAIRS = [(m, -s) for m in (LEAST, LEAST + 1, 1518500250, MOST - 1, MOST) for s in (1, 2, 5, 9, 22)]

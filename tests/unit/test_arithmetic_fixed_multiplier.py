@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aidge_build.arithmetic.contracts import contract
-from aidge_build.arithmetic.fixed_hard_swish import hard_swish
-from aidge_build.arithmetic.fixed_multiplier import (
+from aidge_build.base.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.operators.arithmetic.contracts import contract
+from aidge_build.operators.arithmetic.fixed_hard_swish import hard_swish
+from aidge_build.operators.arithmetic.fixed_multiplier import (
     fixed_multiplier,
     fixed_multipliers,
     high_product,
@@ -21,12 +24,9 @@ from aidge_build.arithmetic.fixed_multiplier import (
     scaled_once,
     shifted,
 )
-from aidge_build.arithmetic.fixed_sums import count_reciprocal, fixed_mean, fixed_sum, rounded_quotients
-from aidge_build.arithmetic.float_softmax import exponential_table, float_softmax
-from aidge_build.arithmetic.requantize import clamp_levels, quantize_away
-from aidge_build.errors import AidgeError
-from aidge_build.graph.dtype import DType
-from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.operators.arithmetic.fixed_sums import count_reciprocal, fixed_mean, fixed_sum, rounded_quotients
+from aidge_build.operators.arithmetic.float_softmax import exponential_table, float_softmax
+from aidge_build.operators.arithmetic.requantize import clamp_levels, quantize_away
 
 AS_IT_WAS = {0.05: 999300, 0.02: 1611032, 0.2: 4617760, 0.004: 1162182}  # equal to LiteRT's on the cases of tests/exactness
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)

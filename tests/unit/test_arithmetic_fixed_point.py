@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.fixed_point import (
+from aidge_build.base.errors import AidgeError
+from aidge_build.operators.arithmetic.fixed_point import (
     divide_half_even,
     proved_rescale,
     rescales,
     shift_half_even,
 )
-from aidge_build.errors import AidgeError
 
 
 def test_shifts_and_quotients_round_half_to_even():

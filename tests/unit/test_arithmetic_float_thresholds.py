@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from aidge_build.arithmetic.float_thresholds import KeyGuess, key_guess, number_of, quantize_keys
-from aidge_build.arithmetic.requantize import quantize
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
+from aidge_build.operators.arithmetic.float_thresholds import KeyGuess, key_guess, number_of, quantize_keys
+from aidge_build.operators.arithmetic.requantize import quantize
 
 F = numpy.float32
 ENDS = F([-numpy.inf, -3.4e38, -1e-45, -0.0, 0.0, 1e-45, 1.2e-38, 3.4e38, numpy.inf])

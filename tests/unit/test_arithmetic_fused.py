@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.contracts import FloatFactors
-from aidge_build.arithmetic.fused import CONSTANT_BITS, FusedForm, fused_form, integers_of
-from aidge_build.arithmetic.requantize import requantize
-from aidge_build.arithmetic.thresholds import staircase
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.fused import CONSTANT_BITS, FusedForm, fused_form, integers_of
+from aidge_build.operators.arithmetic.requantize import requantize
+from aidge_build.operators.arithmetic.thresholds import staircase
 
 
 def forms(multipliers, zero_point: int, low, high):

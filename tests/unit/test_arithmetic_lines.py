@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.contracts import FloatFactors
-from aidge_build.arithmetic.lines import line
-from aidge_build.arithmetic.requantize import requantize
-from aidge_build.arithmetic.thresholds import staircase
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.lines import line
+from aidge_build.operators.arithmetic.requantize import requantize
+from aidge_build.operators.arithmetic.thresholds import staircase
 
 
 def around_steps(multiplier: float, low: int, high: int) -> numpy.ndarray:

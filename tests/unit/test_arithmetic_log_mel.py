@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.log_mel import (
+from aidge_build.operators.arithmetic.log_mel import (
     LENGTHS,
     SEGMENTS,
     STEPS,

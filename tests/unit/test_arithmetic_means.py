@@ -6,8 +6,16 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.means import FACTOR, IntegerMean, Order, added_up, every_sum_decides, integer_mean, mean_line
 from aidge_build.graph.quantization import per_tensor
+from aidge_build.operators.arithmetic.means import (
+    FACTOR,
+    IntegerMean,
+    Order,
+    added_up,
+    every_sum_decides,
+    integer_mean,
+    mean_line,
+)
 
 F = numpy.float32
 

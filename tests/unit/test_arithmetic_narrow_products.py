@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from aidge_build.arithmetic.contracts import FloatFactors
-from aidge_build.arithmetic.narrow_products import MOST_EXCEPTIONS, Correction, NarrowForm, narrow_form
-from aidge_build.arithmetic.requantize import requantize
-from aidge_build.arithmetic.thresholds import staircase
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.narrow_products import MOST_EXCEPTIONS, Correction, NarrowForm, narrow_form
+from aidge_build.operators.arithmetic.requantize import requantize
+from aidge_build.operators.arithmetic.thresholds import staircase
 
 CHANNELS = 5
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.near_halves import BAND, START, near_factors, near_is_exact, near_starts
-from aidge_build.arithmetic.requantize import requantize
+from aidge_build.operators.arithmetic.near_halves import BAND, START, near_factors, near_is_exact, near_starts
+from aidge_build.operators.arithmetic.requantize import requantize
 
 MULTIPLIERS = [0.4999999, 0.25, 0.1, 2.0**-7, 3 * 2.0**-11, 0.0123, 0.00123, 2.0**-13, 1e-4, 2.0**-20, 1e-30, 0.0]
 

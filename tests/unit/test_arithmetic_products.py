@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.affine import FIRST, SECOND
-from aidge_build.arithmetic.narrow_products import narrow_form
-from aidge_build.arithmetic.products import product_staircase, products_of
-from aidge_build.arithmetic.thresholds import LEVELS
 from aidge_build.graph.quantization import per_tensor
+from aidge_build.operators.arithmetic.affine import FIRST, SECOND
+from aidge_build.operators.arithmetic.narrow_products import narrow_form
+from aidge_build.operators.arithmetic.products import product_staircase, products_of
+from aidge_build.operators.arithmetic.thresholds import LEVELS
 
 POINTS = [(0, 0, 0), (-128, -5, -128), (127, -128, 17), (3, -128, -100)]
 

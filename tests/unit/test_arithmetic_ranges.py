@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.ranges import largest_accumulators
+from aidge_build.operators.arithmetic.ranges import largest_accumulators
 
 
 def test_the_bound_holds_for_the_worst_input_with_the_zero_point_inside_or_beforehand():

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic import reciprocal
-from aidge_build.arithmetic.reciprocal import proved_reciprocal
+from aidge_build.operators.arithmetic import reciprocal
+from aidge_build.operators.arithmetic.reciprocal import proved_reciprocal
 
 
 def scales(count: int) -> list[float]:

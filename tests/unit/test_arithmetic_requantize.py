@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.requantize import clamp_levels, dequantize_linear, multipliers, quantize, requantize
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.operators.arithmetic.requantize import clamp_levels, dequantize_linear, multipliers, quantize, requantize
 
 F = numpy.float32
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.curved_products import curved_products
-from aidge_build.arithmetic.curved_sums import ScaledSums, steps_of_sums
-from aidge_build.arithmetic.sloped_cells import sloped_cells
-from aidge_build.arithmetic.staircase import keys_of
+from aidge_build.operators.arithmetic.curved_products import curved_products
+from aidge_build.operators.arithmetic.curved_sums import ScaledSums, steps_of_sums
+from aidge_build.operators.arithmetic.sloped_cells import sloped_cells
+from aidge_build.operators.arithmetic.staircase import keys_of
 
 ENDS = numpy.array([-(1 << 31), (1 << 31) - 1, 0, -1])
 

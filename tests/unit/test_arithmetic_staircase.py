@@ -8,8 +8,8 @@ import functools
 import numpy
 import pytest
 
-from aidge_build.arithmetic.float_thresholds import number_of
-from aidge_build.arithmetic.staircase import (
+from aidge_build.operators.arithmetic.float_thresholds import number_of
+from aidge_build.operators.arithmetic.staircase import (
     LARGEST_KEY,
     MOST_STEPS,
     Cells,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.straight_levels import SHIFT, straight_numbers
+from aidge_build.operators.arithmetic.straight_levels import SHIFT, straight_numbers
 
 VALUES = numpy.arange(-128, 128)
 

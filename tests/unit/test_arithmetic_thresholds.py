@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aidge_build.arithmetic.contracts import FloatFactors
-from aidge_build.arithmetic.requantize import requantize
-from aidge_build.arithmetic.thresholds import LEVELS, Staircase, first_multiple_within, high_form, low_form, staircase
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.requantize import requantize
+from aidge_build.operators.arithmetic.thresholds import LEVELS, Staircase, first_multiple_within, high_form, low_form, staircase
 
 MOST = 40_000
 

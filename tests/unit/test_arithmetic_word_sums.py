@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.affine import FIRST, SECOND
-from aidge_build.arithmetic.word_sums import word_sum
+from aidge_build.operators.arithmetic.affine import FIRST, SECOND
+from aidge_build.operators.arithmetic.word_sums import word_sum
 
 
 def meaning(ratios, zero_points) -> numpy.ndarray:

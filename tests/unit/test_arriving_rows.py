@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows
-from aidge_build.cascade.progress import Progress
-from aidge_build.compile import build_program
-from aidge_build.program import Options
+from aidge_build.build.compile import build_program
+from aidge_build.plan.cascade.cascade import BandStep, Cascade, Line, Rows
+from aidge_build.plan.cascade.progress import Progress
+from aidge_build.plan.program import Options
 from tests.command import aidge_build
 from tests.compiled import request_of
 from tests.row_models import image_classifier, image_filter, sparse_rows

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
@@ -36,7 +37,6 @@ from aidge_build.operators.sample import numbers
 from aidge_build.operators.softmax import Softmax
 from aidge_build.operators.view import Reshape, Transpose
 from aidge_build.operators.window import Window
-from aidge_build.reference.evaluate import evaluate
 from tests.unit.band_cases import IMAGE, LAYERS, NEAREST, OTHER, UP
 
 # Losing the bands of one of these would be losing the cascades that it is in.

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.bench.figures import Figures
-from aidge_build.bench.peers import Peers
-from aidge_build.bench.record import compare_with, record_text
-from aidge_build.bench.rows import Row, read_rows, rows_of
-from aidge_build.bench.table import tables
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.errors import AidgeError
-from aidge_build.timing.deviation import Deviation
+from aidge_build.measure.bench.figures import Figures
+from aidge_build.measure.bench.peers import Peers
+from aidge_build.measure.bench.record import compare_with, record_text
+from aidge_build.measure.bench.rows import Row, read_rows, rows_of
+from aidge_build.measure.bench.table import tables
+from aidge_build.prove.timing.deviation import Deviation
 
 OURS = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.toml"
 KINDS = ("int8", "float")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Board, Region, list_boards, load_board
-from aidge_build.errors import AidgeError
 
 SOURCES = json.loads((Path(__file__).parents[1] / "board_sources.json").read_text(encoding="utf-8"))
 BOARDS = [load_board(name) for name in list_boards()]

@@ -7,11 +7,11 @@ import dataclasses
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import board_folder
 from aidge_build.boards import boards_like, list_boards, load_board
-from aidge_build.errors import AidgeError
-from aidge_build.flash import Cache, Flash
-from aidge_build.installed import board_folder
-from aidge_build.toolchain import render_link_script
+from aidge_build.boards.flash import Cache, Flash
+from aidge_build.run.toolchain import render_link_script
 from tests.command import aidge_build
 from tests.small_model import small_model
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.recipes import simplify
-from aidge_build.recipes.byte_reals import byte_reals
-from aidge_build.reference import cpu
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.byte_reals import byte_reals
 from tests.models import graph, same_meaning, types
 
 BYTES = [numpy.int8, numpy.uint8]

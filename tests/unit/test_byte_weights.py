@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.kernel_kit.byte_weights import offsets_of
+from aidge_build.contract.kernel_kit.byte_weights import offsets_of
 
 
 @pytest.mark.parametrize(

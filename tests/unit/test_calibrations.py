@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from aidge_build.calibrations import FOLDER, Calibration, known_calibrations, read_calibration, stated_error, validation_of
-from aidge_build.cores import find_core
-from aidge_build.errors import AidgeError
-from aidge_build.installed import board_folder
-from aidge_build.timing.deviation import stated
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import board_folder
+from aidge_build.boards.cores import find_core
+from aidge_build.prove.calibrations import FOLDER, Calibration, known_calibrations, read_calibration, stated_error, validation_of
+from aidge_build.prove.timing.deviation import stated
 
 
 def document(**changes) -> dict:

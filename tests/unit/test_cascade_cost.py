@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from test_cascades import cascaded
 
-from aidge_build.cascade.cost import PER_BYTE_OF_VECTORS, PER_BYTE_READ_AGAIN, PER_CALL, PER_MOVED_BYTE, PER_STEP, beyond
-from aidge_build.cascade.kernels import BandKernels
 from aidge_build.contract.spec import Demands
+from aidge_build.plan.cascade.cost import PER_BYTE_OF_VECTORS, PER_BYTE_READ_AGAIN, PER_CALL, PER_MOVED_BYTE, PER_STEP, beyond
+from aidge_build.plan.cascade.kernels import BandKernels
 
 BANDS = ((0, 2), (2, 4), (4, 5))
 LAYER = SimpleNamespace(name="layer", shapes=lambda bands: tuple(zip(bands, (1, 2, 1))))  # as many have the shape of each

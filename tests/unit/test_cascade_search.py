@@ -11,18 +11,18 @@ import numpy
 import pytest
 from test_cascades import cascaded
 
-from aidge_build.cascade.cascade import Cascade
-from aidge_build.cascade.kernels import BandKernels, sizes_of
-from aidge_build.cascade.lines import Run
-from aidge_build.cascade.question import Question
-from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.cascade.search import _some
-from aidge_build.cascade.widening import MOST_AHEAD, widened
-from aidge_build.cascade.words import layers_of, saved
 from aidge_build.contract.call import Call
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
+from aidge_build.plan.cascade.cascade import Cascade
+from aidge_build.plan.cascade.kernels import BandKernels, sizes_of
+from aidge_build.plan.cascade.lines import Run
+from aidge_build.plan.cascade.question import Question
+from aidge_build.plan.cascade.row_layer import RowLayer
+from aidge_build.plan.cascade.search import _some
+from aidge_build.plan.cascade.widening import MOST_AHEAD, widened
+from aidge_build.plan.cascade.words import layers_of, saved
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.models import model
 
 

@@ -9,18 +9,18 @@ from math import gcd
 import numpy
 import pytest
 
-from aidge_build.cascade.cascade import BandStep, Cascade, Rows
-from aidge_build.cascade.moves import RowMoves
-from aidge_build.cascade.row_layer import RowLayer, row_bytes
-from aidge_build.cascade.unroll import cascade_of, walked
+from aidge_build.base.errors import CheckFailed
+from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import NodeView
-from aidge_build.errors import CheckFailed
 from aidge_build.graph.format import channels_last
 from aidge_build.graph.view import GraphView
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.memory.replay import Span, replay
 from aidge_build.operators import builtin_operators
-from aidge_build.reference.evaluate import evaluate
+from aidge_build.plan.cascade.cascade import BandStep, Cascade, Rows
+from aidge_build.plan.cascade.moves import RowMoves
+from aidge_build.plan.cascade.row_layer import RowLayer, row_bytes
+from aidge_build.plan.cascade.unroll import cascade_of, walked
+from aidge_build.plan.memory.replay import Span, replay
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.cascade_nets import RowNetwork
 from tests.models import model
 

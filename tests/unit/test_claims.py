@@ -10,14 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from aidge_build.elf.agreed import Agreed, agreed_upon
-from aidge_build.elf.claim import Claim, ClaimedArgument, ClaimedConstant, claim_from
-from aidge_build.elf.claims import read_claims
-from aidge_build.elf.occupants import Span
-from aidge_build.emit.arrays import arrays_of
-from aidge_build.emit.claim import claim_of
-from aidge_build.errors import AidgeError
-from aidge_build.version import CLAIM_VERSION
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.version import CLAIM_VERSION
+from aidge_build.build.emit.claim import claim_of
+from aidge_build.plan.constant_arrays import arrays_of
+from aidge_build.prove.elf.agreed import Agreed, agreed_upon
+from aidge_build.prove.elf.claim import Claim, ClaimedArgument, ClaimedConstant, claim_from
+from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.occupants import Span
 from tests.emitted import chain
 from tests.programs import CLAIM, arena, constant
 

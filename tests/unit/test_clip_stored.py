@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.recipes import simplify
-from aidge_build.recipes.clip_stored import clip_stored
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.clip_stored import clip_stored
 from tests.models import graph, same_meaning, types
 
 RANDOM = numpy.random.default_rng(4)

@@ -8,10 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.reference.cpu import run
+from aidge_build.prepare.recipes import simplify
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.forests import MODES, random_model
 
 ORDERED = MODES[:4]

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.compile import import_model
+from aidge_build.build.compile import import_model
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import add_model_arguments, load
 from aidge_build.operators.activation import HardSwish, ReLU, Sigmoid
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.conv import Conv
@@ -25,9 +26,8 @@ from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.softmax import Softmax
 from aidge_build.operators.view import Flatten, Reshape, Transpose
 from aidge_build.operators.window import Window
-from aidge_build.recipes import channel_reach
-from aidge_build.recipes.remove_constant_channels import remove_constant_channels
-from aidge_build.reference import cpu
+from aidge_build.prepare.recipes import channel_reach
+from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
 from tests.quantized_graphs import QuantizedGraph
 from tests.shared import int8_model
 

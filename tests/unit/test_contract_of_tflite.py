@@ -7,9 +7,9 @@ import argparse
 
 import pytest
 
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.bench import add_arguments
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.request import CompileRequest
 from tests.command import aidge_build
 from tests.models import model
 from tests.tflite_cases import CASES

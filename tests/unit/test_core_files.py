@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.compile import compile
-from aidge_build.cores import THUMB, all_cores, core_of_machine, find_core, list_cores, load_core, runs_code_of
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.boards.cores import THUMB, all_cores, core_of_machine, find_core, list_cores, load_core, runs_code_of
+from aidge_build.build.compile import compile
+from aidge_build.build.inputs import add_model_arguments, load
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 OWN = 'machines = ["RISCV"]\ntoolchain = "riscv32-unknown-elf-"\n'

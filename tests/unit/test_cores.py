@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import list_boards, load_board
-from aidge_build.cores import load_core
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, default_libraries, find_libraries, load, load_libraries
+from aidge_build.boards.cores import load_core
+from aidge_build.build.inputs import add_model_arguments, default_libraries, find_libraries, load, load_libraries
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 

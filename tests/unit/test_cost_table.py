@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.cost import read_cost_table
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.library import load_library
-from aidge_build.errors import AidgeError
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.cost import read_cost_table
+from aidge_build.prepare.adaptation.match import Target
 from tests.command import aidge_build
 from tests.models import graph, model
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.accuracy.counterparts import Counterpart, counterparts
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import KeptChannels, Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.measure.accuracy.counterparts import Counterpart, counterparts
 from aidge_build.operators.activation import ReLU
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.reformat import Reformat

@@ -7,9 +7,9 @@ import struct
 
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.schedule.recording import BEGUN, EMPTY, ENDED, Recording, slots_of, sums_of, words_of
-from aidge_build.verify.dump import Kept, read_dump
+from aidge_build.base.errors import AidgeError
+from aidge_build.plan.schedule.recording import BEGUN, EMPTY, ENDED, Recording, slots_of, sums_of, words_of
+from aidge_build.run.verify.dump import Kept, read_dump
 
 DIGEST = "0123456789ab"
 SMALL = Recording(3, 5, (7, 4), (2,))

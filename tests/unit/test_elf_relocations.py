@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.elf.relocations import FIELDS, addend_of
+from aidge_build.prove.elf.relocations import FIELDS, addend_of
 
 READ = {kind: field for kind, field in FIELDS.items() if field.read}
 # What is left out: widths in bytes, and bits (Armv7-M Architecture Reference Manual, A7.7: LDR literal, ADR, CBZ).

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from aidge_build.elf import stack
-from aidge_build.elf.claim import ClaimedArena
-from aidge_build.elf.claims import read_claims
-from aidge_build.elf.compiled import compiled_files
-from aidge_build.elf.image import Image, Symbol, _notes, _section
-from aidge_build.elf.vectors import _is_table
+from aidge_build.prove.elf import stack
+from aidge_build.prove.elf.claim import ClaimedArena
+from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.compiled import compiled_files
+from aidge_build.prove.elf.image import Image, Symbol, _notes, _section
+from aidge_build.prove.elf.vectors import _is_table
 
 
 def absolute(name: str, value: int) -> SimpleNamespace:

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from aidge_build.elf.veneers import reached
+from aidge_build.prove.elf.veneers import reached
 
 PLACE, FAR = 0x08000100, 0x20000040
 MOVES = struct.pack("<4H", 0xF240, 0x0C41, 0xF2C2, 0x0C00)  # movw ip, #0x41; movt ip, #0x2000

@@ -11,14 +11,14 @@ import struct
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.boards.cores import UnalignedAccess
+from aidge_build.build.emit import emit, template
+from aidge_build.build.emit.digest import declarations_of
+from aidge_build.build.emit.kernels import kernel_text
 from aidge_build.contract.call import Call, Input, Literal, Output
-from aidge_build.cores import UnalignedAccess
-from aidge_build.emit import emit, template
-from aidge_build.emit.arrays import Array
-from aidge_build.emit.digest import declarations_of
-from aidge_build.emit.kernels import kernel_text
-from aidge_build.errors import AidgeError
-from aidge_build.program import ArenaPart, Options, Place
+from aidge_build.plan.constant_arrays import Array
+from aidge_build.plan.program import ArenaPart, Options, Place
 from tests.effort import counted
 from tests.emitted import chain, float_sum
 

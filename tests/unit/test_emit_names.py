@@ -7,8 +7,8 @@ import ast
 import dataclasses
 import re
 
-from aidge_build.emit import emit
-from aidge_build.emit.names import list_of_names, string_of
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.names import list_of_names, string_of
 from tests.emitted import chain
 
 HOSTILE = ('"; int injected = 42; "', "*/", "//", "a\\", "??/", "%s", "\n", "\0", "é", "\udc80", "?" * 3)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.cores import find_core, load_core
-from aidge_build.errors import AidgeError
-from aidge_build.timing.deviation import UNKNOWN, Count, Deviation, counts_of, deviation_of, stated
-from aidge_build.timing.table import load_timing, table_digests, timing_of
+from aidge_build.base.errors import AidgeError
+from aidge_build.boards.cores import find_core, load_core
+from aidge_build.prove.timing.deviation import UNKNOWN, Count, Deviation, counts_of, deviation_of, stated
+from aidge_build.prove.timing.table import load_timing, table_digests, timing_of
 
 RECORD = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.json"
 CORE = 'extends = "armv7e-m"\nunicorn = "CORTEX_M4"\ntiming = "ours"\n'

@@ -8,13 +8,13 @@ from functools import partial
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.cpu_impl import CpuImpl
+from aidge_build.contract.reference import cpu
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.contract.spec import NodeView
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
-from aidge_build.reference import cpu
-from aidge_build.reference.execution import prepare
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.effort import counted
 from tests.models import graph
 from tests.shared import float_model, int8_model

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers import expansion
-from aidge_build.importers.expansions import spectra
-from aidge_build.reference import cpu
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference import cpu
+from aidge_build.sources.importers import expansion
+from aidge_build.sources.importers.expansions import spectra
 from tests.models import graph, types
 
 INT64 = numpy.int64

@@ -12,16 +12,16 @@ import re
 import numpy
 import pytest
 
-from aidge_build.adaptation import choose as choosing
-from aidge_build.adaptation import fewest_bytes as solving
-from aidge_build.adaptation.adapt import _options, adapt_to_backend
-from aidge_build.adaptation.fewest_bytes import bytes_copied, fewest_bytes
-from aidge_build.adaptation.formats import Option
-from aidge_build.adaptation.match import Target, match
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.view import GraphView
-from aidge_build.recipes import simplify
+from aidge_build.prepare.adaptation import choose as choosing
+from aidge_build.prepare.adaptation import fewest_bytes as solving
+from aidge_build.prepare.adaptation.adapt import _options, adapt_to_backend
+from aidge_build.prepare.adaptation.fewest_bytes import bytes_copied, fewest_bytes
+from aidge_build.prepare.adaptation.formats import Option
+from aidge_build.prepare.adaptation.match import Target, match
+from aidge_build.prepare.recipes import simplify
 from tests.command import aidge_build
 from tests.models import graph, model, same_meaning
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.elf.findings import ERROR, RULES, WARNING, Finding, in_order
+from aidge_build.prove.elf.findings import ERROR, RULES, WARNING, Finding, in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
-    *sorted((ROOT / "aidge_build" / "elf").glob("*.py")),
+    *sorted((ROOT / "aidge_build" / "prove" / "elf").glob("*.py")),
     *(ROOT / "aidge_build" / "cli" / name for name in ("cycles.py", "longest.py", "run.py", "steps.py")),
 ]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.fit import cache as kept
-from aidge_build.fit.cache import Cache, cache_folder, is_lasting, key_of, tool_digest
-from aidge_build.fit.evaluation import FITS, IMAGE, INSTRUCTIONS, Evaluation, MemoryUse
-from aidge_build.fit.question import Question
+from aidge_build.measure.fit import cache as kept
+from aidge_build.measure.fit.cache import Cache, cache_folder, is_lasting, key_of, tool_digest
+from aidge_build.measure.fit.evaluation import FITS, IMAGE, INSTRUCTIONS, Evaluation, MemoryUse
+from aidge_build.measure.fit.question import Question
 
 KEY = "ab" * 32
 ANSWER = Evaluation("m.onnx", "b", FITS, "cortex-m4", memories=(MemoryUse("FLASH", "flash", 5, 9),), image_bytes=5)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
 from aidge_build.cli.parsing import verb_parser
-from aidge_build.errors import AidgeError
-from aidge_build.fit.evaluate import evaluate, evaluate_together
-from aidge_build.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
-from aidge_build.fit.many import cores
-from aidge_build.fit.question import Question, opened, read_question
-from aidge_build.fit.sharing import content_key, core_of, equivalence_key
+from aidge_build.measure.fit.evaluate import evaluate, evaluate_together
+from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
+from aidge_build.measure.fit.many import cores
+from aidge_build.measure.fit.question import Question, opened, read_question
+from aidge_build.measure.fit.sharing import content_key, core_of, equivalence_key
 from tests.models import model
 from tests.row_networks import chain
 from tests.small_model import small_model

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import list_boards, load_board
-from aidge_build.fit.time import NO_CLOCK, NO_COUNTS, NO_NETWORKS, NO_WAIT_STATES, estimated_time, predicted_time
-from aidge_build.prediction.predict import LayerPrediction, Prediction
-from aidge_build.timing.deviation import deviation_of
-from aidge_build.timing.estimate import Cycles
-from aidge_build.timing.networks import OTHER, Stalls, Work, described, learned_for
+from aidge_build.measure.fit.time import NO_CLOCK, NO_COUNTS, NO_NETWORKS, NO_WAIT_STATES, estimated_time, predicted_time
+from aidge_build.plan.prediction.networks import OTHER, Stalls, Work, described, learned_for
+from aidge_build.plan.prediction.predict import LayerPrediction, Prediction
+from aidge_build.prove.timing.deviation import deviation_of
+from aidge_build.prove.timing.estimate import Cycles
 
 COUNT = 1_000_000
 CORE = """extends = "cortex-m4"\n"""

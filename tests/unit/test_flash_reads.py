@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.flash import Cache, Flash
-from aidge_build.timing.memory import WAITED, Caches, FlashReads, caches_of, fetch_stalls
+from aidge_build.boards.flash import Cache, Flash
+from aidge_build.prove.timing.memory import WAITED, Caches, FlashReads, caches_of, fetch_stalls
 
 ONE_LINE = Cache(16, 1, 16)
 

@@ -7,9 +7,9 @@ import dataclasses
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Region
-from aidge_build.emit.flash import require_flash
-from aidge_build.errors import AidgeError
+from aidge_build.build.emit.flash import require_flash
 from aidge_build.graph.dtype import DType
 from tests.command import aidge_build
 from tests.emitted import chain, float_sum

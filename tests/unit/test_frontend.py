@@ -7,13 +7,13 @@ import numpy
 import pytest
 
 from aidge_build import frontend, net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.onnx_format import read_model
 from aidge_build.operators import builtin_operators
-from aidge_build.quantization import quantize
-from aidge_build.reference.execution import prepare
+from aidge_build.prepare.quantization import quantize
+from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.onnx_format import read_model
 from tests.exactness import librosa_references
 
 PCM = librosa_references.pcm()
@@ -85,7 +85,7 @@ def test_a_quantized_model_says_how_its_features_are_stored_and_then_reads_sampl
     real = SMALL.features(PCM[:4000])
     samples = numpy.stack([real[start : start + 5] for start in range(0, 90, 3)])[:, None]
     for io_type in ("float32", "int8"):
-        from aidge_build.quantization import Scheme
+        from aidge_build.prepare.quantization import Scheme
 
         quantized = quantize(model, {"features": samples}, Scheme(io_type=io_type))
         fixed = frontend.fixed_for(quantized, SMALL)

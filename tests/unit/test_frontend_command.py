@@ -9,8 +9,8 @@ import numpy
 import pytest
 
 from aidge_build import frontend, net
-from aidge_build.onnx_format import read_model
-from aidge_build.quantization import Scheme, quantize
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.sources.onnx_format import read_model
 from tests.command import aidge_build
 
 

@@ -7,14 +7,14 @@ import numpy
 import pytest
 
 from aidge_build import frontend, net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.dtype import DType
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.onnx_format import read_model
 from aidge_build.operators import builtin_operators
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.recipes import simplify
-from aidge_build.reference.execution import prepare
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.prepare.recipes import simplify
+from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.onnx_format import read_model
 
 RANDOM = numpy.random.Generator(numpy.random.PCG64(9))
 IMAGES = RANDOM.integers(0, 256, (4, 12, 16, 3)).astype(numpy.uint8)

@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.assignment import Assignment
-from aidge_build.adaptation.giving_way import MOST_TRIALS, with_room
-from aidge_build.adaptation.match import GAVE_WAY
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program, import_model
-from aidge_build.errors import AidgeError
-from aidge_build.program import Program
+from aidge_build.build.compile import build_program, import_model
+from aidge_build.plan.program import Program
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.giving_way import MOST_TRIALS, with_room
+from aidge_build.prepare.adaptation.match import GAVE_WAY
 from tests.compiled import request_of
 from tests.models import model
 from tests.shared import MODELS, int8_model

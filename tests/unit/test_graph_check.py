@@ -9,22 +9,18 @@ from collections.abc import Callable, Iterator
 import numpy
 import pytest
 
-from aidge_build import compat, recipes
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.check_views import checked_views
-from aidge_build.adaptation.match import Target
+from aidge_build import compat
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.compat.mem_info import compute_default_mem_info
-from aidge_build.compile import build_program
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.activation import Clip
 from aidge_build.operators.conv import Conv
@@ -32,12 +28,17 @@ from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.rearrange import Slice
 from aidge_build.operators.resize import Resize
 from aidge_build.operators.view import Transpose
-from aidge_build.recipes import RECIPES
-from aidge_build.recipes.check import check_graph, check_rewrite, checked
-from aidge_build.recipes.fuse_pad import fuse_pad
-from aidge_build.recipes.meaning import require_same_meaning
-from aidge_build.recipes.recipe import Recipe
-from aidge_build.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.prepare import recipes
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.check_views import checked_views
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.recipes import RECIPES
+from aidge_build.prepare.recipes.check import check_graph, check_rewrite, checked
+from aidge_build.prepare.recipes.fuse_pad import fuse_pad
+from aidge_build.prepare.recipes.meaning import require_same_meaning
+from aidge_build.prepare.recipes.recipe import Recipe
+from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.compiled import request_of
 from tests.models import graph, model
 from tests.quantized_graphs import QuantizedGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.pattern import find
 from tests.models import graph
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.options.wording import FRONT_END, as_typed
+from aidge_build.base.options.wording import FRONT_END, as_typed
 
 
 @pytest.mark.parametrize(

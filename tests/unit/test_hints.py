@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.errors import HINTS, AidgeError, CheckFailed, MissingTool
+from aidge_build.base.errors import HINTS, AidgeError, CheckFailed, MissingTool
 
 ROOT = Path(__file__).resolve().parents[2]
 REFUSALS = {"AidgeError", "CheckFailed", "MissingTool"}

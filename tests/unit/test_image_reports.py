@@ -8,9 +8,9 @@ import zlib
 
 import pytest
 
-from aidge_build.bench.image_report import read_report
-from aidge_build.errors import AidgeError
-from aidge_build.serial_line import received_lines
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.serial_line import received_lines
+from aidge_build.measure.bench.image_report import read_report
 
 IMAGE = {
     "aidge": "image",

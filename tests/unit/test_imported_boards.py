@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.devices import board_text, file_stem, read_device
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.measure.devices import board_text, file_stem, read_device
 from tests.chips import PACK, TREE
 from tests.command import aidge_build
 

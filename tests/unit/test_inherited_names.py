@@ -10,15 +10,15 @@ import numpy
 import pytest
 
 from aidge_build import compat
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.compositions import KNOWN, Composition, composition_of
 from aidge_build.compat.handles import InheritedOperator, InheritedView, get_node_from_metaop
 from aidge_build.compat.prod_conso import demanded_by
 from aidge_build.contract.library import library_of
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, NodeView
-from aidge_build.errors import AidgeError
-from aidge_build.recipes import simplify
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.recipes import simplify
 from tests.command import aidge_build
 from tests.loaded import built_in
 from tests.models import graph, model

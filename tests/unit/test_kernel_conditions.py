@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.fuse_meta import fuse_meta
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
@@ -18,9 +16,11 @@ from aidge_build.compat.inherited import CONDITIONS, restricted
 from aidge_build.contract.library import library_of, load_library
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType, dtype
 from aidge_build.graph.quantization import Quantization
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
+from aidge_build.prepare.adaptation.match import Target
 from tests.models import graph
 
 FLOAT = ImplSpec(IOSpec(dtype.float32))

@@ -10,8 +10,8 @@ from unittest.mock import Mock
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers.expansion import expansions
+from aidge_build.base.errors import AidgeError
+from aidge_build.sources.importers.expansion import expansions
 from tests.command import aidge_build
 from tests.models import graph, types
 

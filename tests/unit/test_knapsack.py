@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from aidge_build.memory.knapsack import Item, by_density, most_valuable
+from aidge_build.plan.memory.knapsack import Item, by_density, most_valuable
 
 
 def largest_value(items: list[Item], rooms: list[int]) -> int:

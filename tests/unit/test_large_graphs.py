@@ -14,14 +14,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from aidge_build.errors import AidgeError
-from aidge_build.memory import greedy, problem
-from aidge_build.memory.buffer import Buffer, Overlap
-from aidge_build.memory.checker import check
-from aidge_build.memory.planner import plan
-from aidge_build.memory.problem import Problem
-from aidge_build.onnx_format import read_model, reader
-from aidge_build.schedule import order
+from aidge_build.base.errors import AidgeError
+from aidge_build.plan.memory import greedy, problem
+from aidge_build.plan.memory.buffer import Buffer, Overlap
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.problem import Problem
+from aidge_build.plan.schedule import order
+from aidge_build.sources.onnx_format import read_model, reader
 from tests.command import aidge_build
 from tests.effort import counted
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import kernel_folder
+from aidge_build.boards.cores import ALIGNED_ONLY, NO_ASSEMBLY
+from aidge_build.build.inputs import read_folder
 from aidge_build.contract.length import UNKNOWN, Length, length_of, lengths_of, measures
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
-from aidge_build.cores import ALIGNED_ONLY, NO_ASSEMBLY
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.inputs import read_folder
-from aidge_build.installed import kernel_folder
 from aidge_build.operators import builtin_operators
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.models import model
 
 WEIGHTS = numpy.ones((4, 3, 2, 2), numpy.float32)

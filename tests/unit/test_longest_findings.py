@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines
-from aidge_build.longest import StepBound, StepsBound
+from aidge_build.prove.longest import StepBound, StepsBound
 
 STEPS = (StepBound("net_conv", 900), StepBound("", 1000), StepBound("net_pool", 700))
 

@@ -7,11 +7,11 @@ import random
 
 import pytest
 
-from aidge_build.elf.frames import Refusal
-from aidge_build.longest.arithmetic import BITWISE, SHIFTS
-from aidge_build.longest.memory import Constants, Memory
-from aidge_build.longest.operands import reader
-from aidge_build.longest.values import (
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.arithmetic import BITWISE, SHIFTS
+from aidge_build.prove.longest.memory import Constants, Memory
+from aidge_build.prove.longest.operands import reader
+from aidge_build.prove.longest.values import (
     WORD,
     Few,
     Near,

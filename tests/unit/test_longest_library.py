@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.elf.frames import Refusal
-from aidge_build.longest.library import ROUNDS
-from aidge_build.longest.values import assumed, flag_bits, holds, opposite
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.library import ROUNDS
+from aidge_build.prove.longest.values import assumed, flag_bits, holds, opposite
 from tests.listings import followed, longest
 
 CALLER = "f:\npush {r4, lr}\nbl __aeabi_fdiv\npop {r4, pc}\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.elf.frames import Refusal
-from aidge_build.longest.calls import Calls
-from aidge_build.longest.order import Order
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.calls import Calls
+from aidge_build.prove.longest.order import Order
 from tests.listings import TEXT, followed, listed, longest
 
 ARRAY = 0x20000000

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.elf.attributes import Units
-from aidge_build.elf.image import machine_of
-from aidge_build.elf.machine_proof import check_board, check_machine
-from aidge_build.errors import AidgeError
+from aidge_build.prove.elf.attributes import Units
+from aidge_build.prove.elf.image import machine_of
+from aidge_build.prove.elf.machine_proof import check_board, check_machine
 
 UNUSED = ": kernels that are made for it are not used"
 

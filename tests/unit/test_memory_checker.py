@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import aidge_build.memory.checker as checker
-from aidge_build.errors import CheckFailed
-from aidge_build.memory.buffer import Buffer, Overlap
-from aidge_build.memory.checker import check
-from aidge_build.memory.plan import MemoryPlan, Placement
+import aidge_build.plan.memory.checker as checker
+from aidge_build.base.errors import CheckFailed
+from aidge_build.plan.memory.buffer import Buffer, Overlap
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.plan import MemoryPlan, Placement
 from tests.effort import counted
 from tests.refusals import own_words
 
@@ -131,4 +131,4 @@ def test_the_effort_of_a_check_grows_with_the_buffers_and_not_with_their_pairs()
 def test_the_checker_imports_nothing_of_the_planner():
     tree = ast.parse(Path(checker.__file__).read_text())
     ours = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module.startswith("aidge_build")}
-    assert ours == {"aidge_build.errors", "aidge_build.memory.buffer", "aidge_build.memory.plan"}
+    assert ours == {"aidge_build.base.errors", "aidge_build.plan.memory.buffer", "aidge_build.plan.memory.plan"}

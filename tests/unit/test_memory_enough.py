@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from aidge_build.memory import planner
-from aidge_build.memory.buffer import Buffer, Overlap
-from aidge_build.memory.climb import climb, moves_for
-from aidge_build.memory.greedy import best_greedy
-from aidge_build.memory.planner import plan
-from aidge_build.memory.problem import Problem
+from aidge_build.plan.memory import planner
+from aidge_build.plan.memory.buffer import Buffer, Overlap
+from aidge_build.plan.memory.climb import climb, moves_for
+from aidge_build.plan.memory.greedy import best_greedy
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.problem import Problem
 
 
 class Walked(Exception):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.memory.buffer import Buffer
-from aidge_build.memory.checker import check
-from aidge_build.memory.fullest import fullest_first
-from aidge_build.memory.greedy import best_greedy, place
-from aidge_build.memory.plan import MemoryPlan, Placement
-from aidge_build.memory.problem import Problem
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.fullest import fullest_first
+from aidge_build.plan.memory.greedy import best_greedy, place
+from aidge_build.plan.memory.plan import MemoryPlan, Placement
+from aidge_build.plan.memory.problem import Problem
 from tests.unit.test_memory_planner import aligned_buffers, least_peak
 from tests.unit.test_memory_random import buffers_of
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.memory.buffer import Buffer
-from aidge_build.memory.picture import render_text
-from aidge_build.memory.planner import plan
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.picture import render_text
+from aidge_build.plan.memory.planner import plan
 
 
 def test_the_picture_shows_who_owns_which_address_when():

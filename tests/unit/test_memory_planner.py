@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.errors import AidgeError
-from aidge_build.memory import planner
-from aidge_build.memory.branch import NodeBudget, Outcome, search
-from aidge_build.memory.buffer import Buffer
-from aidge_build.memory.checker import check
-from aidge_build.memory.greedy import Arrangement
-from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
-from aidge_build.memory.planner import plan
-from aidge_build.memory.problem import Problem
+from aidge_build.base.errors import AidgeError
+from aidge_build.plan.memory import planner
+from aidge_build.plan.memory.branch import NodeBudget, Outcome, search
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.greedy import Arrangement
+from aidge_build.plan.memory.plan import CapacityExceeded, MemoryPlan, Placement
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.problem import Problem
 from tests.effort import counted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,7 +191,7 @@ def test_a_capacity_between_bound_and_optimum_is_refused_without_claiming_the_bo
 
 def test_the_plan_is_the_same_under_every_hash_seed():
     program = (
-        "from tests.unit.test_memory_planner import network_like; from aidge_build.memory.planner import plan;"
+        "from tests.unit.test_memory_planner import network_like; from aidge_build.plan.memory.planner import plan;"
         "print([p.offset_bytes for p in plan(network_like(60, 1)).placements])"
     )
     outputs = set()

@@ -13,16 +13,16 @@ from random import Random
 
 import pytest
 
-from aidge_build.errors import CheckFailed
-from aidge_build.memory.buffer import Buffer
-from aidge_build.memory.checker import check
-from aidge_build.memory.greedy import place
-from aidge_build.memory.plan import MemoryPlan, Placement
-from aidge_build.memory.planner import plan
-from aidge_build.memory.problem import Problem
-from aidge_build.schedule.order import best_order
-from aidge_build.schedule.problem_file import GraphProblem
-from aidge_build.schedule.question import Operation, OrderQuestion
+from aidge_build.base.errors import CheckFailed
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.greedy import place
+from aidge_build.plan.memory.plan import MemoryPlan, Placement
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.problem import Problem
+from aidge_build.plan.schedule.order import best_order
+from aidge_build.plan.schedule.problem_file import GraphProblem
+from aidge_build.plan.schedule.question import Operation, OrderQuestion
 from tests.effort import counted
 
 STRESS = "AIDGE_STRESS" in os.environ

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from aidge_build.memory import cp_sat, regions
-from aidge_build.memory.buffer import Buffer, Overlap, Window
-from aidge_build.memory.checker import check
-from aidge_build.memory.plan import CapacityExceeded
-from aidge_build.memory.planner import plan
-from aidge_build.memory.regions import Answer, NoSpread, Room, Spread, spread
+from aidge_build.plan.memory import cp_sat, regions
+from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.plan import CapacityExceeded
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.regions import Answer, NoSpread, Room, Spread, spread
 from tests.unit.test_memory_settle import least_peak, random_question
 
 ROOMS = (Room("SLOW", 6, access_cost=5), Room("FAST", 5, dma=False), Room("TINY", 2, access_cost=2))

@@ -9,8 +9,8 @@ from random import Random
 import numpy
 import pytest
 
-from aidge_build.errors import CheckFailed
-from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
+from aidge_build.base.errors import CheckFailed
+from aidge_build.plan.memory.replay import Joint, Move, Piece, Span, replay
 
 MEMORIES = {"arena": 32}
 SPANS = {

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from aidge_build.memory.buffer import Buffer, Overlap, Window
-from aidge_build.memory.checker import check
-from aidge_build.memory.greedy import Arrangement, best_greedy
-from aidge_build.memory.planner import plan
-from aidge_build.memory.problem import Problem
-from aidge_build.memory.settle import settle
+from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.greedy import Arrangement, best_greedy
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.problem import Problem
+from aidge_build.plan.memory.settle import settle
 
 
 def random_question(seed: int) -> tuple[list[Buffer], list[Overlap]]:

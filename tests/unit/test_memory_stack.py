@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import permutations
 from random import Random
 
-from aidge_build.memory.stack import least_padding, stack_bytes
+from aidge_build.plan.memory.stack import least_padding, stack_bytes
 
 
 def height(order, alignments) -> int:

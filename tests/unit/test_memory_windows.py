@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.memory.buffer import Buffer, Overlap, Window
-from aidge_build.memory.checker import check
-from aidge_build.memory.plan import MemoryPlan, Placement
-from aidge_build.memory.planner import plan
+from aidge_build.base.errors import AidgeError, CheckFailed
+from aidge_build.plan.memory.buffer import Buffer, Overlap, Window
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.plan import MemoryPlan, Placement
+from aidge_build.plan.memory.planner import plan
 
 SHRINKING = Buffer("a", 8, 1, 0, 4, windows=(Window(0, 2, 0, 8), Window(2, 4, 0, 3)))
 

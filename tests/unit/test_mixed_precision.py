@@ -13,12 +13,12 @@ import numpy
 import onnx
 import pytest
 
-from aidge_build.accuracy.costs import estimate
-from aidge_build.accuracy.search import front, hull
-from aidge_build.adaptation.cost import read_cost_table
+from aidge_build.contract.reference import cpu
 from aidge_build.contract.spec import NodeView
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
+from aidge_build.measure.accuracy.costs import estimate
+from aidge_build.measure.accuracy.search import front, hull
+from aidge_build.prepare.adaptation.cost import read_cost_table
+from aidge_build.prepare.recipes import simplify
 from tests.command import aidge_build
 from tests.models import graph, model
 

@@ -7,8 +7,8 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.recipes import simplify
-from aidge_build.recipes.move_views import move_views
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.move_views import move_views
 from tests.compiled import program_of
 from tests.models import graph, model, same_meaning, types
 

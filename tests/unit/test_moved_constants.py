@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.recipes import simplify
+from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
 
 RANDOM = numpy.random.default_rng(21)

@@ -8,9 +8,9 @@ import pytest
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import constant
-from aidge_build.recipes import simplify
-from aidge_build.recipes.meaning import require_same_meaning
-from aidge_build.recipes.name_levels import levels, name_levels
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.meaning import require_same_meaning
+from aidge_build.prepare.recipes.name_levels import levels, name_levels
 from tests.models import graph, types
 
 F = numpy.float32

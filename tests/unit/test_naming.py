@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.errors import AidgeError
-from aidge_build.naming import Namer, check_model_name, comment_text, counted, layer_symbols, public_symbols
-from aidge_build.shortening import shortened_identifier
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import Namer, check_model_name, comment_text, counted, layer_symbols, public_symbols
+from aidge_build.base.shortening import shortened_identifier
 
 HOSTILE = [
     "a.b",

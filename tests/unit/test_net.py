@@ -12,14 +12,14 @@ import onnx
 import pytest
 
 from aidge_build import net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.net.compositions import COMPOSITIONS
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.register import attribute, operator
-from aidge_build.reference import cpu
+from aidge_build.prepare.net.compositions import COMPOSITIONS
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.models import same_meaning
 
 

@@ -7,9 +7,9 @@ import numpy
 import pytest
 
 from aidge_build import net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.reference import cpu
 
 WEIGHTS = numpy.random.default_rng(2).normal(size=(4, 3, 3, 3)).astype(numpy.float32)
 

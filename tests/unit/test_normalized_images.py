@@ -7,8 +7,8 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.recipes import simplify
-from aidge_build.recipes.meaning import require_same_meaning
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.meaning import require_same_meaning
 from tests.compiled import program_of
 from tests.models import graph, model, types
 

@@ -7,11 +7,11 @@ import numpy
 import pytest
 
 from aidge_build import net
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.operators.kinds import Broadcast, ElementWise, ElementWiseBinary, ForAxis, ReduceAxis
 from aidge_build.operators.register import operator
-from aidge_build.reference.execution import prepare
-from aidge_build.training.check import findings
+from aidge_build.prepare.training.check import findings
 
 
 @operator("my.domain::Centered")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.arithmetic.softmax import SoftmaxTable, exponentials, quantized_softmax, softmax_table
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.operators.arithmetic.softmax import SoftmaxTable, exponentials, quantized_softmax, softmax_table
 
 scales = st.floats(2.0**-12, 0.5, width=32)
 

@@ -12,13 +12,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.cpu import run
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.window import Window
-from aidge_build.reference.cpu import run
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.refusals import own_words
 
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.options import FILES, MODEL, QUANTIZATION, TABLE, add_options
+from aidge_build.base.options.option import CMAKE, SCONS, Option
+from aidge_build.base.options.texts import SCONS_TOOL, with_scons_region
+from aidge_build.base.options.variables import VARIABLES
+from aidge_build.build.inputs import UNNAMED_CONTRACT, add_model_arguments
+from aidge_build.build.option_values import scheme_of
 from aidge_build.cli.options import written_texts
 from aidge_build.cli.verbs import MODULES
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import UNNAMED_CONTRACT, add_model_arguments
-from aidge_build.option_values import scheme_of
-from aidge_build.options import FILES, MODEL, QUANTIZATION, TABLE, add_options
-from aidge_build.options.option import CMAKE, SCONS, Option
-from aidge_build.options.texts import SCONS_TOOL, with_scons_region
-from aidge_build.options.variables import VARIABLES
-from aidge_build.program import Options
-from aidge_build.quantization import Scheme
+from aidge_build.plan.program import Options
+from aidge_build.prepare.quantization import Scheme
 from tests.command import aidge_build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,7 +127,7 @@ def test_no_verb_repeats_an_option_of_the_table_by_hand():
 def test_a_setting_is_read_by_the_one_that_the_page_says(variable):
     files = {
         "SCons environment": [ROOT / SCONS_TOOL],
-        "CMake": [ROOT / "aidge_build/cmake/aidge_build-config.cmake"],
+        "CMake": [ROOT / "aidge_build/build/cmake/aidge_build-config.cmake"],
         "GNU make": [ROOT / "integrations/make/aidge.mk"],
         "process": [*(ROOT / "aidge_build").rglob("*.py")],
     }

@@ -12,11 +12,11 @@ import subprocess
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.output import depfile_text, describe_change, remove_file, write_files, write_sources
+from aidge_build.base.source_files import Sources
+from aidge_build.build.emit import emit
 from aidge_build.cli import main
-from aidge_build.emit import emit
-from aidge_build.errors import AidgeError
-from aidge_build.output import depfile_text, describe_change, remove_file, write_files, write_sources
-from aidge_build.sources import Sources
 from tests.emitted import chain
 from tests.small_model import small_model
 
@@ -53,7 +53,7 @@ def test_a_failure_leaves_the_old_files_and_names_path_and_reason(tmp_path, monk
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(f"aidge_build.output.os.{call}", full)
+    monkeypatch.setattr(f"aidge_build.base.output.os.{call}", full)
     with pytest.raises(AidgeError) as refusal:
         write_sources(emit(chain(count=8)), tmp_path)
     assert "No space left on device" in str(refusal.value) and str(tmp_path / "toy.") in str(refusal.value)

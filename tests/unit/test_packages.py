@@ -16,13 +16,13 @@ import numpy
 import onnx
 import pytest
 
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import layer_symbols
 from aidge_build.cli import main
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.naming import layer_symbols
-from aidge_build.packages import Publication, load_target, targets
-from aidge_build.packages.seeded import INCREMENT, MULTIPLIER, SEED, elements, numbers, seeded_vectors
+from aidge_build.measure.packages import Publication, load_target, targets
+from aidge_build.measure.packages.seeded import INCREMENT, MULTIPLIER, SEED, elements, numbers, seeded_vectors
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import ROOT
@@ -65,7 +65,7 @@ def made(tmp_path_factory, package) -> dict[str, dict[str, bytes]]:
 
 
 def test_targets_are_the_folders_with_a_description_in_order():
-    folders = {path.parent.name for path in (ROOT / "aidge_build" / "packages").glob("*/package.toml")}
+    folders = {path.parent.name for path in (ROOT / "aidge_build" / "measure" / "packages").glob("*/package.toml")}
     assert targets() == tuple(sorted(name.replace("_", "-") for name in folders))
     assert {"plain", "arduino"} <= set(targets())
 
@@ -106,7 +106,7 @@ def test_the_same_model_gives_the_same_bytes_in_any_folder_and_process(made, tmp
 import hashlib, sys
 sys.path.insert(0, {str(ROOT)!r})
 from aidge_build.cli import main
-from aidge_build.packages import targets
+from aidge_build.measure.packages import targets
 for target in targets():
     assert main(["package", {str(hello)!r}, "--for", target, "--out", target]) == 0
 """

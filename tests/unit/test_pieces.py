@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.cascade.kernels import BandKernels
-from aidge_build.cascade.pieces import Cut, PieceMoves, cut
-from aidge_build.compile import build_program, import_model
-from aidge_build.errors import AidgeError, CheckFailed
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.memory.replay import Span, replay
-from aidge_build.program import Program
+from aidge_build.base.errors import AidgeError, CheckFailed
+from aidge_build.build.compile import build_program, import_model
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.plan.cascade.kernels import BandKernels
+from aidge_build.plan.cascade.pieces import Cut, PieceMoves, cut
+from aidge_build.plan.memory.replay import Span, replay
+from aidge_build.plan.program import Program
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
 from tests.models import model
 from tests.row_models import image_classifier, quantized, running_image
 

@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 from aidge_build.graph.view import GraphView
-from aidge_build.recipes import simplify
+from aidge_build.prepare.recipes import simplify
 from tests.models import graph, same_meaning, types
 
 BYTES = [numpy.int8, numpy.uint8]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from aidge_build import planning
-from aidge_build.planning import Planning
+from aidge_build.plan import planning
+from aidge_build.plan.planning import Planning
 
 
 def asked_twice(monkeypatch, has_refused: bool) -> list[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor

@@ -7,19 +7,19 @@ from functools import cache, partial
 
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.by_cost import with_quicker
-from aidge_build.adaptation.cost import read_cost_table
-from aidge_build.adaptation.layer_classes import shapes_of, types_of
-from aidge_build.adaptation.match import Target
-from aidge_build.adaptation.shipped import FOLDER, file_name, table_at
-from aidge_build.compile import demands_of
+from aidge_build.base.errors import AidgeError
+from aidge_build.build.compile import demands_of
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import find_libraries, load_libraries
-from aidge_build.planning import bytes_of_whole
-from aidge_build.program import Options
+from aidge_build.plan.planning import bytes_of_whole
+from aidge_build.plan.program import Options
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.by_cost import with_quicker
+from aidge_build.prepare.adaptation.cost import read_cost_table
+from aidge_build.prepare.adaptation.layer_classes import shapes_of, types_of
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.adaptation.shipped import FOLDER, file_name, table_at
 from tests.models import graph
 
 HEAD = 'schema = 1\nname = "bench"\nversion = "7"\nunit = "instructions"\nfeatures = ["dsp"]\noptimize = "balanced"\n'

@@ -8,9 +8,9 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.recipes import simplify
-from aidge_build.recipes.meaning import require_same_meaning
-from aidge_build.recipes.read_stored import read_stored
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.meaning import require_same_meaning
+from aidge_build.prepare.recipes.read_stored import read_stored
 from tests.models import graph, types
 
 RANDOM = numpy.random.default_rng(5)

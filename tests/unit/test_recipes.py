@@ -7,21 +7,21 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
-from aidge_build.recipes import simplify
-from aidge_build.recipes.clamp_levels import clamp_levels
-from aidge_build.recipes.flatten_products import flatten_products
-from aidge_build.recipes.fold_quantize import fold_quantize
-from aidge_build.recipes.fuse_activations import fuse_activations
-from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
-from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
-from aidge_build.recipes.fuse_pad import fuse_pad
-from aidge_build.recipes.fuse_scalings import fuse_scalings
-from aidge_build.recipes.pad_reals import pad_reals
-from aidge_build.recipes.quantize_constants import quantize_constants
-from aidge_build.recipes.quantize_islands import quantize_islands
-from aidge_build.recipes.quantize_once import quantize_once
-from aidge_build.recipes.remove_identities import remove_identities
-from aidge_build.recipes.square_powers import square_powers
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.clamp_levels import clamp_levels
+from aidge_build.prepare.recipes.flatten_products import flatten_products
+from aidge_build.prepare.recipes.fold_quantize import fold_quantize
+from aidge_build.prepare.recipes.fuse_activations import fuse_activations
+from aidge_build.prepare.recipes.fuse_batch_norm import fuse_batch_norm
+from aidge_build.prepare.recipes.fuse_fully_connected import fuse_fully_connected
+from aidge_build.prepare.recipes.fuse_pad import fuse_pad
+from aidge_build.prepare.recipes.fuse_scalings import fuse_scalings
+from aidge_build.prepare.recipes.pad_reals import pad_reals
+from aidge_build.prepare.recipes.quantize_constants import quantize_constants
+from aidge_build.prepare.recipes.quantize_islands import quantize_islands
+from aidge_build.prepare.recipes.quantize_once import quantize_once
+from aidge_build.prepare.recipes.remove_identities import remove_identities
+from aidge_build.prepare.recipes.square_powers import square_powers
 from tests.compiled import program_of
 from tests.models import graph, model, same_meaning, types
 

@@ -8,7 +8,7 @@ import re
 import numpy
 import pytest
 
-from aidge_build.recipes.name_curves import name_curves
+from aidge_build.prepare.recipes.name_curves import name_curves
 from tests.models import graph, same_meaning, types
 
 GELUS = [

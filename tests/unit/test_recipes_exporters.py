@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.recipes import simplify
-from aidge_build.recipes.convolve_transposed import convolve_transposed
-from aidge_build.recipes.replace_blocks import replace_blocks
-from aidge_build.reference import cpu
+from aidge_build.contract.reference import cpu
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.convolve_transposed import convolve_transposed
+from aidge_build.prepare.recipes.replace_blocks import replace_blocks
 from tests.models import graph, same_meaning, types
 
 RANDOM = numpy.random.default_rng(7)

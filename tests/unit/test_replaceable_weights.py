@@ -11,16 +11,16 @@ import numpy
 import onnx
 import pytest
 
-from aidge_build.bench.other_weights import with_other_weights
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.source_files import Sources
+from aidge_build.build.compile import compile, price_of_update
+from aidge_build.build.emit import emit, template
+from aidge_build.build.emit.blob import HEAD_BYTES, make_blob, read_blob
+from aidge_build.build.inputs import add_model_arguments, load
 from aidge_build.cli import weights
-from aidge_build.compile import compile, price_of_update
-from aidge_build.emit import emit, template
-from aidge_build.emit.arrays import Array
-from aidge_build.emit.blob import HEAD_BYTES, make_blob, read_blob
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.program import Options, Program
-from aidge_build.sources import Sources
+from aidge_build.measure.bench.other_weights import with_other_weights
+from aidge_build.plan.constant_arrays import Array
+from aidge_build.plan.program import Options, Program
 from tests.command import aidge_build
 from tests.emitted import chain
 from tests.programs import EXAMPLE_MODELS

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.recipes import simplify
-from aidge_build.recipes.restate import restate
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.restate import restate
 from tests.models import graph, same_meaning, types
 
 F, BYTE = numpy.float32, numpy.int8

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
+from aidge_build.build.inputs import find_libraries, load_libraries
 from aidge_build.contract.library import Library
 from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import Node
-from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import GlobalAveragePooling
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
 from tests.quantized_graphs import QuantizedGraph
 
 

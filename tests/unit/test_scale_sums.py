@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.recipes import simplify
-from aidge_build.recipes.meaning import require_same_meaning
-from aidge_build.reference import cpu
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.meaning import require_same_meaning
 from tests.models import graph, types
 
 F = numpy.float32

@@ -6,15 +6,15 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.recipes import simplify
-from aidge_build.recipes.dequantize_constants import dequantize_constants
-from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
-from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
-from aidge_build.recipes.fuse_scalings import fuse_scalings
-from aidge_build.recipes.quantize_constants import quantize_constants
-from aidge_build.recipes.quantize_islands import quantize_islands
-from aidge_build.reference import cpu
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.dequantize_constants import dequantize_constants
+from aidge_build.prepare.recipes.fuse_batch_norm import fuse_batch_norm
+from aidge_build.prepare.recipes.fuse_fully_connected import fuse_fully_connected
+from aidge_build.prepare.recipes.fuse_scalings import fuse_scalings
+from aidge_build.prepare.recipes.quantize_constants import quantize_constants
+from aidge_build.prepare.recipes.quantize_islands import quantize_islands
 from tests.models import graph, same_meaning, types
 
 F = numpy.float32

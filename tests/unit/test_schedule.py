@@ -6,15 +6,15 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.match import Target
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import Demands
-from aidge_build.memory.buffer import Overlap, Window
-from aidge_build.memory.checker import check
-from aidge_build.memory.planner import plan
-from aidge_build.schedule.schedule import make_schedule
-from aidge_build.schedule.takeover import Chain
+from aidge_build.plan.memory.buffer import Overlap, Window
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.schedule.schedule import make_schedule
+from aidge_build.plan.schedule.takeover import Chain
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.match import Target
 from tests.models import graph
 
 LIBRARY = load_library(

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from aidge_build.schedule.order import best_order
-from aidge_build.schedule.order_bound import cut_bound
-from aidge_build.schedule.question import Operation, OrderQuestion
+from aidge_build.plan.schedule.order import best_order
+from aidge_build.plan.schedule.order_bound import cut_bound
+from aidge_build.plan.schedule.question import Operation, OrderQuestion
 from tests.shared import SHARED, shared
 
 FOLDER = SHARED / "data" / "memplan" / "schedule"

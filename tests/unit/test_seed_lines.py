@@ -7,15 +7,15 @@ import numpy
 import pytest
 
 from aidge_build import compat
-from aidge_build.adaptation.fuse_meta import fuse_meta
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
 from aidge_build.compat.host import HostBackend
 from aidge_build.compat.inherited_types import own_pattern
 from aidge_build.contract.library import library_of
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView, dformat
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import C_TYPES, dtype
 from aidge_build.graph.format import channels_last
+from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
+from aidge_build.prepare.adaptation.match import Target
 from tests.models import graph, types
 
 FLOAT = ImplSpec(IOSpec(dtype.float32))

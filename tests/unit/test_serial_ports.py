@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.emulate.channels import Channels
-from aidge_build.emulate.serial_ports import EmulatedPort
-from aidge_build.errors import AidgeError
+from aidge_build.run.emulate.channels import Channels
+from aidge_build.run.emulate.serial_ports import EmulatedPort
 
 # Writes that switch each port on at 115,200 baud, from the reference manuals: (offset, value).
 SWITCHED_ON = {

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from aidge_build.emit.shared import share_kernels
+from aidge_build.build.emit.shared import share_kernels
 
 MACRO = """#if defined(__clang__)
 #define NAKED static __attribute__((naked, noinline))

@@ -8,8 +8,8 @@ import pytest
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.flip_sign import flipped
-from aidge_build.recipes import simplify
-from aidge_build.recipes.signed_tensors import signed_tensors
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.signed_tensors import signed_tensors
 from tests.models import graph, same_meaning, types
 
 RANDOM = numpy.random.default_rng(2)

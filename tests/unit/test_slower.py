@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.compile import build_program
-from aidge_build.cores import load_core
-from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, load
+from aidge_build.base.errors import AidgeError
+from aidge_build.boards.cores import load_core
+from aidge_build.build.compile import build_program
+from aidge_build.build.inputs import add_model_arguments, load
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 

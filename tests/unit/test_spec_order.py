@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.implication import extent_implies, implies, more_specific, most_specific_first
 from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import DFormat, Extent, ImplSpec, IOSpec, NodeView, Predicate, dformat
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType, dtype
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor

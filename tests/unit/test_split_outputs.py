@@ -8,13 +8,13 @@ import functools
 import numpy
 import pytest
 
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.recipes.check import check_rewrite
-from aidge_build.recipes.split_outputs import group_of, split_outputs
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.check import check_rewrite
+from aidge_build.prepare.recipes.split_outputs import group_of, split_outputs
+from aidge_build.run.verify.vectors import random_vectors
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.models import model
 from tests.row_models import quantized
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.recipes import simplify
-from aidge_build.recipes.split_transposed import split_transposed
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.split_transposed import split_transposed
 from tests.models import graph, same_meaning, types
 
 RANDOM = numpy.random.default_rng(4)

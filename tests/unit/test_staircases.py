@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
+from aidge_build.prepare.recipes import simplify
 from tests.models import graph, types
 
 F = numpy.float32

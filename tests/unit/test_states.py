@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.emit import emit
-from aidge_build.errors import AidgeError
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
+from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.operators import builtin_operators
-from aidge_build.program import Options, Program
-from aidge_build.reference.sequence import run_in_order
+from aidge_build.plan.program import Options, Program
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.compiled import request_of
 from tests.refusals import own_words
 from tests.stateful import MODELS, Stateful, random_stateful, text_of, wide

@@ -7,13 +7,13 @@ import numpy
 import onnx
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers import frame, onnx_importer
-from aidge_build.importers.expansions import control_flow
-from aidge_build.importers.left_out import left_out
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.operators import builtin_operators
-from aidge_build.reference import cpu
+from aidge_build.sources.importers import frame, onnx_importer
+from aidge_build.sources.importers.expansions import control_flow
+from aidge_build.sources.importers.left_out import left_out
+from aidge_build.sources.importers.onnx_importer import import_onnx
 from tests.models import model, types
 
 INT64 = numpy.int64

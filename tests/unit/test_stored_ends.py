@@ -7,9 +7,9 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.dtype import DType
-from aidge_build.recipes import simplify
-from aidge_build.reference import cpu
+from aidge_build.prepare.recipes import simplify
 from tests.compiled import program_of
 from tests.models import graph, model, same_meaning, types
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.sweep.matrix import Matrix, matrix_of, read_matrix
+from aidge_build.base.errors import AidgeError
+from aidge_build.measure.sweep.matrix import Matrix, matrix_of, read_matrix
 
 
 @pytest.fixture

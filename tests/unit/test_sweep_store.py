@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.sweep.rows import COLUMNS, Row
-from aidge_build.sweep.store import SCHEMA, opened
+from aidge_build.base.errors import AidgeError
+from aidge_build.measure.sweep.rows import COLUMNS, Row
+from aidge_build.measure.sweep.store import SCHEMA, opened
 
 ROWS = [
     Row(f"m{number}", board, "default", "task", "", "waiting", "", evaluation=f"key{number}")

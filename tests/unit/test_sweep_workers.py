@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from aidge_build.errors import AidgeError, MissingTool
-from aidge_build.sweep.on_dask import OnDask
-from aidge_build.sweep.processes import Processes
-from aidge_build.sweep.tasks import Alone, Task, WorkerDied, canonical, key_of
-from aidge_build.sweep.work import _measure_of
+from aidge_build.base.errors import AidgeError, MissingTool
+from aidge_build.measure.sweep.on_dask import OnDask
+from aidge_build.measure.sweep.processes import Processes
+from aidge_build.measure.sweep.tasks import Alone, Task, WorkerDied, canonical, key_of
+from aidge_build.measure.sweep.work import _measure_of
 from tests import sweep_work
 
 needs_dask = pytest.mark.skipif(

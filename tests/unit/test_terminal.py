@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from aidge_build import terminal
-from aidge_build.terminal import Drawn, fitted, print_error, table, with_progress
+from aidge_build.base import terminal
+from aidge_build.base.terminal import Drawn, fitted, print_error, table, with_progress
 
 ROWS = [("board", "a board with a long title"), ("b", "2,048")]
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.kernel_kit.terms import plus, plus_product, times
+from aidge_build.contract.kernel_kit.terms import plus, plus_product, times
 
 
 def test_terms_that_do_nothing_are_not_written():

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.cli import main
-from aidge_build.errors import AidgeError
-from aidge_build.importers.formats import import_file
-from aidge_build.importers.tflite.dilation import spread_convolutions
-from aidge_build.importers.tflite.importer import import_tflite
-from aidge_build.importers.tflite.order import file_order
-from aidge_build.importers.tflite.registry import pieces
-from aidge_build.importers.tflite.values import Value, value_of
+from aidge_build.contract.reference.execution import prepare
 from aidge_build.operators import builtin_operators
-from aidge_build.recipes import simplify
-from aidge_build.reference.execution import prepare
-from aidge_build.tflite_format import read_tflite
-from aidge_build.verify.vectors import model_inputs, read_npz, reference_outputs
+from aidge_build.prepare.recipes import simplify
+from aidge_build.run.verify.vectors import model_inputs, read_npz, reference_outputs
+from aidge_build.sources.importers.formats import import_file
+from aidge_build.sources.importers.tflite.dilation import spread_convolutions
+from aidge_build.sources.importers.tflite.importer import import_tflite
+from aidge_build.sources.importers.tflite.order import file_order
+from aidge_build.sources.importers.tflite.registry import pieces
+from aidge_build.sources.importers.tflite.values import Value, value_of
+from aidge_build.sources.tflite_format import read_tflite
 from tests.shared import MLPERF_TINY, shared, vectors
 from tests.tflite_cases import CASES, GRAPHS
 from tests.tflite_files import Graph, write

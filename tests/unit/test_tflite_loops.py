@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.errors import AidgeError
-from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference import cpu
 from aidge_build.operators.recurrent import Recurrent
-from aidge_build.reference import cpu
+from aidge_build.sources.importers.tflite.importer import import_tflite
 from tests.loop_files import FEATURES, Loop
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.boards.cores import find_core
 from aidge_build.cli.cycles import cycle_findings, time_lines
-from aidge_build.cores import find_core
-from aidge_build.emulate.program import MeasuredCycles, RunResult
-from aidge_build.timing.deviation import Deviation, measured_deviation
-from aidge_build.timing.estimate import Cycles
+from aidge_build.prove.timing.deviation import Deviation, measured_deviation
+from aidge_build.prove.timing.estimate import Cycles
+from aidge_build.run.emulate.program import MeasuredCycles, RunResult
 from tests.command import aidge_build
 from tests.programs import ROOT
 from tests.unit.test_estimate_errors import core_with

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from aidge_build.elf.disassembly import Instruction, read_disassembly
-from aidge_build.timing.pipeline import block_cycles, sequence_cycles
-from aidge_build.timing.table import load_timing
+from aidge_build.prove.elf.disassembly import Instruction, read_disassembly
+from aidge_build.prove.timing.pipeline import block_cycles, sequence_cycles
+from aidge_build.prove.timing.table import load_timing
 
 # (core, code, cycles). A name that ends in .n has 16 bits, every other one 32.
 SEQUENCES = {

@@ -8,12 +8,12 @@ from dataclasses import fields
 
 import pytest
 
-from aidge_build.cores import load_core
-from aidge_build.elf.disassembly import read_disassembly
-from aidge_build.errors import AidgeError
-from aidge_build.installed import board_folder
-from aidge_build.timing.instructions import KINDS, PARENTS, works_of
-from aidge_build.timing.table import KindTiming, TimingTable, load_timing, timing_of
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import board_folder
+from aidge_build.boards.cores import load_core
+from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.prove.timing.instructions import KINDS, PARENTS, works_of
+from aidge_build.prove.timing.table import KindTiming, TimingTable, load_timing, timing_of
 
 
 def core_with(folder, table: str):

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from aidge_build.base.errors import CheckFailed
 from aidge_build.boards import load_board
-from aidge_build.errors import CheckFailed
-from aidge_build.reference.sequence import run_in_order
-from aidge_build.tune import work
+from aidge_build.contract.reference.sequence import run_in_order
+from aidge_build.measure.tune import work
 from tests.compiled import request_of
 from tests.small_model import small_model
 

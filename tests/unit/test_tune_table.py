@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.adaptation.cost import read_cost_table
-from aidge_build.tune.measured import Measured
-from aidge_build.tune.table import Head, comparisons, table_text
+from aidge_build.measure.tune.measured import Measured
+from aidge_build.measure.tune.table import Head, comparisons, table_text
+from aidge_build.prepare.adaptation.cost import read_cost_table
 
 HEAD = Head("board", "gcc 1", "instructions", ("fpu", "dsp"), "balanced")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.compile import build_program
-from aidge_build.emit import emit
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.program import Program
+from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.plan.program import Program
 from tests.command import aidge_build
 from tests.shared import int8_model
 

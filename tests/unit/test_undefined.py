@@ -7,8 +7,8 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.quantization import per_tensor
-from aidge_build.reference import cpu
 from tests.compiled import program_of
 from tests.exactness.operator_cases import Case
 

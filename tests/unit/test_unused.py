@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from aidge_build.emit.unused import without_unused
+from aidge_build.build.emit.unused import without_unused
 
 MACROS = """/* SPDX-License-Identifier: 0BSD */
 /* How functions are inlined. */

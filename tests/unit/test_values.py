@@ -13,47 +13,47 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("arithmetic", "cascade", "elf", "fit", "longest", "memory", "prediction", "probe", "recipes", "sweep", "tune", "verify")
 GROWING = {
-    "aidge_build.elf.frames.State",  # the registers of a simulated core, changed instruction by instruction
-    "aidge_build.elf.stack._Begun",  # a walk that waits for an answer
-    "aidge_build.elf.start_up._Held",  # what is known on a way
-    "aidge_build.longest.blocks.State",  # a way through the code
-    "aidge_build.longest.memory.Room",  # how far the stack of a followed function has grown
-    "aidge_build.cascade.moves.RowMoves",  # a list of moves while it is made
-    "aidge_build.cascade.pieces.PieceMoves",
-    "aidge_build.tune.table._Sum",  # a sum
+    "aidge_build.prove.elf.frames.State",  # the registers of a simulated core, changed instruction by instruction
+    "aidge_build.prove.elf.stack._Begun",  # a walk that waits for an answer
+    "aidge_build.prove.elf.start_up._Held",  # what is known on a way
+    "aidge_build.prove.longest.blocks.State",  # a way through the code
+    "aidge_build.prove.longest.memory.Room",  # how far the stack of a followed function has grown
+    "aidge_build.plan.cascade.moves.RowMoves",  # a list of moves while it is made
+    "aidge_build.plan.cascade.pieces.PieceMoves",
+    "aidge_build.measure.tune.table._Sum",  # a sum
 }
 BY_IDENTITY = {
-    "aidge_build.arithmetic.carried_steps.CarriedSteps",
-    "aidge_build.arithmetic.channel_lines.ChannelLines",
-    "aidge_build.arithmetic.contracts.FixedFactors",
-    "aidge_build.arithmetic.contracts.FloatFactors",
-    "aidge_build.arithmetic.contracts.HalfwordFactors",
-    "aidge_build.arithmetic.curved_products.CurvedProducts",
-    "aidge_build.arithmetic.curved_sums.CurvedSums",
-    "aidge_build.arithmetic.curved_sums.ScaledSums",
-    "aidge_build.arithmetic.curved_sums.StepsOfSums",
-    "aidge_build.arithmetic.sloped_cells.SlopedCells",
-    "aidge_build.arithmetic.even_halves.EvenForm",
-    "aidge_build.arithmetic.fixed_form.FixedForm",
-    "aidge_build.arithmetic.fused.FusedForm",
-    "aidge_build.arithmetic.lines.Line",
-    "aidge_build.arithmetic.narrow_products.NarrowForm",
-    "aidge_build.arithmetic.thresholds.HighForm",
-    "aidge_build.arithmetic.thresholds.LowForm",
-    "aidge_build.arithmetic.thresholds.Staircase",
-    "aidge_build.longest.values.Few",
-    "aidge_build.recipes.channel_reach.Reach",
-    "aidge_build.recipes.channel_reach.Sums",
-    "aidge_build.recipes.channel_use.Product",
-    "aidge_build.recipes.fit_bias.Fitted",
-    "aidge_build.recipes.fit_bias._Layer",
+    "aidge_build.operators.arithmetic.carried_steps.CarriedSteps",
+    "aidge_build.operators.arithmetic.channel_lines.ChannelLines",
+    "aidge_build.operators.arithmetic.contracts.FixedFactors",
+    "aidge_build.operators.arithmetic.contracts.FloatFactors",
+    "aidge_build.operators.arithmetic.contracts.HalfwordFactors",
+    "aidge_build.operators.arithmetic.curved_products.CurvedProducts",
+    "aidge_build.operators.arithmetic.curved_sums.CurvedSums",
+    "aidge_build.operators.arithmetic.curved_sums.ScaledSums",
+    "aidge_build.operators.arithmetic.curved_sums.StepsOfSums",
+    "aidge_build.operators.arithmetic.sloped_cells.SlopedCells",
+    "aidge_build.operators.arithmetic.even_halves.EvenForm",
+    "aidge_build.operators.arithmetic.fixed_form.FixedForm",
+    "aidge_build.operators.arithmetic.fused.FusedForm",
+    "aidge_build.operators.arithmetic.lines.Line",
+    "aidge_build.operators.arithmetic.narrow_products.NarrowForm",
+    "aidge_build.operators.arithmetic.thresholds.HighForm",
+    "aidge_build.operators.arithmetic.thresholds.LowForm",
+    "aidge_build.operators.arithmetic.thresholds.Staircase",
+    "aidge_build.prove.longest.values.Few",
+    "aidge_build.prepare.recipes.channel_reach.Reach",
+    "aidge_build.prepare.recipes.channel_reach.Sums",
+    "aidge_build.prepare.recipes.channel_use.Product",
+    "aidge_build.prepare.recipes.fit_bias.Fitted",
+    "aidge_build.prepare.recipes.fit_bias._Layer",
 }
 
 
 def dataclasses_of(room: str) -> dict[str, type]:
     found = {}
-    for path in sorted((ROOT / "aidge_build" / room).glob("*.py")):
-        module = importlib.import_module(f"aidge_build.{room}.{path.stem}".removesuffix(".__init__"))
+    for path in sorted((ROOT / "aidge_build").glob(f"*/{room}/*.py")):
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
         for name, value in vars(module).items():
             if inspect.isclass(value) and dataclasses.is_dataclass(value) and value.__module__ == module.__name__:
                 found[f"{module.__name__}.{name}"] = value

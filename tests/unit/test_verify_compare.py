@@ -8,7 +8,7 @@ import math
 import numpy
 import pytest
 
-from aidge_build.verify.compare import compare, first_difference
+from aidge_build.run.verify.compare import compare, first_difference
 
 NAN, INF = math.nan, math.inf
 

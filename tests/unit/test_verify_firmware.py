@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy
 import pytest
 
+from aidge_build.base.errors import CheckFailed
 from aidge_build.boards import load_board
-from aidge_build.errors import CheckFailed
-from aidge_build.verify import firmware
+from aidge_build.run.verify import firmware
 from tests.emitted import chain, chain_result
 
 HOST = load_board("host")

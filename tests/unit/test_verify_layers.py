@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.verify.compare import first_difference
-from aidge_build.verify.layers import meanings
+from aidge_build.run.verify.compare import first_difference
+from aidge_build.run.verify.layers import meanings
 from tests.models import graph
 
 VIEW = graph(

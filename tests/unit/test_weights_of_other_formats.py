@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.elf.claim import Claim, ClaimedUpdate
+from aidge_build.prove.elf.claim import Claim, ClaimedUpdate
 from tests.command import aidge_build
 from tests.models import model
 from tests.tflite_cases import CASES

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.contracts import FloatFactors
-from aidge_build.arithmetic.requantize import requantize
-from aidge_build.kernel_kit.linear_int8 import ABOVE, HIGH_SHIFT, Linear, word_forms
+from aidge_build.contract.kernel_kit.linear_int8 import ABOVE, HIGH_SHIFT, Linear, word_forms
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.requantize import requantize
 
 COUNT = 24
 

@@ -7,8 +7,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from aidge_build.errors import AidgeError
-from aidge_build.version import VERSION
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.version import VERSION
 from tools.docs.links import broken_links
 from tools.docs.reference import write_pages
 from tools.docs.versions import build_versions

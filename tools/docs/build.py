@@ -7,7 +7,7 @@ import io
 import re
 from pathlib import Path
 
-from aidge_build.errors import MissingTool
+from aidge_build.base.errors import MissingTool
 
 
 def build_site(root: Path, out: Path, context: dict | None = None) -> list[str]:

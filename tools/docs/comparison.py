@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aidge_build.calibrations import known_calibrations, stated_error
-from aidge_build.cores import find_core
-from aidge_build.timing.deviation import deviation_of, measured_deviation
+from aidge_build.boards.cores import find_core
+from aidge_build.prove.calibrations import known_calibrations, stated_error
+from aidge_build.prove.timing.deviation import deviation_of, measured_deviation
 from tools.docs.markdown import cell
 from tools.docs.results import megahertz, millions_between, three_digits
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.docs.markdown import cell, code
 
-SCHEMAS = Path("aidge_build") / "schemas"
+SCHEMAS = Path("aidge_build") / "base" / "schemas"
 
 
 def file_pages(root: Path) -> Iterator[str]:
@@ -18,7 +18,7 @@ def file_pages(root: Path) -> Iterator[str]:
         "",
         "Each is one JSON object with `schema` (a bench image prints it in the first line of a report): a number that grows",
         "when a key changes its meaning or goes. New keys may come at any time. The schemas (JSON Schema, draft 2020-12) are",
-        "files of the package, in `aidge_build/schemas`; the tests",
+        "files of the package, in `aidge_build/base/schemas`; the tests",
         "compare real files with them, key by key.",
         "",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aidge_build.elf.findings import RULES
-from aidge_build.errors import HINTS
+from aidge_build.base.errors import HINTS
+from aidge_build.prove.elf.findings import RULES
 from tools.docs.markdown import cell
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from aidge_build import machine
+from aidge_build.base import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "docs" / "static"

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
 
-import aidge_build
-from aidge_build import frontend, net, quantization, training
 from tools.docs.markdown import code
+
+MODULES = ("aidge_build", *(f"aidge_build.{name}" for name in ("frontend", "net", "quantization", "training")))
 
 
 def python_page() -> Iterator[str]:
@@ -21,8 +22,9 @@ def python_page() -> Iterator[str]:
         "[frontend.md](frontend.md), [quantization.md](quantization.md).",
         "",
     )
-    for module in (aidge_build, frontend, net, quantization, training):
-        yield from (f"## {module.__name__}", "")
+    for public in MODULES:
+        module = importlib.import_module(public)
+        yield from (f"## {public}", "")
         for name in module.__all__:
             yield from entry(name, getattr(module, name))
 

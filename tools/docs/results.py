@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aidge_build.timing.deviation import Deviation
+from aidge_build.prove.timing.deviation import Deviation
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {"results.svg": False, "results-narrow.svg": True}

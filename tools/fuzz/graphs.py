@@ -16,21 +16,21 @@ from random import Random
 import numpy
 import onnx
 
-from aidge_build.adaptation.match import Target
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program
-from aidge_build.conformance.cases import Prepared
-from aidge_build.conformance.run import SANITIZERS, verdicts
-from aidge_build.cores import SLOW_LONG_PRODUCTS, WIDE_POINTERS
-from aidge_build.errors import AidgeError
+from aidge_build.boards.cores import SLOW_LONG_PRODUCTS, WIDE_POINTERS
+from aidge_build.build.compile import build_program
+from aidge_build.build.request import CompileRequest
+from aidge_build.contract.reference import cpu
 from aidge_build.graph.view import GraphView
-from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.onnx_format.node_cases import NodeCase, node_cases
+from aidge_build.measure.conformance.cases import Prepared
+from aidge_build.measure.conformance.run import SANITIZERS, verdicts
 from aidge_build.operators import builtin_operators
-from aidge_build.program import Options
-from aidge_build.quantization import Scheme, quantize
-from aidge_build.reference import cpu
-from aidge_build.request import CompileRequest
+from aidge_build.plan.program import Options
+from aidge_build.prepare.adaptation.match import Target
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.sources.importers.onnx_importer import import_onnx
+from aidge_build.sources.onnx_format.node_cases import NodeCase, node_cases
 from tests.cascade_nets import RowNetwork
 from tests.loaded import built_in
 from tests.random_models import RandomNetwork

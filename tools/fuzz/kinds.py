@@ -13,10 +13,10 @@ import numpy
 import onnx
 
 from aidge_build import cli
-from aidge_build.cores import FOLDER
-from aidge_build.installed import board_folder, kernel_folder
-from aidge_build.onnx_format.node_cases import node_cases
-from aidge_build.settings import BASES
+from aidge_build.base.installed import board_folder, kernel_folder
+from aidge_build.base.settings import BASES
+from aidge_build.boards.cores import FOLDER
+from aidge_build.sources.onnx_format.node_cases import node_cases
 from tools.fuzz import mutations, readers
 from tools.fuzz.files import MEMORIES, Files
 from tools.fuzz.model_mutations import damaged_model

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy
 
+from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.view import GraphView
-from aidge_build.reference.evaluate import evaluate
 
 # Levels by which a number may differ before it is quantized: float32's noise, where a sum lies in the middle of two levels (rules
 # 1 and 2 of docs/arithmetic.md), and a level where integers compute by a formula of their own (rules 3 and 4).

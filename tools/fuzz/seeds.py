@@ -12,7 +12,7 @@ import numpy
 import onnx
 
 from aidge_build import cli
-from aidge_build.toolchain.compiler import MissingTool
+from aidge_build.run.toolchain.compiler import MissingTool
 
 _MAIN = """#include "good.h"
 static {input} x[1024];

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build import cli
-from aidge_build.errors import EXIT_OUR_FAULT
+from aidge_build.base.errors import EXIT_OUR_FAULT
 
 MOST_SECONDS = 10
 MOST_BYTES = 1 << 30  # more than before the trials

@@ -18,7 +18,7 @@ class Room:
     tests: tuple[str, ...]
 
     def sources(self, root: Path) -> list[str]:
-        return [path.relative_to(root).as_posix() for path in sorted((root / PACKAGE / self.name).glob("*.py"))]
+        return [path.relative_to(root).as_posix() for path in sorted((root / PACKAGE).glob(f"*/{self.name}/*.py"))]
 
     def test_files(self, root: Path) -> list[str]:
         found = {path.relative_to(root).as_posix() for pattern in self.tests for path in root.glob(pattern)}

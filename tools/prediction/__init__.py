@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Measures kernels on random layers, and fits the tables with which `aidge_build.prediction` predicts."""
+"""Measures kernels on random layers, and fits the tables with which `aidge_build.plan.prediction` predicts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the tables with which `aidge_build.prediction` predicts instructions, and judges them.
+"""Makes the tables with which `aidge_build.plan.prediction` predicts instructions, and judges them.
 
     python -m tools.prediction tables BOARD [--parts NAME...] [--first COUNT] [--functions WORD...]
     python -m tools.prediction judge BOARD [--optimize speed] [--memory-model cascade] MODEL...
@@ -26,11 +26,11 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
+from aidge_build.base.installed import board_folder, kernel_folder
 from aidge_build.boards import load_board
-from aidge_build.installed import board_folder, kernel_folder
-from aidge_build.prediction.quantities import family_of
-from aidge_build.prediction.table import FOLDER
-from aidge_build.timing.networks import FOLDER as NETWORKS
+from aidge_build.plan.prediction.networks import FOLDER as NETWORKS
+from aidge_build.plan.prediction.quantities import family_of
+from aidge_build.plan.prediction.table import FOLDER
 from tools.prediction.corpora import CORPORA, Part
 from tools.prediction.cycles import REFERENCES, networks_of
 from tools.prediction.fit import by_family

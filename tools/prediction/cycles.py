@@ -17,21 +17,21 @@ from functools import cache
 from itertools import repeat
 from pathlib import Path
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Board, list_boards, load_board
-from aidge_build.compile import build_program
-from aidge_build.elf import read_image
-from aidge_build.emulate import run_program
-from aidge_build.emulate.estimate import program_timing
-from aidge_build.errors import AidgeError
-from aidge_build.fit.count import counting_board
-from aidge_build.prediction.predict import described_calls, predict, work_of
-from aidge_build.program import Program
-from aidge_build.timing.estimate import Cycles, Executed, Timing
-from aidge_build.timing.memory import caches_of
-from aidge_build.timing.networks import Work, described
-from aidge_build.timing.table import TimingTable, timing_of
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.build.compile import build_program
+from aidge_build.measure.fit.count import counting_board
+from aidge_build.plan.prediction.networks import Work, described
+from aidge_build.plan.prediction.predict import described_calls, predict, work_of
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import read_image
+from aidge_build.prove.timing.estimate import Cycles, Executed, Timing
+from aidge_build.prove.timing.memory import caches_of
+from aidge_build.prove.timing.table import TimingTable, timing_of
+from aidge_build.run.emulate import run_program
+from aidge_build.run.emulate.estimate import program_timing
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.vectors import random_vectors
 from tools.prediction.corpora import CORPORA, Part
 from tools.prediction.measure import Measuring, content_key, seeded
 

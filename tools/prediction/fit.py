@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy
 
-from aidge_build.prediction.described import Described
-from aidge_build.prediction.quantities import quantities, value_of, words_of
+from aidge_build.plan.prediction.described import Described
+from aidge_build.plan.prediction.quantities import quantities, value_of, words_of
 
 FOLDS, FEWEST, FEWEST_OF_A_VARIANT = 5, 4, 24
 LEAST_SHARE, MAY_WORSEN = 0.002, 1.03  # of a term on the average; by how much leaving it out may enlarge the error

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aidge_build.compile import build_program
-from aidge_build.prediction.predict import predict
+from aidge_build.build.compile import build_program
+from aidge_build.plan.prediction.predict import predict
 from tools.prediction.measure import Measuring
 
 OF_A_LAYER, OF_THE_WHOLE = 0.15, 0.01  # how far off a layer may be; the share from which on it counts among the worst

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aidge_build.prediction.quantities import family_of
+from aidge_build.plan.prediction.quantities import family_of
 from tools.prediction.fit import Row, by_family
 
 OF_A_FUNCTION = 3

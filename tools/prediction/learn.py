@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.timing.networks import OTHER, Learned, Stalls, Work, described
+from aidge_build.plan.prediction.networks import OTHER, Learned, Stalls, Work, described
 from tools.prediction.cycles import LayerCycles, Network, Place, groups
 from tools.prediction.fit import least_squares
 

@@ -15,19 +15,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aidge_build import machine
+from aidge_build.base import machine
+from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Board, load_board
-from aidge_build.compile import build_program
-from aidge_build.emit import emit
-from aidge_build.errors import AidgeError
-from aidge_build.fit.firmware import roomy
-from aidge_build.inputs import add_model_arguments, load
-from aidge_build.prediction.predict import described_calls
-from aidge_build.program import Program
-from aidge_build.request import CompileRequest
-from aidge_build.tune.turns import turns
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import random_vectors
+from aidge_build.build.compile import build_program
+from aidge_build.build.emit import emit
+from aidge_build.build.inputs import add_model_arguments, load
+from aidge_build.build.request import CompileRequest
+from aidge_build.measure.fit.firmware import roomy
+from aidge_build.measure.tune.turns import turns
+from aidge_build.plan.prediction.predict import described_calls
+from aidge_build.plan.program import Program
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.vectors import random_vectors
 from tools.prediction.corpora import Part
 from tools.prediction.fit import Row
 from tools.prediction.networks import network

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 
-from aidge_build.prediction.quantities import family_of, quantities, words_of
-from aidge_build.prediction.table import RANGED, SCHEMA
+from aidge_build.plan.prediction.quantities import family_of, quantities, words_of
+from aidge_build.plan.prediction.table import RANGED, SCHEMA
 from tools.prediction.corpora import BALANCED, HOLDS_FOR
 from tools.prediction.fit import FEWEST_OF_A_VARIANT, Fitted, Row, by_family, fitted, variant_of
 

@@ -11,17 +11,17 @@ import every_layer
 import helium_harness
 from every_layer import EveryLayer
 
-from aidge_build.adaptation.assignment import Assignment, Choice
-from aidge_build.adaptation.match import Target
-from aidge_build.compile import bands_of, demands_of, make_program
+from aidge_build.build.compile import bands_of, demands_of, make_program
+from aidge_build.build.request import CompileRequest
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.view import GraphView
-from aidge_build.planning import plan_memory
-from aidge_build.program import Options, Program
-from aidge_build.request import CompileRequest
+from aidge_build.plan.planning import plan_memory
+from aidge_build.plan.program import Options, Program
+from aidge_build.prepare.adaptation.assignment import Assignment, Choice
+from aidge_build.prepare.adaptation.match import Target
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import every_kernel
 import helium_harness
 
 from aidge_build import cli
-from aidge_build.emit import emit
-from aidge_build.emit.kernels import KernelText, kernel_text
-from aidge_build.program import Program
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.kernels import KernelText, kernel_text
+from aidge_build.plan.program import Program
 from tools.static_analysis import ROOT
 from tools.static_analysis.networks import network
 

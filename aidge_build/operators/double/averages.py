@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.fixed_multiplier import scaled
-from aidge_build.arithmetic.fixed_sums import fixed_mean, quotients_half_up, rounded_quotients
-from aidge_build.arithmetic.requantize import centred, clamp_levels
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.operators.arithmetic.fixed_multiplier import scaled
+from aidge_build.operators.arithmetic.fixed_sums import fixed_mean, quotients_half_up, rounded_quotients
+from aidge_build.operators.arithmetic.requantize import centred, clamp_levels
 from aidge_build.operators.meanings import means
 from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, GlobalAveragePooling
 from aidge_build.operators.reduce import ReduceMean

@@ -8,15 +8,15 @@ from collections.abc import Callable
 
 import numpy
 
-from aidge_build.arithmetic.fixed_hard_swish import hard_swish
-from aidge_build.arithmetic.fixed_multiplier import fixed_multiplier, scaled
-from aidge_build.arithmetic.fixed_root import inverse_root
-from aidge_build.arithmetic.halfword_functions import fixed_sigmoid, fixed_tanh, sigmoid_factor, tanh_factor
-from aidge_build.arithmetic.ranges import INT32_LIMIT
-from aidge_build.arithmetic.requantize import centred, clamp_levels, dequantize_linear, quantize_away
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.activation import Clip, Elu, HardSwish, LeakyReLU, PReLU, ReLU, Sigmoid, Tanh
+from aidge_build.operators.arithmetic.fixed_hard_swish import hard_swish
+from aidge_build.operators.arithmetic.fixed_multiplier import fixed_multiplier, scaled
+from aidge_build.operators.arithmetic.fixed_root import inverse_root
+from aidge_build.operators.arithmetic.halfword_functions import fixed_sigmoid, fixed_tanh, sigmoid_factor, tanh_factor
+from aidge_build.operators.arithmetic.ranges import INT32_LIMIT
+from aidge_build.operators.arithmetic.requantize import centred, clamp_levels, dequantize_linear, quantize_away
 from aidge_build.operators.meanings import means
 from aidge_build.operators.normalize import LpNormalization
 from aidge_build.operators.smooth import Gelu

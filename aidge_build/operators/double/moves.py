@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.operators.binary import Max, Min, Where
 from aidge_build.operators.flip_sign import FlipSign
 from aidge_build.operators.kinds import Moved

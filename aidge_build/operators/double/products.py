@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.contracts import HalfwordFactors
-from aidge_build.arithmetic.fixed_multiplier import fixed_multiplier, scaled
-from aidge_build.arithmetic.requantize import centred, clamp_levels
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.contracts import HalfwordFactors
+from aidge_build.operators.arithmetic.fixed_multiplier import fixed_multiplier, scaled
+from aidge_build.operators.arithmetic.requantize import centred, clamp_levels
 from aidge_build.operators.binary import Mul
 from aidge_build.operators.matmul import MatMul
 from aidge_build.operators.meanings import means

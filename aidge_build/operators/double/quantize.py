@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.requantize import quantize_away
+from aidge_build.operators.arithmetic.requantize import quantize_away
 from aidge_build.operators.meanings import means
 from aidge_build.operators.quantize import QuantizeLinear
 

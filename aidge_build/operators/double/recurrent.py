@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.fixed_activations import fixed_logistic, fixed_tanh
-from aidge_build.arithmetic.fixed_multiplier import fixed_multiplier, scaled, shifted
-from aidge_build.arithmetic.halfword_functions import power_of_two
-from aidge_build.arithmetic.requantize import centred
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.operators.arithmetic.fixed_activations import fixed_logistic, fixed_tanh
+from aidge_build.operators.arithmetic.fixed_multiplier import fixed_multiplier, scaled, shifted
+from aidge_build.operators.arithmetic.halfword_functions import power_of_two
+from aidge_build.operators.arithmetic.requantize import centred
 from aidge_build.operators.meanings import means
 from aidge_build.operators.stored_lstm import GATES, StoredLstm
 from aidge_build.operators.svdf import Svdf

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.fixed_places import BITS, fixed_places, rounded_away
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
+from aidge_build.operators.arithmetic.fixed_places import BITS, fixed_places, rounded_away
 from aidge_build.operators.double.moves import moved
 from aidge_build.operators.meanings import means
 from aidge_build.operators.resize import Resize

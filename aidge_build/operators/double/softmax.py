@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.float_softmax import float_softmax
-from aidge_build.arithmetic.halfword_softmax import difference_factor, halfword_softmax
-from aidge_build.errors import AidgeError
+from aidge_build.base.errors import AidgeError
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.float_softmax import float_softmax
+from aidge_build.operators.arithmetic.halfword_softmax import difference_factor, halfword_softmax
 from aidge_build.operators.meanings import means
 from aidge_build.operators.softmax import Softmax
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.fixed_sums import LEFT_SHIFT, LEFT_SHIFT_HALFWORDS, FixedSum, fixed_sum
-from aidge_build.arithmetic.requantize import centred, clamp_levels
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.fixed_sums import LEFT_SHIFT, LEFT_SHIFT_HALFWORDS, FixedSum, fixed_sum
+from aidge_build.operators.arithmetic.requantize import centred, clamp_levels
 from aidge_build.operators.binary import Add, Sub
 from aidge_build.operators.meanings import means
 

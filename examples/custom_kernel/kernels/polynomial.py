@@ -4,10 +4,10 @@
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.elementwise import ElementWise as ElementWiseKernel
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.elementwise import ElementWise as ElementWiseKernel
 from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.register import attribute, operator
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.kernel_kit.raster import raster_demands
+from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.raster import raster_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
 from ..assembly import loop, pays_for_text
 from .gathered import LANES, Gathered, pays

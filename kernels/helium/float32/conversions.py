@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.reciprocal import proved_reciprocal
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
+from aidge_build.operators.arithmetic.reciprocal import proved_reciprocal
 
 from ..assembly import Assembler, function
 from ..conditions import MVE

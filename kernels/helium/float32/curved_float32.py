@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.curves import CURVES, HAS_CURVE, TIMES_CURVES, element_curve
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.curves import CURVES, HAS_CURVE, TIMES_CURVES, element_curve
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 from ..conditions import MVE
 from .curve import element_name, element_text

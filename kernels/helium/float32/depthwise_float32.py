@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.raster import depthwise_demands
+from aidge_build.contract.kernel_kit.window2d import window2d
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.raster import depthwise_demands
-from aidge_build.kernel_kit.window2d import window2d
 
 from .deep import LANES, RUNS, Deep, deep_stream
 from .real import LinearFloat32, clamp_of, limits, linear_float_spec

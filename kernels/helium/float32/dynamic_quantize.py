@@ -19,10 +19,10 @@ from __future__ import annotations
 import math
 
 from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, is_above_0, measured_bounds
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.dynamic import bits_of, bounds_in_c, end_name, is_above_0, measured_bounds
 
 from ..assembly import Assembler, function
 from ..conditions import MVE

@@ -10,12 +10,12 @@ from typing import Any
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.broadcast import broadcast, operand
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.broadcast import broadcast, operand
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 from ..conditions import MVE
 from .elements import BINARY, CLAMPED, Loop

@@ -8,10 +8,10 @@ import math
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
 
 from ..conditions import MVE
 

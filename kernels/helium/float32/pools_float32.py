@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Argument, Call, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.pooling import PoolNode
 
 from ..conditions import MVE
 from .real import clamp_of, limits, wrapper

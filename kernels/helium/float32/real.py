@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.contract.call import Constant
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 
 from ..assembly import c_function
 from ..conditions import MVE

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.recurrent import CONSTANT_WEIGHTS, FLOATS, NO_PEEPHOLES, real_rows, recurrent_call
+from aidge_build.contract.kernel_kit.recurrent_layer import Driver, Section, sections, source_of, sums_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.recurrent import CONSTANT_WEIGHTS, FLOATS, NO_PEEPHOLES, real_rows, recurrent_call
-from aidge_build.kernel_kit.recurrent_layer import Driver, Section, sections, source_of, sums_of
 
 from ..conditions import MVE
 from .curve import NAME, curve_text

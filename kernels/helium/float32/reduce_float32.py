@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aidge_build.contract.call import Call, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
 
 from ..conditions import MVE
 from ..reductions import NEIGHBOURS, sizes_of

@@ -8,11 +8,11 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.moves import weighted
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.moves import weighted
 
 from ..conditions import MVE
 

@@ -8,8 +8,8 @@ import dataclasses
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.softmax_float32 import SoftmaxFloat32, along_one_axis, over_several_axes
 
 from ..assembly import Assembler, function
 from ..conditions import MVE

@@ -7,13 +7,13 @@ import math
 
 import numpy
 
-from aidge_build.arithmetic.float_thresholds import number_of
-from aidge_build.arithmetic.staircase import Cells, floor_scale, truncated_cells
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.elementwise import ElementWise
+from aidge_build.operators.arithmetic.float_thresholds import number_of
+from aidge_build.operators.arithmetic.staircase import Cells, floor_scale, truncated_cells
 
 from ..conditions import MVE
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 
 from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 
 from ..shared.each_expressions import INTEGERS, NUMBERS, wide
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
 
 from ..shared.each import each
 from ..shared.each_expressions import ALL_TYPES, expression

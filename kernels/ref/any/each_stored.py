@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 from ..shared.each import each
 from ..shared.each_expressions import expression

@@ -7,11 +7,11 @@ from __future__ import annotations
 import math
 
 from aidge_build.contract.call import Call, Input, Output, Struct
+from aidge_build.contract.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 
 from ..shared.each_expressions import NUMBERS, wide
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.parts import ConcatNode, PartCopying, SplitNode, parts_spec
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.parts import ConcatNode, PartCopying, SplitNode, parts_spec
 
 COPYING = PartCopying("aidge_ref", "kit/parts.h", "aidge_kit_copy", "aidge_kit_table_bytes")
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 
 from ..shared.strided import strided_copy
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.straight_levels import shifted_line
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.tables import results_of_levels
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.elementwise import ElementWise
-from aidge_build.kernel_kit.tables import results_of_levels
+from aidge_build.operators.arithmetic.straight_levels import shifted_line
 
 from ..shared.each import Expression, each
 

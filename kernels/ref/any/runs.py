@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Input
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.moves import MOVES, NEAREST, MoveNode
+from aidge_build.contract.kernel_kit.runs import FEW_AXES, Copying, runs_spec
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.moves import MOVES, NEAREST, MoveNode
-from aidge_build.kernel_kit.runs import FEW_AXES, Copying, runs_spec
 
 
 @kernel(MOVES, runs_spec(DType.any_1, NEAREST))

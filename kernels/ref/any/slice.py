@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
-from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 
 from ..shared.strided import strided_copy
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.average import ONE_SCALE
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION, STORED_BYTES_OR_HALFWORDS
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.average import ONE_SCALE
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION, STORED_BYTES_OR_HALFWORDS
-from aidge_build.kernel_kit.pooling import PoolNode
 from aidge_build.operators.pool import AvgPoolingHalvesUp
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.binary_int8 import BINARY_INT8
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.binary_int8 import BINARY_INT8
-from aidge_build.kernel_kit.elementwise import ElementWise
 from aidge_build.operators.double.functions import prelu_factors
 
 from ..shared.each import Expression, each

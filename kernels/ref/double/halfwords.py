@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED, STORED_BYTES_OR_HALFWORDS
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, STORED_BYTES_OR_HALFWORDS
-from aidge_build.kernel_kit.elementwise import ElementWise
 from aidge_build.operators.activation import ReLU
+from aidge_build.operators.arithmetic.requantize import clamp_levels
 from aidge_build.operators.double.functions import leaky_factors, rescaling
 from aidge_build.operators.double.products import product_factor
 from aidge_build.operators.double.sums import sum_factors

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.contracts import ONCE
-from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_constants
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
+from aidge_build.operators.arithmetic.contracts import ONCE
+from aidge_build.operators.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 
 from ..shared.linear_shape import linear_shape
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.operators.double.recurrent import lstm_numbers
 from aidge_build.operators.stored_lstm import GATES
 

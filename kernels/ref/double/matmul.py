@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.contracts import HalfwordFactors
-from aidge_build.arithmetic.ranges import INT32_LIMIT
 from aidge_build.contract.call import Call, Constant, Output
+from aidge_build.contract.kernel_kit.products import BATCH_AXES, operand, product_range, product_shape, product_spec
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.products import BATCH_AXES, operand, product_range, product_shape, product_spec
+from aidge_build.operators.arithmetic.contracts import HalfwordFactors
+from aidge_build.operators.arithmetic.ranges import INT32_LIMIT
 from aidge_build.operators.double.products import matrix_factor
 
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, Struct
+from aidge_build.contract.kernel_kit.average import SUM_FITS, mean_numbers
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED, STORED_BYTES_OR_HALFWORDS
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.average import SUM_FITS, mean_numbers
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, STORED_BYTES_OR_HALFWORDS
 
 from ..any.reduce import merged_shape
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from aidge_build.arithmetic.ranges import INT32_LIMIT
 from aidge_build.contract.call import Call, Input, Literal, Output, Struct
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.operators.arithmetic.ranges import INT32_LIMIT
 from aidge_build.operators.double.functions import NORM_SCALE
 
 from ..shared.rows import rows_along

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.contract.call import Call, Constant
+from aidge_build.contract.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
 from aidge_build.operators.double.products import product_factor
 
 _PRODUCT_BITS = 16  # of two stored values less their zero points

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
 
 from ..shared.channels import LinearConversion
 from ..shared.each import Expression, each

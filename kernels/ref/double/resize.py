@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION, STORED_BYTES_OR_HALFWORDS
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION, STORED_BYTES_OR_HALFWORDS
 from aidge_build.operators.double.resize import places_of
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.halfword_functions import PLACE_BITS, sigmoid_factor, sigmoid_table, tanh_factor
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.elementwise import ElementWise
+from aidge_build.operators.arithmetic.halfword_functions import PLACE_BITS, sigmoid_factor, sigmoid_table, tanh_factor
 
 UNIT = 2.0**-15
 MOST_MULTIPLIER = (1 << 15) - 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.float_softmax import exponential_table
-from aidge_build.arithmetic.halfword_softmax import difference_factor, exponentials, reciprocals
 from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.operators.arithmetic.float_softmax import exponential_table
+from aidge_build.operators.arithmetic.halfword_softmax import difference_factor, exponentials, reciprocals
 
 from ..shared.rows import ALONG_ONE_AXIS, softmax_shape
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.fixed_sums import FixedSum, fixed_sum
 from aidge_build.contract.call import Call, Constant, Literal
+from aidge_build.contract.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
+from aidge_build.operators.arithmetic.fixed_sums import FixedSum, fixed_sum
 
 _MOST_SHIFT = 1  # a sum of both addends has 29 bits
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.operators.double.recurrent import svdf_factors
 
 from ..shared.svdf import CONSTANT_WEIGHTS, STATE, SvdfNode

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 from ..shared.channels import channels_shape
 from .linear_float32 import bounds

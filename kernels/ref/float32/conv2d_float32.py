@@ -7,10 +7,10 @@ import math
 from dataclasses import replace
 
 from aidge_build.contract.call import Call, Literal
+from aidge_build.contract.kernel_kit.raster import convolution_demands
+from aidge_build.contract.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.kernel_kit.raster import convolution_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from ..shared.packing import blocked, fc_shape, taps_last_channels
 from .linear_float32 import LinearFloat32, linear_spec

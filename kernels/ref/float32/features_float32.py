@@ -8,10 +8,10 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 _SPEC = ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),))
 

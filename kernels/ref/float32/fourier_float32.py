@@ -6,11 +6,19 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
+from aidge_build.contract.kernel_kit.fourier import (
+    MOST_POINTS,
+    WRITTEN_OUT,
+    halves_apart,
+    parts,
+    radices,
+    reversed_digits,
+    roots_of,
+)
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
-from aidge_build.kernel_kit.fourier import MOST_POINTS, WRITTEN_OUT, halves_apart, parts, radices, reversed_digits, roots_of
 
 _FILE = "float32/fourier_float32.h"
 _FLOATS = IOSpec(DType.float32, ROW_MAJOR)

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Argument, Constant, Input, Output
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
 
 
 def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:

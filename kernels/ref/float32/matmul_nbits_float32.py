@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
 
 DATA = IOSpec(DType.float32, ROW_MAJOR)
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.pooling import PoolNode
 
 from .linear_float32 import bounds
 

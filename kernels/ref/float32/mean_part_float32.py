@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.kernel_kit.pool_parts import MEANS, PartNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.pool_parts import MEANS, PartNode
 
 from .linear_float32 import bounds
 

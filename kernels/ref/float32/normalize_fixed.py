@@ -8,10 +8,10 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, ROOM
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, ROOM
 
 from ..shared.without_fpu import NO_FPU
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.kernel_kit.recurrent import FLOATS, optional_input, recurrent_shape
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
-from aidge_build.kernel_kit.recurrent import FLOATS, optional_input, recurrent_shape
 
 
 @kernel(

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
 
 from ..shared.svdf import CONSTANT_WEIGHTS, STATE, SvdfNode
 

@@ -8,10 +8,10 @@ import math
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 # Operator type: the C function, and its parameters.
 FUNCTIONS = {

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Struct
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 
 _HALFWORDS = IOSpec(DType.int16, ROW_MAJOR)
 

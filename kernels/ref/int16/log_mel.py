@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.log_mel import fixed_turns, logarithms, spare_bits
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
+from aidge_build.contract.kernel_kit.fourier import radices, reversed_digits
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
-from aidge_build.kernel_kit.fourier import radices, reversed_digits
+from aidge_build.operators.arithmetic.log_mel import fixed_turns, logarithms, spare_bits
 
 
 def _words(turns: numpy.ndarray) -> numpy.ndarray:

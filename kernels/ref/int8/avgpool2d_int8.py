@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.mean_pooling import IN_INTEGERS, MeanPool
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, MeanPool
 
 
 @kernel(

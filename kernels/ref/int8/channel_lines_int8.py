@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Literal
-from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.channel_lines import (
+from aidge_build.contract.kernel_kit.channel_lines import (
     CHANNEL_LINE,
     CHANNEL_LINES,
     CHANNEL_LINES_TYPE,
@@ -15,6 +14,7 @@ from aidge_build.kernel_kit.channel_lines import (
     ChannelLinesInt8,
     channel_lines_spec,
 )
+from aidge_build.contract.node import kernel
 
 
 @kernel(CHANNEL_LINES_TYPE, channel_lines_spec(), CHANNEL_LINES)

@@ -7,13 +7,13 @@ from dataclasses import astuple
 
 import numpy
 
-from aidge_build.arithmetic.float_thresholds import key_guess, quantize_keys
-from aidge_build.arithmetic.requantize import dequantize_linear
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import CONSTANT_PARAMETERS
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
+from aidge_build.operators.arithmetic.float_thresholds import key_guess, quantize_keys
+from aidge_build.operators.arithmetic.requantize import dequantize_linear
 
 from ..shared.channels import LinearConversion
 from ..shared.without_fpu import TABLE_PAYS

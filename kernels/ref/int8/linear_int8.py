@@ -8,12 +8,12 @@ import math
 import numpy
 
 from aidge_build.contract.call import Argument, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.contract.kernel_kit.joined import BASE, joined_words
+from aidge_build.contract.kernel_kit.linear import LinearConstants, linear_constants
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.kernel_kit.joined import BASE, joined_words
-from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
 
 GROUP = 4  # channels whose biases and multipliers are joined
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
 from aidge_build.contract.call import Call, Constant, Output, computed
+from aidge_build.contract.kernel_kit.products import operand, product_multiplier, product_range, product_shape, product_spec
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.kernel_kit.products import operand, product_multiplier, product_range, product_shape, product_spec
+from aidge_build.operators.arithmetic.near_halves import near_factors, near_is_exact
 
 
 @kernel("MatMul", product_spec())

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION
+from aidge_build.contract.kernel_kit.pooling import PoolNode
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION
-from aidge_build.kernel_kit.pooling import PoolNode
 
 
 @kernel(

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Output, Scratch
-from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.pool_parts import (
+from aidge_build.contract.kernel_kit.pool_parts import (
     HALVES_UP,
     MEANS,
     ORDER_DECIDES,
@@ -22,6 +21,7 @@ from aidge_build.kernel_kit.pool_parts import (
     halves_up_spec,
     means_spec,
 )
+from aidge_build.contract.node import kernel
 
 
 class _Sums(PartNode):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.affine import FIRST, SECOND
-from aidge_build.arithmetic.fixed_point import Rescale, exact_ratio, proved_rescale
 from aidge_build.contract.call import Call, Constant
+from aidge_build.contract.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
+from aidge_build.operators.arithmetic.affine import FIRST, SECOND
+from aidge_build.operators.arithmetic.fixed_point import Rescale, exact_ratio, proved_rescale
 
 from .rescaling import rescale_constant
 

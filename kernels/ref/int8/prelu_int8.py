@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Literal
+from aidge_build.contract.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.bent_lines import NOTE, BentLinesInt8, bent_lines_spec
 
 
 @kernel("PReLU", bent_lines_spec())

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.elementwise import ElementWise
 
 
 @kernel("RealTable", ImplSpec((IOSpec(DType.int8, SAME),), (IOSpec(DType.float32, SAME),), rounding="any"))

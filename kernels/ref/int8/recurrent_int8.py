@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.recurrent import recurrent_call
+from aidge_build.contract.kernel_kit.recurrent_int8 import byte_rows, recurrent_spec
+from aidge_build.contract.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, sums_of
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.recurrent import recurrent_call
-from aidge_build.kernel_kit.recurrent_int8 import byte_rows, recurrent_spec
-from aidge_build.kernel_kit.recurrent_layer import NUMBERS, Driver, Section, sums_of
 
 HEADER = "int8/recurrent_int8.h"
 UNITS = 2  # floats before the data

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, computed
+from aidge_build.contract.kernel_kit.resample import resample_spec
+from aidge_build.contract.kernel_kit.resample_lanes import LANES, ResampleLanes
 from aidge_build.contract.node import kernel
-from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import LANES, ResampleLanes
 
 
 @kernel("Resize", resample_spec(LANES))

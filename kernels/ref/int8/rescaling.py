@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy
 
-from aidge_build.arithmetic.fixed_point import Rescale
 from aidge_build.contract.call import Constant
+from aidge_build.operators.arithmetic.fixed_point import Rescale
 
 
 def rescale_constant(rescales: Sequence[Rescale]) -> Constant:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
 from ..shared.rows import OVER_SEVERAL_AXES
 from .softmax_int8 import SoftmaxInt8

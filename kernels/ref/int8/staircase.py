@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.staircase import Cells, pattern_cells, pattern_shift
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.elementwise import ElementWise
+from aidge_build.operators.arithmetic.staircase import Cells, pattern_cells, pattern_shift
 
 CELLS, FEW_CELLS = 512, 64  # of 2 B in flash; with fewer of them more keys are compared
 _UNREACHED = 0x7FFFFFFF

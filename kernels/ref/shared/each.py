@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 
 from aidge_build.contract.call import Argument, Call, Constant, Literal, Output, Struct
+from aidge_build.contract.kernel_kit.broadcast import merged_loops, operand
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.broadcast import merged_loops, operand
 
 OUTER_AXES = 5
 _LETTERS = "abcdefgh"  # the loop has names of its own, such as i

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aidge_build.base.errors import AidgeError
 from aidge_build.contract.call import Struct
-from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 
 AXES = 6

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from aidge_build.contract.call import Call, Input, Literal, Output, Struct
+from aidge_build.contract.kernel_kit.terms import plus_product, times
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.terms import plus_product, times
 
 TOGETHER = (4, 2, 1)  # rows at a time
 LARGEST = 4  # bytes of an element, to which all tensors are aligned

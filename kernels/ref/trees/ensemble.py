@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Sequence
 
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
 from aidge_build.operators.class_scores import Transform
 from aidge_build.operators.tree_ensemble import TreeEnsembleClassifier
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What every room uses: errors, files of strangers as bytes and values, names, options, output to people."""

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Modules under the names that they had in 0.1 and 0.2: kernels and scripts of users import them as ever (docs/stability.md).
+
+`aidge_build.export` of 0.1 became `contract`, `kernel_kit` and `compat`, `aidge_build.backend` became `contract`, `adaptation`,
+`reference` and `compat`. The entries of the package in 0.2 are in rooms: `aidge_build.elf` became `aidge_build.prove.elf`.
+Nothing of the package itself imports the old names.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
+from types import ModuleType
+
+# Room -> entries of the package in 0.2 that are in it now.
+_ROOMS = {
+    "base": "debug errors installed machine naming npz options output reading render serial_line settings "
+    "shortening terminal version",
+    "boards": "board cores flash",
+    "operators": "arithmetic",
+    "contract": "kernel_kit reference",
+    "sources": "importers onnx_format tflite_format",
+    "prepare": "adaptation frontend net onnx_backend quantization recipes training",
+    "plan": "arena_regions banding budget cascade constant_copies constant_regions memory placement planning "
+    "prediction program row_ports schedule stepping",
+    "prove": "c_library calibrations elf longest timing",
+    "build": "compile emit inputs option_values request",
+    "run": "emulate probe toolchain verify",
+    "measure": "accuracy bench conformance devices fit packages report sweep tune",
+}
+_MOVED = {name: f"aidge_build.{room}.{name}" for room, names in _ROOMS.items() for name in names.split()} | {
+    "board_registers": "aidge_build.boards.registers"
+}
+# Package of 0.1 -> the packages in which its modules are now, the first one with the name wins.
+_PACKAGES = {
+    "aidge_build.export": ("contract", "contract.kernel_kit", "compat"),
+    "aidge_build.backend": ("contract", "prepare.adaptation", "contract.reference", "compat"),
+}
+# Module of 0.1 -> modules that hold its names now, beside those of the same name in a package.
+_ALSO = {
+    "aidge_build.export.node": ("compat.export_node",),
+    "aidge_build.export_folder": ("compat.export_folder", "compat.mem_info", "compat.scheduler"),
+}
+
+
+def spec_of(name: str) -> ModuleSpec | None:
+    """Returns the spec of an old name, None for any other."""
+    entry, _, inside = name.removeprefix("aidge_build.").partition(".")
+    if entry in _MOVED:
+        new = _MOVED[entry] + (f".{inside}" if inside else "")
+        return spec_from_loader(name, _Same(new)) if find_spec(new) else None  # type: ignore[arg-type]
+    if name not in _PACKAGES and not _candidates(name):
+        return None
+    return spec_from_loader(name, _Names(), is_package=name in _PACKAGES)  # type: ignore[arg-type]
+
+
+class _Same:
+    """Gives the module itself under its old name: a class is the same class, whichever name it was imported by."""
+
+    def __init__(self, new: str) -> None:
+        self.new = new
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module of today (importlib)."""
+        module = importlib.import_module(self.new)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It ran already; importlib gave it the spec of the old name in the meantime."""
+        module.__spec__ = self.spec
+
+
+class _Names:
+    """Makes modules whose names are looked up where they are now."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An empty module, as for any file."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """A module that asks for its names when it is asked (importlib)."""
+        name = module.__name__
+
+        def attribute(wanted: str) -> object:
+            modules = [importlib.import_module(new) for new in _candidates(name)]
+            if wanted == "__all__":
+                return [word for new in modules for word in vars(new) if not word.startswith("_")]
+            for new in modules:
+                if hasattr(new, wanted):
+                    return getattr(new, wanted)
+            raise AttributeError(f"module '{name}' of aidge-build 0.1 has no '{wanted}' any more (docs/stability.md)")
+
+        module.__dict__["__getattr__"] = attribute
+
+
+def _candidates(name: str) -> list[str]:
+    """The modules that hold the names of an old module."""
+    package, _, word = name.rpartition(".")
+    if package not in _PACKAGES and name not in _ALSO:
+        return []
+    also = [f"aidge_build.{module}" for module in _ALSO.get(name, ())]
+    rooms = [f"aidge_build.{place}.{word}" for place in _PACKAGES.get(package, ())]
+    return [module for module in (*rooms, *also) if find_spec(module) is not None]

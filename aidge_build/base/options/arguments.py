@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Options of the table as arguments of a verb."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from aidge_build.base.options.option import Option
+
+
+def _decimal(word: str) -> float:
+    """A limit that is infinite or no number would never fail, or always."""
+    try:
+        number = float(word)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"'{word}' is no finite number")
+    return number
+
+
+_TYPES = {"folders": Path, "number": int, "decimal": _decimal}
+
+
+def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
+    """Adds each option, with its values and default; of those that are alternatives only one is accepted.
+
+    Folders become a list of paths and pairs one of strings, [] where there are none; an option that was not given is its default,
+    or else None.
+    """
+    topics: dict[str, argparse._ActionsContainer] = {group.title or "": group for group in parser._action_groups}
+    exclusive: dict[str, argparse._MutuallyExclusiveGroup] = {}
+    for option in options:
+        if option.topic and option.topic not in topics:
+            topics[option.topic] = parser.add_argument_group(option.topic)
+        into = topics[option.topic] if option.topic else parser
+        if option.alternatives:
+            if option.alternatives not in exclusive:
+                exclusive[option.alternatives] = into.add_mutually_exclusive_group()
+            into = exclusive[option.alternatives]
+        settings: dict = {"help": _help(option), "default": option.default or None}
+        if option.required:
+            settings["required"] = True
+        if option.metavar:
+            settings["metavar"] = option.metavar
+        if option.values:
+            settings["choices"] = option.values
+        if option.kind in _TYPES:
+            settings["type"] = _TYPES[option.kind]
+        if option.repeated:
+            settings |= {"action": "append", "default": []}
+        into.add_argument(f"--{option.name}", **settings)
+
+
+def also_called(parser: argparse.ArgumentParser, name: str, *older: str) -> None:
+    """Lets an option of the parser have older names, which no help shows."""
+    for word in older:
+        parser._option_string_actions[word] = parser._option_string_actions[name]
+
+
+def _help(option: Option) -> str:
+    default = f" (default: {option.default})" if option.default else ""
+    return option.meaning + (" (repeat)" if option.repeated else default)
+
+
+_PATHS = ("file", "folders", "checkouts")
+
+
+class _Remembered(argparse.ArgumentParser):
+    """Reads words that nobody typed: what is wrong with them is a ValueError, and nothing is printed."""
+
+    def __init__(self):
+        super().__init__(add_help=False, allow_abbrev=False)
+
+    def error(self, message: str):
+        raise ValueError(message)
+
+
+def _without_paths(options: Iterable[Option]) -> list[Option]:
+    return [option for option in options if option.kind not in _PATHS]
+
+
+def words_of(arguments: argparse.Namespace, options: Iterable[Option]) -> list[str]:
+    """The words of a command line that mean the same, without options that are at their default and without paths."""
+    return [f"--{name}={value}" for name, value in _given(arguments, _without_paths(options))]
+
+
+def typed_again(arguments: argparse.Namespace, options: Iterable[Option]) -> str:
+    """What a person types to give the same options, paths, too, to another command: each after a space, quoted for a shell."""
+    return "".join(f" --{name} {shlex.quote(value)}" for name, value in _given(arguments, options))
+
+
+def _given(arguments: argparse.Namespace, options: Iterable[Option]) -> Iterator[tuple[str, str]]:
+    """Name and value of each option that is not at its default, once for each of several values."""
+    for option in options:
+        value = getattr(arguments, option.argument, None)
+        if value not in (option.default or None, None, []):
+            yield from ((option.name, str(one)) for one in (value if isinstance(value, list) else [value]))
+
+
+def from_words(words: Iterable[str], options: Iterable[Option]) -> argparse.Namespace:
+    """What `words_of` wrote, read again; ValueError where a word is no such option's. A path, whose files might run, is none."""
+    parser = _Remembered()
+    add_options(parser, _without_paths(options))
+    return parser.parse_args(list(words))
+
+
+def with_given(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> argparse.Namespace:
+    """`arguments`, and what `remembered`, of `from_words`, says where they are at their default."""
+    values = vars(arguments).copy()
+    for option in _without_paths(options):
+        if values[option.argument] in (option.default or None, None, []):
+            values[option.argument] = getattr(remembered, option.argument)
+    return argparse.Namespace(**values)
+
+
+def differing(arguments: argparse.Namespace, remembered: argparse.Namespace, options: Iterable[Option]) -> list[tuple[str, str]]:
+    """The options that differ, as words of both command lines; "without --dma" where one leaves an option at no value."""
+    found = []
+    for option in _without_paths(options):
+        given, before = (getattr(one, option.argument) or None for one in (arguments, remembered))
+        if given != before:
+            found.append((_said(option, given), _said(option, before)))
+    return found
+
+
+def _said(option: Option, value: object) -> str:
+    values = value if isinstance(value, list) else [value]
+    return f"without --{option.name}" if value is None else " ".join(f"--{option.name} {one}" for one in values)

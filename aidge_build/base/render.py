@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Text from a template: the only importer of jinja2."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from aidge_build.base.errors import AidgeError, printable
+
+if TYPE_CHECKING:  # most commands that could write a page write none, and jinja2 is a tenth of a second
+    import jinja2
+
+
+@cache
+def _environment(is_foreign: bool = False) -> jinja2.Environment:
+    """Block tags take no line of their own, but in templates of others; a name that nobody passed is an error, never an empty
+    string."""
+    import jinja2
+
+    return jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=not is_foreign,
+        lstrip_blocks=not is_foreign,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def escaped(text: str) -> str:
+    """`text` on a page: neither markup nor, for whoever shows the file on a terminal, control sequences."""
+    return html.escape(printable(text, None))
+
+
+def render(template_text: str, **values) -> str:
+    """The text of `template_text` with `values` filled in; an unknown name or a broken template is an AidgeError (TEMPLATE)."""
+    with _named_errors():
+        return _parsed(template_text).render(**values)
+
+
+@cache
+def _parsed(template_text: str) -> jinja2.Template:
+    """The template, which takes longer to parse than to fill in."""
+    return _environment().from_string(template_text)
+
+
+def render_parts(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
+    """The text of the template `name`, which may include others; `read` gives the same text for a name each time, None where
+    there is none. Errors as `render`."""
+    with _named_errors():
+        return _reading(read).get_template(name).render(**values)
+
+
+@cache
+def _reading(read: Callable[[str], str | None]) -> jinja2.Environment:
+    """An environment that keeps what it has parsed: a template takes longer to parse than to fill in."""
+    return _overlaid(read, False)
+
+
+def _overlaid(read: Callable[[str], str | None], is_foreign: bool) -> jinja2.Environment:
+    import jinja2
+
+    return _environment(is_foreign).overlay(loader=jinja2.FunctionLoader(read))
+
+
+def render_from(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
+    """The text of a library's template `name`, which may include others; `read` gives their texts, None where there is none.
+
+    Whitespace is Jinja's own default, as in the systems that such templates were written for: a block tag leaves its line behind.
+    """
+    with _named_errors():
+        return _overlaid(read, True).get_template(name).render(**values)
+
+
+def names_in(read: Callable[[str], str | None], name: str) -> set[str]:
+    """The names that a library's template `name`, and those that it includes, expect from outside. Errors as `render`."""
+    from jinja2 import meta
+
+    found, waiting, seen = set[str](), [name], set[str]()
+    with _named_errors():
+        while waiting:
+            part = waiting.pop()
+            text = None if part in seen else read(part)
+            seen.add(part)
+            if text is not None:
+                tree = _environment(is_foreign=True).parse(text)
+                found |= meta.find_undeclared_variables(tree)
+                waiting += [other for other in meta.find_referenced_templates(tree) if other]
+    return found
+
+
+@contextlib.contextmanager
+def _named_errors():
+    import jinja2
+
+    try:
+        yield
+    except jinja2.TemplateNotFound as error:
+        raise AidgeError(f"the template includes '{error.name}', which is not there", code="TEMPLATE") from error
+    except jinja2.TemplateSyntaxError as error:
+        raise AidgeError(f"line {error.lineno} of the template: {error.message}", code="TEMPLATE") from error
+    except jinja2.UndefinedError as error:
+        raise AidgeError(f"the template uses a name that it is not given: {error.message}", code="TEMPLATE") from error

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: MIT
+"""Cores: what a processor can do, and the tools that know it, read from one TOML file and the files that it extends."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.settings import BASES, CODE, check_keys, find, guess, names_in, read_chain, read_settings, searched
+
+# Beside the features of a core: the build takes no inline assembly, so that C and intrinsics stand in for it.
+NO_ASSEMBLY = "no assembly"
+ASSEMBLY = "assembly"  # what is left out then
+WIDE_POINTERS = "64-bit pointers"  # beside the features, too: kernels that keep pointers in scratch ask for more
+# Beside the features, too: SMLAL takes at least twice the cycles of MLA, so that kernels do without it.
+SLOW_LONG_PRODUCTS = "slow long products"
+# Beside the features, too: the build is for memory or a core where a word at an address that is no multiple of 4 is a fault.
+ALIGNED_ONLY = "aligned access only"
+UNALIGNED = "unaligned access"  # what is left out then
+FPU, MVE = "fpu", "mve"
+FPU_NAME = re.compile(r"fpv(\d)(-sp)?-d16")  # gcc's: the version of the instructions, and whether in single precision alone
+NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
+PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
+FOLDER = "cores"  # beside the boards
+FLAG_WORDS = ("cpu", "fpu", "float_abi")  # what `flags` may name: keys of the board
+THUMB, NO_STACK = "thumb", "none"  # how the bound of the stack is found in the code of a program
+
+# Every key of a core's file with the type that TOML gives it; boards/README.md explains each.
+_KEYS = {
+    "extends": str,
+    "features": list,
+    "may_have": list,
+    "known_features": dict,
+    "extensions": dict,
+    "cache_line": int,
+    "pointer_bytes": int,
+    "architecture": str,
+    "runs": list,
+    "later_than": list,
+    "machines": list,
+    "native": bool,
+    "portable": bool,
+    "stack": str,
+    "calls": str,
+    "toolchain": str,
+    "packages": list,
+    "objdump_packages": list,
+    "flags": list,
+    "defines": str,
+    "clang_target": str,
+    "like_library": list,
+    "qemu": str,
+    "qemu_packages": list,
+    "qemu_flags": list,
+    "unicorn": str,
+    "timing": str,
+    "single_fpu": str,
+    "slow_long_products": bool,
+    "unaligned": dict,
+}
+_FEATURE_KEYS = {"title": str, "implies": list, "off": str, "on": str, "macro": str}
+_RANGE = re.compile(r"(0x[0-9a-fA-F]{1,8})-(0x[0-9a-fA-F]{1,8})")
+_UNALIGNED_KEYS = {"off": str, "on": str, "lacking": str, "there": str, "device": list}
+_TABLES = ("known_features", "extensions")
+_TEXTS = ("architecture", "calls", "toolchain", "defines", "clang_target", "qemu", "unicorn", "timing", "single_fpu")
+_LISTS = ("machines", "packages", "objdump_packages", "flags", "like_library", "qemu_packages", "qemu_flags")
+_SETS_OF_FEATURES = ("features", "may_have")
+_SETS = (*_SETS_OF_FEATURES, "runs", "later_than")
+_CHOICES = {"stack": (THUMB, NO_STACK), "calls": (THUMB, "riscv")}
+_REQUIRED = {"machines": '["RISCV"], as readelf -h calls the machine', "toolchain": '"riscv64-unknown-elf-"'}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What kernels may use of a core: its name for people, the features that every core with it has, too, the compiler's flags
+    without and with it ("" where the core's name alone says it), and the condition of the preprocessor by which C sees it."""
+
+    title: str
+    implies: frozenset[str] = frozenset()
+    off: str = ""
+    on: str = ""
+    macro: str = ""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a build does not use of its core: the flag that says so, and what helps where the chip has it."""
+
+    flag: str
+    help: str
+
+
+@dataclass(frozen=True)
+class UnalignedAccess:
+    """A core that reads and writes words at any address: the compiler's flags without and with that, the conditions by which C
+    sees that the compiler lacks it and has it, and the (first, last) addresses of Device ranges, in which it is a fault."""
+
+    off: str
+    on: str
+    lacking: str
+    there: str
+    device: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Core:
+    """A core, or an instruction set where that is all that one needs to know. `boards/README.md` explains the fields.
+
+    `cpu` is its name with what a user leaves out behind a + (`cortex-m33+nodsp`: `said`), `extensions` say what that is. An FPU
+    is in `may_have`, as most cores are built with and without. `machines` are ELF's names, `architecture` that of its build
+    attributes, `runs` the architectures whose code it executes, `later_than` the cores of this architecture that do not execute
+    all programs for it. `single_fpu` is the FPU of chips without double precision, where the core's name alone means one with it,
+    "" elsewhere. `is_portable`: any core, with any tools. `files` holds everything that was read (path -> bytes).
+    """
+
+    name: str
+    cpu: str
+    features: frozenset[str]
+    may_have: frozenset[str]
+    known_features: Mapping[str, Feature]
+    extensions: Mapping[str, frozenset[str]]
+    said: tuple[str, ...]
+    cache_line: int
+    pointer_bytes: int
+    has_slow_long_products: bool
+    architecture: str
+    runs: frozenset[str]
+    later_than: frozenset[str]
+    machines: tuple[str, ...]
+    is_native: bool
+    is_portable: bool
+    stack: str
+    calls: str
+    toolchain: str
+    packages: tuple[str, ...]
+    objdump_packages: tuple[str, ...]
+    flags: tuple[str, ...]
+    defines: str
+    clang_target: str
+    like_library: tuple[str, ...]
+    qemu: str
+    qemu_packages: tuple[str, ...]
+    qemu_flags: tuple[str, ...]
+    unicorn: str
+    timing: str
+    single_fpu: str
+    unaligned: UnalignedAccess | None
+    files: Mapping[str, bytes] = field(repr=False)
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its tools begin with: AIDGE_TOOLCHAIN_PREFIX, or what its file says."""
+        return os.environ.get(PREFIX_VARIABLE) or self.toolchain
+
+    def features_with(self, fpu: str = "") -> frozenset[str]:
+        """What kernels may use; with an FPU where one is named and the core has not left it out."""
+        features = self.features | ({FPU} if fpu not in ("", NO_FPU) else set())
+        return features.difference(*(self.extensions[word] for word in self.said))
+
+    @property
+    def possible_features(self) -> frozenset[str]:
+        """All that a chip with this core may have, whatever the flags leave out."""
+        return self.features | self.may_have
+
+    def with_implied(self, features: frozenset[str]) -> frozenset[str]:
+        """The features, and those that every core has which has these."""
+        known = self.known_features
+        return features.union(*(known[feature].implies for feature in features if feature in known))
+
+    def left_out(self, features: frozenset[str]) -> dict[str, LeftOut]:
+        """What a core of this name may have and `features` has not, by feature."""
+        found = {feature: self._left_out(feature) for feature in sorted(self.possible_features - features)}
+        if NO_ASSEMBLY in features:
+            found[ASSEMBLY] = LeftOut("--assembly off", "with --assembly on they take the faster kernels")
+        if self.unaligned and ALIGNED_ONLY in features:
+            found[UNALIGNED] = LeftOut(
+                f"--unaligned off ({self.unaligned.off})",
+                f"with {self.unaligned.on} they take the faster kernels, "
+                "if the memory is Normal and unaligned access does not trap",
+            )
+        return found
+
+    def _left_out(self, feature: str) -> LeftOut:
+        known = self.known_features[feature]
+        where_there = f"they take the faster kernels, if the chip has {known.title}"
+        said = next((word for word in self.said if feature in self.extensions[word]), "")
+        if said:
+            return LeftOut(f"-mcpu={self.name}+{said}", f"without +{said} {where_there}")
+        if known.off:
+            return LeftOut(known.off, f"with {known.on} {where_there}")
+        return LeftOut(f"features without {feature}", f'with features = ["{feature}"] {where_there}')
+
+
+def list_cores(folders: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The names of all cores in the folders `cores` of `folders`, and of the built-in ones, sorted."""
+    return names_in(searched(folders, FOLDER))
+
+
+def find_core(cpu: str, folders: Sequence[Path] = ()) -> Core | None:
+    """The core of `cortex-m33+nodsp` and its like; None for a name that no file has. `folders` are those of boards.
+
+    Raises AidgeError (BOARD) where its file is wrong, and (USAGE) for a word behind a + that the core does not know.
+    """
+    name, *said = cpu.split("+")
+    core = _read(name, folders) if folders else _built_in(name)
+    if core is None or not said:
+        return core
+    for word in said:
+        if word not in core.extensions:
+            raise AidgeError(
+                f"unknown extension {word!r} of the core", where=f"--cpu {cpu}", tried=sorted(core.extensions), code="USAGE"
+            )
+    return replace(core, cpu=cpu, said=tuple(said))
+
+
+def load_core(cpu: str, folders: Sequence[Path] = ()) -> Core:
+    """The core that a user names; AidgeError (USAGE) for an unknown one, with those that there are."""
+    core = find_core(cpu, folders)
+    if core is None:
+        raise AidgeError(f"unknown core {cpu.split('+')[0]!r}", where="--cpu", tried=list_cores(folders), code="USAGE")
+    return core
+
+
+def all_cores(folders: Sequence[Path] = ()) -> tuple[Core, ...]:
+    """Every core, by name."""
+    return tuple(core for core in (find_core(name, folders) for name in list_cores(folders)) if core)
+
+
+def core_of_machine(machine: str, folders: Sequence[Path] = ()) -> Core | None:
+    """A core for whose programs ELF has this name ("ARM"): they share toolchain and disassembler; None where no file names it."""
+    return next((core for core in all_cores(folders) if machine in core.machines), None)
+
+
+def runs_code_of(architecture: str, of: str, folders: Sequence[Path] = ()) -> bool:
+    """Whether a core of `architecture` has all instructions of another one's code."""
+    return any(core.architecture == architecture and of in core.runs for core in all_cores(folders))
+
+
+def of_instructions(features: Collection[str]) -> frozenset[str]:
+    """Those that say which instructions there are. Tables of instructions are of these: how long products take changes which
+    kernels are chosen, and no count of theirs."""
+    return frozenset(features) - {SLOW_LONG_PRODUCTS, ALIGNED_ONLY}
+
+
+@cache
+def known_features() -> tuple[str, ...]:
+    """The features that the built-in cores may have."""
+    return tuple(sorted({feature for core in all_cores() for feature in core.known_features}))
+
+
+@cache
+def _built_in(name: str) -> Core | None:
+    return _read(name, ())
+
+
+def _read(name: str, folders: Sequence[Path]) -> Core | None:
+    places = searched(folders, FOLDER)
+    path = find(name, places, bases=False)
+    if path is None:
+        return None
+    files: dict[str, bytes] = {}
+
+    def base(wanted: str, where: str) -> Path:
+        found = find(wanted, places, bases=True)
+        if found is None:
+            names = (*names_in(places), *names_in([place / BASES for place in places]))
+            raise AidgeError(
+                f"there is no core '{wanted}'", where=where, hint=f"{guess(wanted, names)}Cores: {', '.join(names)}", code=CODE
+            )
+        return found
+
+    settings = read_chain(path, "cores", _TABLES, lambda one: read_settings(one, _KEYS, files), base)
+    return _core(name, str(path), settings, files)
+
+
+def _core(name: str, where: str, settings: dict, files: dict[str, bytes]) -> Core:
+    tables, extensions = settings.get("known_features", {}), settings.get("extensions", {})
+    known = {word: _feature(table, f"{where}: known_features.{word}") for word, table in tables.items()}
+    check_keys(extensions, dict.fromkeys(extensions, list), f"{where}: extensions")
+    _check_words(where, settings, known, extensions)
+    if "timing" in settings and settings.get("stack") != THUMB:
+        raise AidgeError(
+            "key 'timing': Thumb code alone is read", where=where, code=CODE, hint='leave it out, or say stack = "thumb"'
+        )
+    plain: dict[str, Any] = {key: settings.get(key, "") for key in _TEXTS}
+    plain |= {key: tuple(settings.get(key, [])) for key in _LISTS}
+    plain |= {key: frozenset(settings.get(key, [])) for key in _SETS}
+    return Core(
+        name=name,
+        cpu=name,
+        known_features=MappingProxyType(known),
+        extensions=MappingProxyType({word: frozenset(removed) for word, removed in extensions.items()}),
+        said=(),
+        cache_line=settings.get("cache_line", 0),
+        pointer_bytes=settings.get("pointer_bytes", 4),
+        has_slow_long_products=settings.get("slow_long_products", False),
+        is_native=settings.get("native", False),
+        is_portable=settings.get("portable", False),
+        stack=settings.get("stack", NO_STACK),
+        unaligned=_unaligned(settings["unaligned"], f"{where}: unaligned") if "unaligned" in settings else None,
+        files=MappingProxyType(dict(sorted(files.items()))),
+        **plain,
+    )
+
+
+def _feature(table: object, where: str) -> Feature:
+    check_keys(table, _FEATURE_KEYS, where)
+    assert isinstance(table, dict)
+    if not table.get("title"):
+        raise AidgeError("key 'title' is missing", where=where, hint='title = "DSP instructions"', code=CODE)
+    texts = (table.get(key, "") for key in ("off", "on", "macro"))
+    return Feature(table["title"], frozenset(table.get("implies", [])), *texts)
+
+
+def _unaligned(table: object, where: str) -> UnalignedAccess:
+    check_keys(table, _UNALIGNED_KEYS, where)
+    assert isinstance(table, dict)
+    for key in _UNALIGNED_KEYS:
+        if key not in table:
+            raise AidgeError(f"key '{key}' is missing", where=where, code=CODE, hint="cores/bases/unaligned.toml has all of them")
+    ranges = [_RANGE.fullmatch(text) for text in table["device"]]
+    if not all(ranges):
+        raise AidgeError(
+            "key 'device': the first and the last address of each range are expected",
+            where=where,
+            code=CODE,
+            hint='device = ["0x40000000-0x5FFFFFFF"]',
+        )
+    device = tuple((int(found[1], 16), int(found[2], 16)) for found in ranges if found)
+    return UnalignedAccess(**{**table, "device": device})
+
+
+def _check_words(where: str, settings: dict, known: Mapping[str, Feature], extensions: Mapping[str, Sequence[str]]) -> None:
+    """Words that mean something are among those that do."""
+    asked: list[tuple[str, Sequence[str], Collection[str]]]
+    asked = [(key, settings.get(key, []), known) for key in _SETS_OF_FEATURES]
+    asked += [(f"extensions.{word}", removed, known) for word, removed in extensions.items()]
+    asked += [(f"known_features.{word}.implies", sorted(feature.implies), known) for word, feature in known.items()]
+    asked += [(key, [settings[key]], valid) for key, valid in _CHOICES.items() if key in settings]
+    asked += [("flags", re.findall(r"\{(.*?)\}", flag), FLAG_WORDS) for flag in settings.get("flags", [])]
+    for key, words, valid in asked:
+        for word in words:
+            if word not in valid:
+                raise AidgeError(
+                    f"key '{key}': '{word}' is not valid", where=where, hint=f"valid: {', '.join(valid) or 'none'}", code=CODE
+                )
+    if not settings.get("native") and not settings.get("portable"):
+        for key, example in _REQUIRED.items():
+            if not settings.get(key):
+                raise AidgeError(f"key '{key}' is missing", where=where, hint=f"{key} = {example}", code=CODE)

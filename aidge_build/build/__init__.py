@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""From the command line's words to generated files: request, compile, emit."""

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""N.c: the kernels that the model calls, its layers in order, and N_run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from aidge_build.base.naming import code_symbol
+from aidge_build.build.emit.cascades import Called, CascadeText, cascades_of, run_steps
+from aidge_build.build.emit.claim import c_string
+from aidge_build.build.emit.copies import copy_hooks_of
+from aidge_build.build.emit.digest import code_of_text, digest_of
+from aidge_build.build.emit.fast_code import in_sections, layer_sections, memories_of_functions
+from aidge_build.build.emit.functions import functions_of, has_instances
+from aidge_build.build.emit.header import arenas_of, owns_arena, public_arenas
+from aidge_build.build.emit.hooks import hooks_of
+from aidge_build.build.emit.kernels import KernelFile, kernel_text
+from aidge_build.build.emit.layers import LayerText
+from aidge_build.build.emit.overlaps import overlap_checks
+from aidge_build.build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
+from aidge_build.build.emit.ports import Port
+from aidge_build.build.emit.record import record_text
+from aidge_build.build.emit.replaced import bound_of, replaced_text
+from aidge_build.build.emit.rows import WaitingCascade, owns_progress, ports_by_rows, rows_text, told
+from aidge_build.build.emit.shared import share_kernels
+from aidge_build.build.emit.state import state_text
+from aidge_build.build.emit.steps import owns_steps, steps_text
+from aidge_build.build.emit.template import render_file
+from aidge_build.build.emit.unused import without_unused
+from aidge_build.build.emit.update import layout_digest
+from aidge_build.plan.constant_arrays import Arrays
+from aidge_build.plan.program import Program
+
+
+@dataclass(frozen=True)
+class UsedKernels:
+    """What of the libraries' C the layers reach: parts of files, and functions that kernels generated."""
+
+    system_includes: tuple[str, ...]
+    files: tuple[KernelFile, ...]
+    functions: tuple[str, ...]
+    shared: tuple[tuple[str, str], ...] = ()  # names of functions, and what the linker calls those that models have in common
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of it, in the order in which it is printed."""
+        return (*(file.text for file in self.files), *self.functions)
+
+
+def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels:
+    """Files and generated functions without what no layer calls."""
+    wanted = dict.fromkeys(
+        (layer.kernel.library, source) for layer in program.layers for call in layer.calls for source in call.sources
+    )
+    kernels = kernel_text(program.library_files, wanted)
+    functions = tuple(dict.fromkeys(text for layer in program.layers for call in layer.calls for text in call.texts))
+    called = set(re.findall(r"[A-Za-z_]\w*", " ".join([text for layer in layers for text in layer.written])))
+    left = without_unused([*(file.text for file in kernels.files), *functions], called)
+    left = in_sections(left, dict(program.fast.functions) if program.fast else {})
+    left, shared = share_kernels(left) if program.options.kernels == "shared" else (left, ())
+    kept = tuple(replace(file, text=text) for file, text in zip(kernels.files, left, strict=False) if text)
+    return UsedKernels(kernels.system_includes, kept, tuple(text for text in left[len(kernels.files) :] if text), shared)
+
+
+@dataclass(frozen=True)
+class Code:
+    """N.c, and the digest of its code, comments left out, which its last lines say."""
+
+    text: str
+    digest: str
+    layout: str  # what blocks of weights must have been made for
+
+
+def code_of(
+    program: Program,
+    ports: tuple[Port, ...],
+    arrays: Arrays,
+    layers: tuple[LayerText, ...],
+    kernels: UsedKernels,
+    header_digest: str,
+) -> Code:
+    """The code file. Nothing in it depends on the values of weights, scales or zero points, but for the digest of the header,
+    which states the scales of inputs and outputs: where that changes, this file is compiled again in any case.
+
+    The claim travels with the constants and names the digest of the code that they are for: constants of another model whose
+    arrays happen to have the same names link, and are found.
+    """
+    layout, cascades = "", cascades_of(program, ports, layers)
+    if program.options.replaces_weights:  # N_bind compares it
+        layout = layout_digest(program, kernels.texts, cascades, arrays)
+    text = _text(program, ports, arrays, layers, cascades, kernels, header_digest, layout)
+    digest = digest_of(code_of_text(text))
+    if program.options.assembly == "off":
+        return Code(text, "", layout)  # nothing says it
+    symbol = code_symbol(program.name, digest)
+    lines = (
+        "/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */",
+        "#if defined(__GNUC__) && defined(__ELF__)",
+        f"__asm__({c_string(f'.globl {symbol}')}",
+        f"        {c_string(f'.set {symbol}, 1')});",
+        "#endif",
+    )
+    return Code(text + "\n".join(lines) + "\n", digest, layout)
+
+
+def _text(
+    program: Program,
+    ports: tuple[Port, ...],
+    arrays: Arrays,
+    layers: tuple[LayerText, ...],
+    cascades: tuple[CascadeText, ...],
+    kernels: UsedKernels,
+    header_digest: str,
+    layout: str,
+) -> str:
+    functions = functions_of(program, ports)
+    before, steps = run_steps(program, layers, cascades)
+    record = record_text(program, ports)
+    hooks, copies = hooks_of(program, ports), any(layer.copied for layer in program.layers)
+    prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
+    rows = rows_text(program, ports, prepared, _waiting(program, cascades))
+    called: Called = (*layers, *cascades)
+    handed_on = {text for layer in called for text in _handed_on(layer)}
+    named, replaces = {function.symbol: function for function in functions}, program.options.replaces_weights
+    return render_file(
+        "model.c",
+        name=program.name,
+        prefix=program.name.upper(),
+        includes=sorted(
+            {
+                "<stdint.h>",
+                *(("<string.h>",) if program.states.size_bytes or program.cascades or record or copies else ()),
+                *kernels.system_includes,
+            }
+        ),
+        conditions=program.conditions,
+        has_floats=_has_floats(program),
+        owns_arena=owns_arena(program),
+        arena_alignment=program.arena_alignment,
+        arena_size=program.arena.peak_bytes,
+        arenas=arenas_of(program),
+        public_arenas=public_arenas(program),
+        public_arrays=(*public_arenas(program), *((record,) if record else ())),
+        digest=header_digest,
+        arrays=[array for array in arrays.all if not replaces or array is arrays.initial_state],
+        replaced=replaced_text(program, arrays, layout),
+        bind=named.get(f"{program.name}_bind"),
+        newer=named.get(f"{program.name}_newer"),
+        passes_weights=any(RUN_WEIGHTS in text for text in handed_on),
+        has_trace=program.options.trace,
+        takes_assembly=program.options.assembly == "on",
+        unaligned=program.unaligned,
+        aligned_only=program.is_aligned_only,
+        unaligned_layers=program.unaligned_layers if program.unaligned and program.options.assembly == "on" else (),
+        shared=kernels.shared,
+        kernels=kernels.files,
+        texts=kernels.functions,
+        layers=layers,
+        sections=layer_sections(program),
+        moves_code=bool(memories_of_functions(program)),
+        cascades=cascades,
+        shifts=any(cascade.shifted_bytes for cascade in program.cascades),
+        before=before,
+        steps=steps,
+        functions=functions,
+        run=named[f"{program.name}_run"],
+        caller_arena=program.options.arena == "caller",
+        has_instances=has_instances(program),
+        passes_arena=any(RUN_ARENA in text for text in handed_on),
+        passes_state=any(RUN_STATE in text for text in handed_on) or bool(record and program.states.size_bytes),
+        state=state_text(program, arrays),
+        checks=_pointer_checks(program, ()) if program.progress else _run_checks(program, ports),
+        run_checks=_run_checks(program, ports),
+        whole=named[f"{program.name}_{'end' if program.progress else 'run'}"],
+        rows=rows,
+        begin=named.get(f"{program.name}_begin"),
+        pushing=next((one for one in functions if one.symbol.startswith(f"{program.name}_push_")), None),
+        pulling=next((one for one in functions if one.symbol.startswith(f"{program.name}_pull_")), None),
+        begin_checks=_pointer_checks(program, told(program, ports)),
+        owns_progress=owns_progress(program),
+        hooks=hooks,
+        copy_hooks=copy_hooks_of(program),
+        stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)], hooks),
+        step=named.get(f"{program.name}_step"),
+        owns_steps=owns_steps(program),
+        record=record,
+    )
+
+
+def _waiting(program: Program, cascades: tuple[CascadeText, ...]) -> list[WaitingCascade]:
+    waiting = [text for text in cascades if text.first]
+    return [
+        WaitingCascade(text.symbol, text.endings, bound_of(program) if RUN_WEIGHTS in text.passed else "") for text in waiting
+    ]
+
+
+def _handed_on(layer: LayerText | CascadeText) -> tuple[str, ...]:
+    """What N_run hands on to a layer or a cascade, and what it traces then."""
+    return (*layer.passed, *(trace.pointer for trace in layer.traces))
+
+
+def _has_floats(program: Program) -> bool:
+    """Whether a layer computes with float tensors (float constants of an integer layer do not count)."""
+    return any(
+        tensor is not None and tensor.dtype.is_float and not tensor.is_constant
+        for layer in program.layers
+        for tensor in (*layer.inputs, *layer.outputs)
+    )
+
+
+def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
+    by_rows = ports_by_rows(program, ports)
+    checked = ports if program.options.io == "caller" else tuple(port for port in ports if port in by_rows)
+    pointers = [(port.parameter, port.alignment) for port in checked]
+    if has_instances(program):
+        kept = ["!self->arena"] if program.progress or program.waiting and program.arena.peak_bytes else []
+        kept += ["!self->state"] if program.states.size_bytes else []
+        return ["!self", *kept, *(_bad_pointer(name, alignment) for name, alignment in pointers)]
+    if program.options.arena == "caller" and program.arena.peak_bytes > 0:
+        pointers.insert(0, ("arena", program.arena_alignment))
+    return [_bad_pointer(name, alignment) for name, alignment in pointers]
+
+
+def _run_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
+    arena = "self->arena" if has_instances(program) else "arena" if program.options.arena == "caller" else ""
+    return _pointer_checks(program, ports) + overlap_checks(program, ports, arena)
+
+
+def _bad_pointer(name: str, alignment: int) -> str:
+    return f"!{name}" + (f" || (uintptr_t){name} % {alignment}u != 0u" if alignment > 1 else "")

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Constants that are copied into the arena: the statements before a layer's call, and N_copy_start and N_copy_wait.
+
+Like the other hooks these have one name each: their ranges come with each call. What comes with the model copies at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aidge_build.build.emit.places import Places
+from aidge_build.plan.constant_arrays import Array, Arrays
+from aidge_build.plan.program import CopiedTo, Layer, Program
+
+
+@dataclass(frozen=True)
+class CopyHook:
+    """A function that the firmware may define, and what it does as it comes with the model."""
+
+    symbol: str
+    signature: str
+    comment: tuple[str, ...]
+    body: tuple[str, ...]
+
+
+def copies_by_hooks(program: Program) -> bool:
+    """Whether the model calls them."""
+    return program.options.copy_constants == "hook" and any(layer.copied for layer in program.layers)
+
+
+def copy_hook_symbols(model: str) -> tuple[str, str]:
+    """Their names, in the order in which they are called."""
+    return f"{model}_copy_start", f"{model}_copy_wait"
+
+
+def copy_hooks_of(program: Program) -> tuple[CopyHook, ...]:
+    """Both; none for a model that calls none."""
+    if not copies_by_hooks(program):
+        return ()
+    start, wait = copy_hook_symbols(program.name)
+    return (
+        CopyHook(
+            start,
+            "void *to, const void *from, uint32_t bytes",
+            (
+                "Begins to copy constants. A layer reads them after the next call of the other function for the same bytes;",
+                "another layer runs meanwhile. The default copies at once. It may wait for the previous transfer.",
+            ),
+            ("(void)memcpy(to, from, bytes);",),
+        ),
+        CopyHook(
+            wait,
+            "void *to, uint32_t bytes",
+            ("Returns when the core can read the `bytes` at `to`: with a data cache, invalidate their lines here.",),
+            ("(void)to;", "(void)bytes;"),
+        ),
+    )
+
+
+def statements_of(program: Program, places: Places, arrays: Arrays) -> list[tuple[str, ...]]:
+    """What each layer does before its call. With hooks it waits for its own constants, and begins to copy those of the next
+    layer: one transfer at a time, but for constants of several arrays."""
+    start, wait = copy_hook_symbols(program.name)
+    by_hooks = program.options.copy_constants == "hook"
+    own, waits, later = ([list[str]() for _ in program.layers] for _ in range(3))
+    for index, layer in enumerate(program.layers):
+        if layer.copied is None:
+            continue
+        for to, source, count in _ranges(layer.copied, arrays, index):
+            pointer = places.arena_pointer(to)
+            if not by_hooks:
+                own[index].append(f"(void)memcpy({pointer}, {source}, {count}u);")
+                continue
+            waits[index].append(f"{wait}({pointer}, {count}u);")
+            first = layer.copied.copy.first
+            (own if first == index else later)[first].append(f"{start}({pointer}, {source}, {count}u);")
+    return [tuple(one + two + three) for one, two, three in zip(own, waits, later)]
+
+
+def _ranges(copied: CopiedTo, arrays: Arrays, position: int) -> list[tuple[int, str, int]]:
+    """(byte of the arena, symbol of the array, bytes) of each."""
+    read = arrays.of_layer[position]
+    return [(copied.offset_bytes + one.offset_bytes, read[one.position].symbol, one.size_bytes) for one in copied.copy.arrays]
+
+
+def copied_constants(layer: Layer, read: Mapping[int, Array], places: Places) -> dict[str, str]:
+    """The pointers to copies, by the array's symbol."""
+    if layer.copied is None:
+        return {}
+    found = {}
+    for one in layer.copied.copy.arrays:
+        array = read[one.position]
+        pointer = places.arena_pointer(layer.copied.offset_bytes + one.offset_bytes)
+        through = "(const void *)" if array.dtype.size_bytes > 1 else ""
+        found[array.symbol] = f"(const {array.dtype.c_type} *){through}{pointer}"
+    return found

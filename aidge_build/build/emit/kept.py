@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""What the generated code keeps in RAM between calls beside arena and state: small arrays of its own, each in the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aidge_build.build.emit.record import record_symbol
+from aidge_build.build.emit.replaced import bound_symbol
+from aidge_build.build.emit.rows import owns_progress, progress_symbol
+from aidge_build.build.emit.steps import owns_steps
+from aidge_build.build.emit.steps import progress_symbol as steps_symbol
+from aidge_build.plan.program import Program
+from aidge_build.plan.schedule.recording import WORD
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One of them: `word` is what `aidge-build check` calls it; bytes and alignment follow from those of a pointer."""
+
+    word: str
+    symbol: str
+    size_bytes: Callable[[int], int]
+    alignment: Callable[[int], int]
+
+
+def kept_arrays(program: Program) -> tuple[Kept, ...]:
+    """Those that the code defines; none where the firmware owns the memory of the model (`--arena caller`)."""
+    found = []
+    if owns_progress(program):
+        progress = program.progress
+        assert progress is not None
+        found.append(Kept("rows", progress_symbol(program), progress.size_bytes, progress.alignment))
+    if owns_steps(program):
+        waiting = program.waiting
+        assert waiting is not None
+        found.append(Kept("steps", steps_symbol(program), waiting.size_bytes, waiting.alignment))
+    recording = program.recording
+    if recording is not None:
+        bytes_of = recording.size_bytes
+        found.append(Kept("record", record_symbol(program.name), lambda _: bytes_of, lambda _: WORD))
+    if program.options.replaces_weights and program.options.arena == "static":
+        found.append(
+            Kept("bound", bound_symbol(program), lambda pointer_bytes: pointer_bytes, lambda pointer_bytes: pointer_bytes)
+        )
+    return tuple(found)

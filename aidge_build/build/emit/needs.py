@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""What the code file asks of libraries: functions of C that its text calls, and what compilers put in its place."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+from aidge_build.base.c_library import MATHEMATICS
+from aidge_build.graph.dtype import DType
+from aidge_build.plan.program import Program
+
+BYTES = (DType.int8, DType.uint8, DType.bool)
+# GNU's library for Arm cores without an instruction for it (Run-time ABI for the Arm Architecture, RTABI32, 4.1 to 4.3).
+SINGLE = ("__aeabi_f*", "__aeabi_i2f", "__aeabi_ui2f", "__aeabi_l2f", "__aeabi_ul2f")
+DOUBLE = ("__aeabi_d*", "__aeabi_cd*", "__aeabi_f2d", "__aeabi_i2d", "__aeabi_ui2d", "__aeabi_l2d", "__aeabi_ul2d")
+INTEGERS = ("__aeabi_idiv*", "__aeabi_uidiv*", "__aeabi_uldivmod", "__aeabi_l*")
+_LONGEST = 115
+
+
+def computes_bytes_alone(program: Program) -> bool:
+    """Whether every tensor that layers compute is of bytes: quantized or boolean."""
+    return all(tensor.dtype in BYTES for tensor in _moving(program))
+
+
+def needs_of(program: Program, texts: Sequence[str]) -> tuple[str, ...]:
+    """The sentences that the header says of it; `texts` are the kernels of the code file."""
+    called = set(re.findall(r"\b(\w+)\s*\(", "\n".join(texts)))
+    mathematics = [name for name in MATHEMATICS if name in called]
+    lines = [f"{program.code_file} calls memcpy and memset; compilers may add more calls of both."]
+    if mathematics:
+        lines += _wrapped(f"Functions of the C library's mathematics (-lm): {', '.join(mathematics)}.")
+    if computes_bytes_alone(program):
+        return (
+            *lines,
+            "No tensor is wider than a byte, so the kernels need no function of the compiler's library: -nostdlib works.",
+        )
+    lines.append(
+        "Functions of the compiler's library (libgcc; after -nostdlib LIBS=['gcc'] or -lgcc), for instructions not in the core:"
+    )
+    for what, names in _library(program, texts):
+        lines += _wrapped(f"  {what}: {', '.join(names)}.")
+    return tuple(lines)
+
+
+def _library(program: Program, texts: Sequence[str]):
+    dtypes = {tensor.dtype for tensor in _moving(program)}
+    if any(dtype.is_float for dtype in dtypes):
+        yield "single precision", SINGLE
+    if DType.float64 in dtypes or re.search(r"\b(double|pow)\b", "\n".join(texts)):
+        yield "double precision", DOUBLE
+    yield "integers", INTEGERS
+
+
+def _moving(program: Program):
+    tensors = (tensor for layer in program.layers for tensor in (*layer.inputs, *layer.outputs))
+    return (tensor for tensor in tensors if tensor is not None and not tensor.is_constant)
+
+
+def _wrapped(sentence: str) -> list[str]:
+    indent = "  " if sentence.startswith(" ") else ""
+    return textwrap.wrap(sentence, _LONGEST, initial_indent="", subsequent_indent=indent + "  ", break_on_hyphens=False)

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: MIT
+"""The only place that reads: model, external data, board and libraries become the values of a CompileRequest."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from aidge_build.base.errors import AidgeError, needs_option
+from aidge_build.base.installed import kernel_folder
+from aidge_build.base.naming import check_model_name
+from aidge_build.base.npz import read_npz
+from aidge_build.base.options import MODEL, QUANTIZATION, add_options, words_of
+from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
+from aidge_build.base.terminal import counting
+from aidge_build.boards import Board, load_board
+from aidge_build.boards.cores import ALIGNED_ONLY, FPU, NO_ASSEMBLY, NO_FPU, SLOW_LONG_PRODUCTS, WIDE_POINTERS, Core, load_core
+from aidge_build.build.option_values import (
+    bindings,
+    budget,
+    checkouts,
+    dma_line,
+    fast_memory,
+    is_aligned_only,
+    max_step,
+    scheme_of,
+    states,
+    weights_version,
+)
+from aidge_build.build.request import CompileRequest
+from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
+from aidge_build.operators import builtin_operators
+from aidge_build.operators.base import Operator
+from aidge_build.plan.constant_copies import require_alone
+from aidge_build.plan.constant_regions import rooms_of
+from aidge_build.plan.program import Options
+from aidge_build.plan.schedule.recording import slots_of
+from aidge_build.prepare.adaptation.adapt import NoKernel
+from aidge_build.prepare.adaptation.cost import CostTable
+from aidge_build.prepare.adaptation.match import Target, match
+from aidge_build.prepare.adaptation.shipped import shipped_path, table_at
+from aidge_build.prepare.quantization import Quantized, Scheme, quantized
+from aidge_build.sources.importers.dims import Bound
+from aidge_build.sources.importers.formats import files_beside, refuse_other_models
+from aidge_build.sources.onnx_format import read_external
+from aidge_build.sources.tflite_format import is_tflite
+
+LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
+NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
+LARGEST_KERNEL_FILE_BYTES = 16 << 20
+CONTRACT_NAMES = {"tflite": "double"}  # what users say for the name of a contract
+UNNAMED_CONTRACT = "onnx"  # where the words of a request name none
+USER_NAMES = {name: said for said, name in CONTRACT_NAMES.items()}
+# The options that generated code depends on by their words alone.
+CHOICES = tuple(option.argument for option in MODEL.options if option.values and option not in QUANTIZATION)
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that compile, plan, explain and verify share."""
+    parser.add_argument("model", metavar="MODEL", help="the model's file: ONNX or TensorFlow Lite")
+    add_options(parser, MODEL.options)
+
+
+def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
+    """Read everything that the command names. Nothing else is read later."""
+    check_model_name(name)
+    path = Path(arguments.model)
+    model, external = read_model_file(path)
+    board = load_board(arguments.board, arguments.board_path) if arguments.board else None
+    core = board.core if board else load_core(arguments.cpu, arguments.board_path) if arguments.cpu else None
+    library_folders = find_libraries(arguments.kernel_path)
+    features = _features(board, core, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
+    features |= {WIDE_POINTERS} if core and core.pointer_bytes > 4 else set()
+    unaligned = "off" if is_aligned_only(board, core, arguments) else "on"
+    features |= {ALIGNED_ONLY} if unaligned == "off" else set()
+    unfit: list[str] = []
+    if arguments.lib or board:
+        wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []
+    else:
+        wanted, looked_at = default_libraries(library_folders, features, core), [*map(str, arguments.kernel_path)]
+        looked_at += [str(kernel_folder()), *(str(folder / MANIFEST) for folder in library_folders.values())]
+        possible = default_libraries(library_folders, core.possible_features, core) if core else []
+        unfit = [name for name in possible if name not in wanted]
+    libraries, read = load_libraries(wanted, library_folders, checkouts(arguments.checkout))
+    left_out, also_read = load_libraries(unfit, library_folders)
+    arguments = _with_contract(arguments, model)
+    rounding = CONTRACT_NAMES.get(arguments.rounding, arguments.rounding)
+    fast = fast_memory(arguments, board, partial(read_regular, limit=LARGEST_TEXT_BYTES))
+    options = replace(
+        Options(**{name: getattr(arguments, name) for name in CHOICES}),
+        rounding=rounding,
+        unaligned=unaligned,
+        weights_version=weights_version(arguments),
+        ram_budget=budget(arguments.ram_budget, arguments.memory_model),
+        max_step=max_step(arguments),
+        dma_line=dma_line(arguments, board, core),
+        constants_in=rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms,
+        record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
+    )
+    table, table_files = _cost_table(arguments, features, options)
+    dependencies = [
+        str(path),
+        *(str(path.parent / location) for location in sorted(external)),
+        *read,
+        *also_read,
+        *looked_at,
+        *(board.files if board else core.files if core else ()),
+        *table_files,
+        *([arguments.place] if fast else []),
+    ]
+    require_alone(arguments, board)
+    request = CompileRequest(
+        name=name,
+        model=model,
+        file_name=str(path),
+        libraries=libraries,
+        left_out=left_out,
+        operators=operators_of(libraries),
+        target=Target(
+            features | ({SLOW_LONG_PRODUCTS} if core and core.has_slow_long_products else set()),
+            rounding,
+            arguments.optimize,
+            table,
+            (board.flash_wait_states or 0) if board else 0,
+            arguments.update == "weights",
+        ),
+        target_name=board.name if board else arguments.cpu or "any",
+        board=board,
+        core=core,
+        external=external,
+        bind=bindings(arguments.bind),
+        signature=arguments.signature or "",
+        state=states(arguments.state),
+        options=replace(options, cost_table=str(table or "")),
+        fast=fast,
+        dependencies=tuple(dict.fromkeys(dependencies)),
+        words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
+        notices=(*of_chip(board, arguments.board), *_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
+    )
+    return _quantized(request, arguments)
+
+
+def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Namespace:
+    """The arguments with a contract: whoever hands over a .tflite file expects LiteRT's answers."""
+    if arguments.rounding is not None:
+        return arguments
+    rounding = "tflite" if is_tflite(model) else UNNAMED_CONTRACT
+    return argparse.Namespace(**{**vars(arguments), "rounding": rounding})
+
+
+def of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
+    """What is said of a board that was named by its chip; () of one that has the name itself."""
+    return (f"--board {name}: {board.name} is the board with this chip ({board.title})",) if board and board.name != name else ()
+
+
+def _of_core(core: Core | None) -> tuple[str, ...]:
+    """What is said of a core that nothing is known about: build systems choose it where flags name no core."""
+    return (f"--cpu {core.name}: portable C: there are no optimised kernels for this core",) if core and core.is_portable else ()
+
+
+def _of_rows(table: CostTable | None, options: Options) -> tuple[str, ...]:
+    """What is said where a table of whole layers is asked for, and is not used."""
+    unused = options.select == "cost" and table is None
+    return ("--select cost: layers by rows or in steps keep the kernels that libraries prefer",) if unused else ()
+
+
+def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:
+    """The request for the quantized model, where the user asks for that."""
+    scheme = scheme_of(arguments)
+    if arguments.quantize is None:
+        other = next(
+            (option for option in QUANTIZATION if getattr(arguments, option.argument) not in (option.default, [], None)), None
+        )
+        if other is not None:
+            raise needs_option(other.name, "--quantize SAMPLES.npz")
+        return request
+    made = quantized_file(
+        request.model,
+        request.file_name,
+        Path(arguments.quantize),
+        replace(scheme, ports=getattr(arguments, "ports", ())),
+        operators=request.operators,
+        bind=request.bind,
+        external=request.external,
+    )
+    return replace(
+        request,
+        model=made.file,
+        float_model=request.model,
+        notices=(*request.notices, *made.notices),
+        bind={},
+        dependencies=(*request.dependencies, arguments.quantize),
+    )
+
+
+def quantized_file(
+    model: bytes,
+    file_name: str,
+    samples: Path,
+    scheme: Scheme,
+    *,
+    operators: Mapping[str, type[Operator]],
+    bind: Mapping[str, Bound],
+    external: Mapping[str, bytes],
+) -> Quantized:
+    """A float model quantized by the samples of an NPZ file; notices say how near its outputs are. Progress is on stderr."""
+    arrays = read_npz(samples)
+    try:
+        with counting("QUANT", is_kept=False) as progress:
+            made = quantized(model, arrays, scheme, progress, name=file_name, operators=operators, bind=bind, external=external)
+        return replace(made, notices=(*made.notices, *made.verdicts(samples.name)))
+    except AidgeError as error:
+        raise error.within(str(samples)) if error.code == "CALIBRATION" else error
+
+
+def library_that_helps(refused: NoKernel, kernel_path: Sequence[Path]) -> str:
+    """The option that names a library with kernels for all the nodes that have none, too; "" where there is no such library."""
+    folders = find_libraries(kernel_path)
+    for name in sorted(set(folders) - set(refused.libraries)):
+        try:
+            (library, *_), _ = load_libraries([name], folders)
+            if all(match(view, [library], refused.target).accepted for view in refused.nodes):
+                return f"library {name} has kernels for it: --lib {','.join([*refused.libraries, name])}"
+        except AidgeError:  # a library that nobody named is none of the user's troubles now
+            continue
+    return ""
+
+
+def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:
+    """The bytes of a model's file, and those of its external data by location."""
+    model = read_regular(path, LARGEST_MODEL_BYTES, look_at=refuse_other_models)
+    try:
+        return model, read_external(path, files_beside(model, path.name))
+    except AidgeError as error:
+        raise error.within(str(path))
+
+
+def operators_of(libraries: Iterable[Library]) -> dict[str, type[Operator]]:
+    """ONNX name -> operator: the built-in ones and those that the libraries bring."""
+    own = {onnx_name: operator for library in libraries for operator in library.operators for onnx_name in operator.onnx_names}
+    return {**builtin_operators(), **own}
+
+
+def _replaced(libraries: Iterable[Library]) -> Iterator[str]:
+    """A notice for each built-in operator that an operator of a library replaces."""
+    for library in libraries:
+        names = sorted({name for operator in library.operators for name in operator.onnx_names} & builtin_operators().keys())
+        if names:
+            yield f"library {library.name} replaces the built-in {', '.join(names)}"
+
+
+def _cost_table(
+    arguments: argparse.Namespace, features: frozenset[str], options: Options
+) -> tuple[CostTable | None, tuple[str, ...]]:
+    """The table that was named, or the one that comes with the tool, and its file. None where layers are computed by rows and the
+    table compares kernels on whole ones."""
+    if options.select != "cost":
+        if arguments.cost_table is not None:
+            raise AidgeError(
+                "works only with --select cost", where="--cost-table", code="USAGE", hint="leave it out, or add --select cost"
+            )
+        return None, ()
+    hint = "aidge-build tune MODEL --board B --out costs.toml measures one: --cost-table costs.toml"
+    path = Path(arguments.cost_table) if arguments.cost_table else shipped_path(features, "--select cost", hint)
+    table = table_at(path, features, arguments.optimize)
+    return (None if table.quicker is not None and options.by_rows else table), (str(path),)
+
+
+def _features(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:
+    if board is not None:
+        if arguments.fpu == NO_FPU:
+            return board.features - {FPU}
+        if arguments.fpu:
+            raise needs_option("fpu", "--cpu CORE (a board has its own FPU)")
+        return board.features
+    return core.features_with(arguments.fpu or "") if core else frozenset()
+
+
+def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
+    """Library folders by the name in library.toml: those that the user names hide built-in ones of the same name."""
+    found: dict[str, Path] = {}
+    for folder in (*folders, kernel_folder()):
+        if not folder.is_dir():
+            raise AidgeError("the kernel folder does not exist", where=str(folder), code="LIBRARY")
+        candidates = [folder] if (folder / MANIFEST).is_file() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+        if not candidates:
+            raise AidgeError(
+                "the kernel folder holds no library",
+                where=str(folder),
+                code="LIBRARY",
+                hint=f"a file {MANIFEST} with the line 'name = \"mine\"' makes a folder a library",
+            )
+        for candidate in candidates:
+            found.setdefault(_own_name(candidate), candidate)
+    return found
+
+
+def _own_name(folder: Path) -> str:
+    """The name that a library gives itself; the folder's where that cannot be read, which loading it will complain about."""
+    try:
+        return manifest_name({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
+    except AidgeError:
+        return folder.resolve().name
+
+
+def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
+    """The library of this name, or the one whose folder has this name."""
+    if name in folders:
+        return name
+    for own, folder in folders.items():
+        if folder.resolve().name == name:
+            return own
+    near = difflib.get_close_matches(name, folders, 1)
+    raise AidgeError(
+        f"there is no library {name!r}",
+        where="--lib",
+        tried=sorted(folders),
+        code="LIBRARY",
+        hint=f"did you mean {near[0]}?"
+        if near
+        else "`aidge-build list kernels` lists them; --kernel-path DIR names a folder of your own",
+    )
+
+
+def default_libraries(folders: Mapping[str, Path], features: frozenset[str], core: Core | None = None) -> list[str]:
+    """The libraries for a core that no board describes, or for any core (None).
+
+    A library says in library.toml what it is made for (`default_for`). The more it asks for of what the core has, the earlier it
+    comes, those for every core last: what it does not know the next one takes. Others are only taken where they are named.
+    """
+    wanted = {
+        name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
+        for name, folder in folders.items()
+    }
+    able = {name: needs for name, needs in wanted.items() if needs is not None and needs <= features}
+    return sorted(able, key=lambda name: -len(core.with_implied(able[name]) if core else able[name]))
+
+
+def load_libraries(
+    names: Sequence[str], folders: Mapping[str, Path], checkouts: Mapping[str, Path] | None = None
+) -> tuple[tuple[Library, ...], list[str]]:
+    """The named libraries in this order, those whose files they need behind them, and what was read for them.
+
+    A library that is only needed brings its files and no kernels. What was read are files, and folders, as a file may be added.
+    """
+    libraries, read = {}, []
+    for name in (_chosen_library(name, folders) for name in names):
+        libraries[name], paths = _load_library(name, folders, checkouts)
+        read += paths
+    waiting = [needed for library in libraries.values() for needed in library.needs]
+    for needed in waiting:
+        if needed not in libraries:
+            library, paths = _load_library(_chosen_library(needed, folders), folders, None)
+            libraries[needed] = replace(library, kernels=(), operators=())
+            read += paths
+            waiting += library.needs
+    return tuple(libraries.values()), read
+
+
+def _load_library(name: str, folders: Mapping[str, Path], checkouts: Mapping[str, Path] | None) -> tuple[Library, list[str]]:
+    files, folder = read_folder(folders[name]), folders[name]
+    library, outside = load_library(files, str(folder)), []
+    if library.checkout and checkouts is not None:
+        place = checkouts.get(name) or checkouts.get(folder.resolve().name)
+        if place is None:
+            raise AidgeError(
+                f"library {name} wraps kernels that are not part of it",
+                where="--lib",
+                code="LIBRARY",
+                hint=f"add --checkout {name}=DIR with their source folder",
+            )
+        outside = sorted({path for pattern in library.checkout for path in place.glob(pattern)})
+        sources = {f"checkout/{path.relative_to(place).as_posix()}": path for path in outside}
+        read = {inside: read_regular(path, LARGEST_KERNEL_FILE_BYTES) for inside, path in sources.items()}
+        library = load_library({**files, **read}, str(folder))
+    places = [str(folder / path) for path in files]
+    own = sorted({*places, *(os.path.dirname(place) or "." for place in places)})
+    return library, [*map(str, outside), *own]
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Every source file below a library's folder, by its relative path."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = filter(_is_source, folders)
+        found += [Path(place, name) for name in filter(_is_source, names) if os.path.isfile(f"{place}/{name}")]
+    return {path.relative_to(folder).as_posix(): read_regular(path, LARGEST_KERNEL_FILE_BYTES) for path in sorted(found)}
+
+
+def _is_source(name: str) -> bool:
+    return not name.startswith((".", "__pycache__"))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The pixels of one channel in Thumb-2, channels last, 4 in a turn: what functions with numbers for each channel share.
+
+Registers of these names hold: `read` and `written` where the channel's next values lie, `left` how many pixels there are,
+`channels` their number, `thrice` three times that; `x` and `y` are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from aidge_build.contract.kernel_kit.routine import Routine
+
+TOGETHER = 4  # pixels in a turn
+_PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the pixels of a turn
+
+
+def each_pixel(code: Routine, values: Callable[[Sequence[str]], None]) -> None:
+    """Labels 2 to 5, the last one behind all pixels; `values` writes the instructions for these places."""
+    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
+    code("blt 3f")
+    code.label(2, f"{TOGETHER} pixels")
+    values(_PLACES)
+    for pointer in ("read", "written"):
+        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}, lsl #2")
+    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
+    code("bge 2b")
+    code.label(3)
+    code(f"adds {{left}}, {{left}}, #{TOGETHER}")
+    code("beq 5f")
+    code.label(4, "the pixels left over")
+    values(_PLACES[:1])
+    for pointer in ("read", "written"):
+        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}")
+    code("subs {left}, {left}, #1")
+    code("bne 4b")
+    code.label(5)
+
+
+def values_of_lines(code: Routine, lines: Iterable[tuple[str, str, int]], places: Sequence[str]) -> None:
+    """One line after the other at each of these places, two at a time; a line: registers of slope and start, and the shift."""
+    lines = tuple(lines)
+    for pair in (places[:2], places[2:]):
+        held = dict(zip(("x", "y"), pair))
+        for register, place in held.items():
+            code(f"ldrsb {{{register}}}, [{{read}}{place}]")
+        for slope, start, shift in lines:
+            for register in held:
+                code(f"mla {{{register}}}, {{{register}}}, {{{slope}}}, {{{start}}}")
+            for register in held:
+                code(f"ssat {{{register}}}, #8, {{{register}}}, asr #{shift}")
+        for register, place in held.items():
+            code(f"strb {{{register}}}, [{{written}}{place}]")

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""A line for each channel's factor in Thumb-2: 5 instructions for a value, 4 pixels in a turn, one channel after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aidge_build.contract.kernel_kit.channel_pixels import each_pixel, values_of_lines
+from aidge_build.contract.kernel_kit.routine import Routine
+from aidge_build.operators.arithmetic.factor_lines import SLOPE_BITS
+
+WHAT = "An image times a factor for each channel, channels last."
+PARAMETERS = "const int8_t *data, const int8_t *factors, int8_t *output, const int32_t *numbers, int32_t channels, int32_t pixels"
+_REGISTERS = {
+    "data": "r0",
+    "factors": "r1",
+    "output": "r2",
+    "numbers": "r3",
+    "channels": "r4",
+    "left": "r5",
+    "slope": "r6",
+    "start": "r7",
+    "read": "r8",
+    "written": "r9",
+    "x": "r10",
+    "y": "r11",
+    "thrice": "r12",
+    "end": "lr",
+}
+CHANNELS, PIXELS = 36, 40  # behind the saved registers
+
+
+def factor_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shift: int) -> str:
+    """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
+    code = make(_REGISTERS)
+    code("push {{r4-r11, lr}}")
+    code(f"ldr {{channels}}, [sp, #{CHANNELS}]")
+    code("add {end}, {factors}, {channels}")
+    code("add {thrice}, {channels}, {channels}, lsl #1")
+    code.label(1, "a channel")
+    code("ldrsb {slope}, [{factors}], #1")
+    code("ldrd {x}, {y}, [{numbers}]", "multiplier, offset")
+    code("mla {slope}, {slope}, {x}, {y}")
+    code("ldrd {x}, {y}, [{numbers}, #8]", "the data's zero point, first")
+    code(f"asr {{slope}}, {{slope}}, #{SLOPE_BITS}")
+    code("mla {start}, {slope}, {x}, {y}")
+    code("mov {read}, {data}")
+    code("mov {written}, {output}")
+    code(f"ldr {{left}}, [sp, #{PIXELS}]")
+    each_pixel(code, lambda places: values_of_lines(code, [("slope", "start", shift)], places))
+    code("add {data}, {data}, #1")
+    code("add {output}, {output}, #1")
+    code("cmp {factors}, {end}")
+    code("bne 1b")
+    code("pop {{r4-r11, pc}}")
+    return code.function(name, PARAMETERS, WHAT, portable_text(shift))
+
+
+def portable_text(shift: int) -> str:
+    """The body of the C version."""
+    return f"""int32_t channel, place, value;
+    for (channel = 0; channel < channels; channel++) {{
+        const int32_t slope = (factors[channel] * numbers[0] + numbers[1]) >> {SLOPE_BITS};
+        const int32_t start = slope * numbers[2] + numbers[3];
+        for (place = channel; place < channels * pixels; place += channels) {{
+            value = (data[place] * slope + start) >> {shift};
+            output[place] = (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
+        }}
+    }}"""

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""What the generator knows of an int8 convolution or fully connected layer: folded bias, ranges, multipliers, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy
+
+from aidge_build.contract.kernel_kit.linear import linear_constants
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.operators.arithmetic.contracts import FixedFactors, Requantization
+from aidge_build.operators.arithmetic.fixed_form import FixedForm, fixed_form
+from aidge_build.operators.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
+
+INT8 = (-128, 127)
+SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
+ABOVE = 128  # makes levels unsigned
+HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
+SMALLEST_DIVIDED = 2.0**-100
+MOST_UNIT = 128  # of weights that are multiples of it
+LARGEST_FIXED = 0.5  # of the factors that arithmetic/fixed_form.py has a form of
+CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is constant
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator.
+
+    `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit of the unit of the sums. What `requantization`
+    scales, with a factor for each channel, is `unit` times as large. `is_any`: other weights must find the same code.
+    """
+
+    rows: numpy.ndarray
+    bias: numpy.ndarray
+    requantization: Requantization
+    low: numpy.ndarray
+    high: numpy.ndarray
+    zero_point: int  # of the output
+    input_zero_point: int
+    clamp: tuple[int, int]
+    fractions: numpy.ndarray
+    unit: int = 1  # a power of two
+    is_any: bool = False
+
+    @property
+    def factors(self) -> numpy.ndarray:
+        """Of the sums, float32: the exact ones under the contract `onnx`, else near them."""
+        return self.requantization.slopes.astype(numpy.float32) * numpy.float32(self.unit)
+
+    @property
+    def is_clamped(self) -> bool:
+        """Whether the output is limited to less than int8."""
+        return self.clamp != INT8
+
+    @property
+    def largest(self) -> numpy.ndarray:
+        """Of |accumulator|."""
+        return numpy.maximum(numpy.abs(self.low), numpy.abs(self.high))
+
+    def levels(self, accumulators: numpy.ndarray) -> numpy.ndarray:
+        """The stored values of one accumulator per channel."""
+        return self._levels(accumulators, self.clamp)
+
+    def _levels(self, accumulators: numpy.ndarray, clamp: tuple[int, int]) -> numpy.ndarray:
+        sums = accumulators * self.unit + self.fractions
+        return self.requantization.levels(sums, 0, self.zero_point, *clamp)
+
+    @property
+    def free_of_clamp(self) -> numpy.ndarray:
+        """Channels whose accumulators reach no value that the clamp would change beyond int8."""
+        ends = [self._levels(numpy.clip(end, -(1 << 31), (1 << 31) - 1), INT8) for end in (self.low, self.high)]
+        return (ends[0] >= self.clamp[0]) & (ends[1] <= self.clamp[1]) | (not self.is_clamped)
+
+    def staircase(self) -> Staircase:
+        """The accumulators of each channel at which the output changes, before the clamp."""
+        return self._staircase
+
+    @cached_property
+    def _staircase(self) -> Staircase:
+        return staircase(self.requantization, self.zero_point, self.low, self.high, self.fractions, self.unit)
+
+    def of(self, channels: numpy.ndarray) -> Linear:
+        """These channels, in this order."""
+        fields = {field: getattr(self, field)[channels] for field in ("rows", "bias", "low", "high", "fractions")}
+        return replace(self, requantization=self.requantization.of(channels), **fields)
+
+    def fixed_form(self, added: int = 0) -> FixedForm | None:
+        """Of levels + `added` before the clamp, where the contract is one of fixed-point factors."""
+        if not isinstance(self.requantization, FixedFactors):
+            return None
+        return fixed_form(self.requantization, self.zero_point + added, self.low, self.high)
+
+    def in_fine_units(self) -> Linear:
+        """The same layer with weights that are `unit` times as large, and no fractions."""
+        finer = {field: self.unit * getattr(self, field) + self.fractions for field in ("bias", "low", "high")}
+        return replace(
+            self,
+            rows=self.rows * self.unit,
+            fractions=numpy.zeros_like(self.fractions),
+            unit=1,
+            **finer,
+        )
+
+
+class LinearNode(KernelNode):
+    """A layer of int32 sums that are requantized per channel."""
+
+    def linear(self, rows: numpy.ndarray) -> Linear:
+        """The layer with these weights [channels, taps]; AidgeError when an accumulator could leave int32."""
+        numbers, rows = linear_constants(self.operator, self.inputs, self.outputs[0], rows), rows.astype(numpy.int64)
+        products = [rows * end for end in self.inputs[0].dtype.range]
+        low, high = (numbers.bias + ends.sum(axis=1) for ends in (numpy.minimum(*products), numpy.maximum(*products)))
+        clamp, nothing = (numbers.low, numbers.high), numpy.zeros(len(rows), numpy.int64)
+        points = numbers.zero_point, numbers.input_zero_point
+        found = Linear(
+            rows, numbers.bias, numbers.requantization, low, high, *points, clamp, nothing, is_any=self.view.any_weights
+        )
+        is_coarse = self.inputs[1].dtype is DType.int16 and not isinstance(numbers.requantization, FixedFactors)
+        return without_constants(_in_coarse_units(found) if is_coarse else found)
+
+
+def _no_fixed_form(view: NodeView) -> str:
+    (output,) = view.outputs
+    if output.quantization.rounding == Quantization.rounding:  # the default: quick, as every layer is asked this
+        return ""
+    factors = view.operator.requantization(view.inputs, output)
+    if not isinstance(factors, FixedFactors):
+        return ""
+    weights = view.inputs[1].data
+    fits = factors.slopes < LARGEST_FIXED
+    if fits.all():
+        fits = LinearNode(view).linear(weights.reshape(len(weights), -1)).fixed_form(ABOVE).fits
+    return "" if fits.all() else f"output channel {int(numpy.argmin(fits))} has a factor of 0.5 or more, or sums of over 30 bits"
+
+
+FIXED_FORM = Predicate("under the contract double factors below 0.5, sums of 30 bits", _no_fixed_form)
+
+
+def _in_coarse_units(linear: Linear) -> Linear:
+    """Weights that are multiples of a power of two, divided by it: what the bias loses is its fraction."""
+    every = int(numpy.bitwise_or.reduce(linear.rows, axis=None))
+    unit = min(every & -every, MOST_UNIT) if every else 1
+    coarser = {field: getattr(linear, field) // unit for field in ("bias", "low", "high")}
+    return replace(
+        linear,
+        rows=linear.rows // unit,
+        fractions=linear.bias % unit,
+        unit=unit,
+        **coarser,
+    )
+
+
+def without_constants(linear: Linear) -> Linear:
+    """Channels that give one value for every input get weights 0: their biases are often too large for cheap arithmetic."""
+    lowest, highest = linear.levels(linear.low), linear.levels(linear.high)
+    constant = lowest == highest
+    bias = numpy.where(constant, (lowest - linear.zero_point) * CONSTANT_STEPS, linear.bias)
+    return replace(
+        linear,
+        rows=numpy.where(constant[:, None], 0, linear.rows),
+        bias=bias,
+        requantization=linear.requantization.replaced(constant, 1 / (CONSTANT_STEPS * linear.unit)),
+        low=numpy.where(constant, bias, linear.low),
+        high=numpy.where(constant, bias, linear.high),
+        fractions=numpy.where(constant, 0, linear.fractions),
+    )
+
+
+def fits_fraction(linear: Linear, scale: int = 256) -> numpy.ndarray:
+    """Channels whose sums fit a word with 8 fraction bits (`scale`), and whose multiplier can be divided by 256 exactly."""
+    return (scale * linear.largest < (1 << 31) - scale) & ((linear.factors == 0) | (linear.factors > SMALLEST_DIVIDED))
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerForm:
+    """The integer requantization at one shift, as far as it is proved (multiplier 0: not proved): `low` for accumulators as
+    they are, `high` for accumulators with 8 fraction bits (of `word_forms` also as they are)."""
+
+    shift: int
+    low: LowForm
+    high: LowForm | HighForm
+
+
+def integer_forms(
+    linear: Linear, low: bool = True, high: bool = True, is_tuned: bool = True, scale: int = 256
+) -> Iterator[IntegerForm]:
+    """One candidate for each shift, where weights stay as they are; `is_tuned` as in `low_form`, `scale` as in `high_form`."""
+    stairs, free = linear.staircase(), linear.free_of_clamp
+    nothing = numpy.zeros(len(free), numpy.int64)
+    for shift in shifts_of(linear):
+        lows = low_form(stairs, shift, is_tuned) if low else LowForm(nothing, nothing, nothing)
+        highs = high_form(stairs, shift + HIGH_SHIFT, scale) if high else HighForm(nothing, nothing)
+        yield IntegerForm(
+            shift,
+            replace(lows, multipliers=numpy.where(free, lows.multipliers, 0)),
+            replace(highs, multipliers=numpy.where(free, highs.multipliers, 0)),
+        )
+
+
+def shifts_of(linear: Linear) -> tuple[int, ...]:
+    """Those that a form is searched for: which of them proves most depends on the weights."""
+    return SHIFTS[:1] if linear.is_any else SHIFTS
+
+
+def word_forms(linear: Linear, is_packed: bool) -> Iterator[IntegerForm]:
+    """One candidate for each shift of what goes to halves of words, which hold y + ABOVE before it is limited to int8: `low`, at
+    shift 0, for accumulators that go to the lower halves, `high` for the others, with 8 fraction bits if `is_packed`, or as they
+    are. Only channels in which nothing leaves 16 bits."""
+    stairs, free = linear.staircase(), linear.free_of_clamp
+    lower = _in_halves(linear, low_form(stairs, 0), 0, free)
+    for shift in shifts_of(linear):
+        upper: LowForm | HighForm = low_form(stairs, shift)
+        if is_packed:
+            upper = high_form(stairs, shift + HIGH_SHIFT, added=ABOVE)
+        yield IntegerForm(shift, lower, _in_halves(linear, upper, shift + HIGH_SHIFT * is_packed, free))
+
+
+def _in_halves(linear: Linear, form: LowForm | HighForm, shift: int, free: numpy.ndarray):
+    """The form of y + ABOVE, as far as its lines stay within 16 bits at the ends of the range; they rise in between."""
+    if isinstance(form, LowForm):
+        form = replace(form, constants=form.constants + (ABOVE << shift))
+        ends = [((end + form.extras) * form.multipliers >> 32) + form.constants for end in (linear.low, linear.high)]
+    else:
+        ends = [(256 * end + form.offsets) * form.multipliers >> 32 for end in (linear.low, linear.high)]
+    fits = (ends[0] >> shift >= -(1 << 15)) & (ends[1] >> shift < 1 << 15)
+    return replace(form, multipliers=numpy.where(fits & free, form.multipliers, 0))
+
+
+def fine_form(linear: Linear) -> IntegerForm:
+    """For the sums of `in_fine_units`, which carry fraction bits in every channel: the best form without constants."""
+    stairs, count, free = linear.staircase(), len(linear.rows), linear.free_of_clamp
+    highs = [(shift, high_form(stairs, shift, linear.unit)) for shift in (shift + HIGH_SHIFT for shift in shifts_of(linear))]
+    shift, high = max(highs, key=lambda found: int((found[1].multipliers > 0).sum()))
+    multipliers = numpy.where(free, high.multipliers, 0)
+    extras = high.offsets - numpy.where(multipliers > 0, linear.fractions, 0)  # the bias holds the fraction already
+    return IntegerForm(shift, LowForm(multipliers, extras, numpy.zeros(count, numpy.int64)), high)
+
+
+def best_form(forms: Iterator[IntegerForm], proved: Callable[[IntegerForm], int], most: int) -> IntegerForm:
+    """The first form that proves everything, or else the one that proves most."""
+    found = []
+    for form in forms:
+        found.append((proved(form), form))
+        if found[-1][0] == most:
+            break
+    return max(found, key=lambda entry: entry[0])[1]

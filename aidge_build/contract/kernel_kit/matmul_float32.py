@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""float32 matrix products of any two tensors with broadcasting batches: what such kernels have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.kernel_kit.conditions import REAL
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import layout, row_major
+from aidge_build.graph.tensor import Tensor
+
+BATCH_AXES = 4  # of kit/batches.h
+
+
+def _rank(view: NodeView) -> str:
+    fits = all(2 <= tensor.rank <= BATCH_AXES + 2 for tensor in view.inputs[:2])
+    return "" if fits else f"a rank is not in 2..{BATCH_AXES + 2}"
+
+
+def product_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
+    """Two float32 tensors of at least two axes, row-major."""
+    side = IOSpec(DType.float32, ROW_MAJOR)
+    conditions = (REAL, Predicate("matrices, at most 4 batch axes", _rank), *predicates)
+    return ImplSpec(inputs=(side,), outputs=(side,), features=features, predicates=conditions)
+
+
+class MatMulFloat32(KernelNode):
+    """A subclass states its function, file, struct, what it computes at once, and whether the struct has the matrices' sizes."""
+
+    function: ClassVar[str]
+    source: ClassVar[str]
+    kind: ClassVar[str]
+    at_once: ClassVar[str]
+    has_sizes: ClassVar[bool] = True
+
+    def call(self) -> Call:
+        first, second = self.inputs
+        sizes = {"rows": first.dims[-2], "inner": first.dims[-1], "columns": second.dims[-1]}
+        shape = Struct(
+            self.kind,
+            {
+                "dims": tuple(max(sizes) for sizes in zip(_batches(first), _batches(second))),
+                "first_steps": _batch_steps(first),
+                "second_steps": _batch_steps(second),
+                **(sizes if self.has_sizes else {}),
+            },
+        )
+        arguments = (_pointer(0, "first", first), _pointer(1, "second", second), Output(0), shape)
+        return Call(self.function, (self.source,), arguments, facts=computed(self.at_once))
+
+
+def _batches(tensor: Tensor) -> tuple[int, ...]:
+    return (1,) * (BATCH_AXES + 2 - tensor.rank) + tensor.dims[:-2]
+
+
+def _batch_steps(tensor: Tensor) -> tuple[int, ...]:
+    """In bytes; of axes of length 1, which repeat, 0."""
+    dims = (1,) * (BATCH_AXES + 2 - tensor.rank) + tensor.dims
+    steps = layout(dims, row_major(len(dims)), tensor.dtype).strides[:BATCH_AXES]
+    return tuple(0 if size == 1 else tensor.dtype.size_bytes * step for size, step in zip(dims, steps))
+
+
+def _pointer(index: int, name: str, tensor: Tensor) -> Argument:
+    return Constant(name, tensor.data) if tensor.is_constant else Input(index)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Products of two int8 matrices, of which both may be computed at run time: what kernels of several libraries share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+
+from aidge_build.contract.call import Argument, Constant, Input, Struct
+from aidge_build.contract.kernel_kit.linear_int8 import INT8, Linear
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.arithmetic.contracts import FloatFactors
+from aidge_build.operators.arithmetic.requantize import multipliers
+
+BATCH_AXES = 4
+
+
+def _not_in_integers(view: NodeView) -> str:
+    return view.operator.not_in_integers(view.inputs, view.outputs[0])
+
+
+def _rank(view: NodeView) -> str:
+    rank = max(tensor.rank for tensor in (*view.inputs, *view.outputs))
+    return "" if rank <= BATCH_AXES + 2 else f"rank {rank}, wants at most {BATCH_AXES + 2}"
+
+
+def product_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
+    """int8 matrices of one scale each, whose sums of products are proved to stay within int32."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        outputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        features=features,
+        predicates=(
+            Predicate("one scale each, sums within int32", _not_in_integers),
+            Predicate(f"at most {BATCH_AXES} batch axes", _rank),
+            *predicates,
+        ),
+    )
+
+
+def matrix_dims(inputs: Sequence[Tensor]) -> tuple[int, int, int]:
+    """Rows, inner, columns; a vector is a row on the left, a column on the right."""
+    first, second = inputs
+    return (
+        first.dims[-2] if first.rank > 1 else 1,
+        first.dims[-1],
+        second.dims[-1] if second.rank > 1 else 1,
+    )
+
+
+def batch_fields(inputs: Sequence[Tensor], output: Tensor) -> dict[str, tuple[int, ...]]:
+    """`dims`, `first_steps`, `second_steps`: the batch axes and the elements to go for each, 0 where an operand repeats."""
+    rows, inner, columns = matrix_dims(inputs)
+    operands = ((inputs[0], rows * inner), (inputs[1], inner * columns))
+    dims, steps = zip(*(_batches(tensor, size) for tensor, size in operands))
+    joint = tuple(max(sizes) for sizes in zip(*dims))
+    return {"dims": joint, "first_steps": steps[0], "second_steps": steps[1]}
+
+
+def _batches(tensor: Tensor, matrix: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    own = tensor.dims[:-2]
+    dims = (1,) * (BATCH_AXES - len(own)) + own
+    steps = [matrix * int(numpy.prod(dims[axis + 1 :], dtype=numpy.int64)) for axis in range(BATCH_AXES)]
+    return dims, tuple(0 if size == 1 else step for size, step in zip(dims, steps))
+
+
+def product_shape(name: str, inputs: Sequence[Tensor], output: Tensor) -> Struct:
+    """The struct of batches and matrices."""
+    rows, inner, columns = matrix_dims(inputs)
+    return Struct(name, {**batch_fields(inputs, output), "rows": rows, "inner": inner, "columns": columns})
+
+
+def product_multiplier(inputs: Sequence[Tensor], output: Tensor) -> numpy.ndarray:
+    """The one of the requantization, as an array."""
+    scales = [tensor.quantization.scale for tensor in (*inputs, output)]
+    return numpy.atleast_1d(multipliers(*scales))
+
+
+def product_range(inputs: Sequence[Tensor]) -> tuple[int, int]:
+    """The lowest and the highest sum that stored values of the operands' types give."""
+    ends = [[end - tensor.quantization.zero_point for end in tensor.dtype.range] for tensor in inputs]
+    sums = [inputs[0].dims[-1] * first * second for first in ends[0] for second in ends[1]]
+    return min(sums), max(sums)
+
+
+def columns_as_channels(view: NodeView, rows: numpy.ndarray) -> Linear:
+    """The fully connected layer whose weights, int64 [channels, taps], stand for columns of the second matrix: of run time."""
+    (output,), channels = view.outputs, len(rows)
+    low, high = product_range(view.inputs)
+
+    def each(value: int) -> numpy.ndarray:
+        return numpy.full(channels, value, numpy.int64)
+
+    return Linear(
+        rows,
+        each(0),
+        FloatFactors(numpy.repeat(product_multiplier(view.inputs, output), channels)),
+        each(low),
+        each(high),
+        output.quantization.zero_point,
+        view.inputs[0].quantization.zero_point,
+        INT8,
+        each(0),
+    )
+
+
+def operand(inputs: Sequence[Tensor], index: int) -> Argument:
+    """The pointer to an operand, constant or not."""
+    tensor = inputs[index]
+    return Constant(("first", "second")[index], tensor.data) if tensor.is_constant else Input(index)

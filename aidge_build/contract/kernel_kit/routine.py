@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""A small emitter of Thumb assembly: lines become one naked C function with comments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aidge_build.contract.kernel_kit.asm_statements import asm_statements
+
+_STATEMENT_COLUMN = 44
+
+
+class Routine:
+    """Collects the instructions of one function; `{name}` in a line stands for the register of that name, where there are names.
+
+    A library's subclass names its `macros`: <macros>_ASSEMBLY says whether the compiler can take the assembly, <macros>_NAKED
+    begins its function, and <macros>_PASSED stands before each parameter.
+    """
+
+    macros: str
+
+    def __init__(self, registers: Mapping[str, str] | None = None):
+        self._registers = registers
+        self._lines: list[tuple[str, str]] = []
+        self.instructions = 0
+
+    def __call__(self, line: str, comment: str = "") -> None:
+        """One instruction."""
+        self._line("    " + (line if self._registers is None else line.format_map(self._registers)), comment)
+        self.instructions += 1
+
+    def label(self, number: int, comment: str = "") -> None:
+        """A numeric local label: reached as `<number>b` or `<number>f`."""
+        self._line(f"{number}:", comment)
+
+    def table_jump(self, register: str, labels: Sequence[int], first: int, is_far: bool = False) -> None:
+        """To one of these labels further on, by the number in a register; label `first` marks the table. `is_far`: beyond 510
+        bytes."""
+        self(f"tbh [pc, {register}, lsl #1]" if is_far else f"tbb [pc, {register}]")
+        self.label(first)
+        for label in labels:
+            self._line(f"    .{'hword' if is_far else 'byte'} ({label}f - {first}b) / 2", "")
+        self._line("    .p2align 1", "")
+
+    def constant(self, register: str, value: int) -> None:
+        """A 32-bit number into a register, without a literal pool."""
+        value &= 0xFFFFFFFF
+        self(f"movw {register}, #{value & 0xFFFF}")
+        if value >> 16:
+            self(f"movt {register}, #{value >> 16}")
+
+    def _line(self, line: str, comment: str) -> None:
+        quoted = f'        "{line}\\n"'
+        self._lines.append((line, f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted))
+
+    @property
+    def condition(self) -> str:
+        """The macro that says whether the compiler can take the assembly."""
+        return f"{self.macros}_ASSEMBLY"
+
+    def statements(self) -> str:
+        """The body of the naked function."""
+        return asm_statements(self._lines, head=".syntax unified")
+
+    def function(self, name: str, parameters: str, comment: str, portable: str, result: str = "void") -> str:
+        """The C text: a naked function where the compiler can take it, else `portable` as its body (if that is empty, a header
+        of the library holds the C version, or none is needed).
+
+        The basic asm statements keep to the procedure call standard; nothing in them is known to the compiler, and
+        <macros>_NAKED keeps the compiler from guessing (no inlining, no clones, no register allocation across it).
+        """
+        declared = ", ".join(f"{self.macros}_PASSED {parameter.strip()}" for parameter in parameters.split(","))
+        text = (
+            f"/* {comment} */\n#if {self.condition}\n"
+            f"{self.macros}_NAKED {result} {name}({declared})\n{{\n{self.statements()}\n}}\n"
+        )
+        return text + (f"#else\nstatic {result} {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "") + "#endif"

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""int8 operations on two tensors by a function of rows: of the whole tensors, or with broadcasting row by row. Where an operand
+repeats one value along a row, or rows are too short for a call each, it is first written to scratch as it is in the output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.call import Call, Constant, Literal, Scratch, Struct
+from aidge_build.contract.kernel_kit.binary_int8 import BinaryInt8
+from aidge_build.contract.kernel_kit.broadcast import broadcast
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import Format, channels_last, row_major
+from aidge_build.operators.arithmetic.products import float_product
+from aidge_build.operators.double.products import product_factor
+
+SHORTEST = 4  # values of a row that is worth a call
+ROOM = 256  # AIDGE_KIT_BROADCAST_ROOM: bytes of scratch for each operand that is written there
+PIECES = "pieces.h"  # of the library: includes kit/broadcast_pieces.h
+
+
+class RowsInt8(BinaryInt8):
+    """An operation whose function takes (first, second, output, numbers, count). `rows` is a header of the library that includes
+    kit/broadcast.h."""
+
+    rows = "repeats.h"
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return replace(super().demands(view), scratch_bytes=ROOM * len(_written(view)))
+
+    def by_rows(self, row: str, source: str, numbers: Constant, text: str, **said) -> Call:
+        """The call of `row`, or of a function that calls it for each row, or for pieces of one row or several."""
+        pointers = (*self.pointers(), numbers)
+        if all(tensor.dims == self.outputs[0].dims for tensor in self.inputs):
+            return Call(row, (source,), (*pointers, Literal(self.outputs[0].elements)), texts=(text,), **said)
+        written = _written(self.view)
+        if not written:
+            return Call(f"{row}_rows", (source, self.rows), (*pointers, self.shape()), texts=(text, _rows(row)), **said)
+        name = f"{row}_pieces_{'_'.join(('first', 'second')[place] for place in written)}"
+        arguments = (*pointers, Scratch(), self.shape())
+        return Call(name, (source, PIECES), arguments, texts=(text, _pieces(name, row, written)), **said)
+
+
+def _rows(row: str) -> str:
+    return f"""/* The same with broadcasting, row by row. */
+static void {row}_rows(
+    const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, const aidge_kit_broadcast_shape *shape)
+{{
+    aidge_kit_broadcast_place place = {{{{0, 0, 0, 0}}, 0, 0}};
+    int32_t left;
+    for (left = shape->runs; left > 0; left--) {{
+        {row}(first + place.first, second + place.second, output, numbers, shape->length);
+        output += shape->length;
+        aidge_kit_broadcast_next(shape, &place);
+    }}
+}}"""
+
+
+def _written(view: NodeView) -> tuple[int, ...]:
+    """The inputs of which pieces are written to scratch; those of all bands of a layer are the same."""
+    whole = view.layer.whole if view.layer else view
+    (first, second), (output,) = whole.inputs, whole.outputs
+    smaller = tuple(place for place, tensor in enumerate(whole.inputs) if tensor.dims != output.dims)
+    return () if not smaller or _shares_rows(broadcast(first, second, output)) else smaller
+
+
+def _shares_rows(shape: Struct) -> bool:
+    fields = shape.fields
+    return (fields["first_step"], fields["second_step"]) == (1, 1) and fields["length"] >= SHORTEST
+
+
+def _pieces(name: str, row: str, written: tuple[int, ...]) -> str:
+    """Operands that are not written have the output's values in the output's order."""
+    inputs = ("first", "second")
+    rooms = {inputs[index]: "pieces" if index == written[0] else "(pieces + AIDGE_KIT_BROADCAST_ROOM)" for index in written}
+    writes = "\n".join(
+        f"""\
+                aidge_kit_broadcast_write({part} + place.{part}, shape->{part}_step, {room} + filled, count);"""
+        for part, room in rooms.items()
+    )
+    repeats = "\n".join(
+        f"""\
+            if (shape->{part}_step == 0) {{
+                aidge_kit_broadcast_write(a_{part}, 0, {room}, room);
+                a_{part} = {room};
+            }}"""
+        for part, room in rooms.items()
+    )
+    operands = ", ".join(rooms.get(part, f"{part} + done") for part in inputs)
+    return f"""/* The same with broadcasting, in pieces: of several short rows, or of a long one. */
+static void {name}(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, void *scratch,
+    const aidge_kit_broadcast_shape *shape)
+{{
+    int8_t *const pieces = (int8_t *)scratch;
+    aidge_kit_broadcast_place place = {{{{0, 0, 0, 0}}, 0, 0}};
+    int32_t left = shape->runs, done = 0;
+    while (left > 0) {{
+        int32_t count = shape->length;
+        if (2 * count <= AIDGE_KIT_BROADCAST_ROOM) {{
+            int32_t filled = 0;
+            do {{
+{writes}
+                filled += count;
+                left--;
+                aidge_kit_broadcast_next(shape, &place);
+            }} while ((left > 0) && (filled + count <= AIDGE_KIT_BROADCAST_ROOM));
+            {row}({operands}, output + done, numbers, filled);
+            done += filled;
+        }} else {{
+            const int32_t room = count < AIDGE_KIT_BROADCAST_ROOM ? count : AIDGE_KIT_BROADCAST_ROOM;
+            const int8_t *a_first = first + place.first, *a_second = second + place.second;
+{repeats}
+            for (; count > 0; count -= room) {{
+                const int32_t piece = count < room ? count : room;
+                {row}(a_first, a_second, output + done, numbers, piece);
+                a_first += shape->first_step * piece;
+                a_second += shape->second_step * piece;
+                done += piece;
+            }}
+            left--;
+            aidge_kit_broadcast_next(shape, &place);
+        }}
+    }}
+}}"""
+
+
+def _unlike(view: NodeView) -> str:
+    (first, second), (output,) = view.inputs, view.outputs
+    if first.is_constant and second.is_constant:
+        return "both inputs are constant"
+    return "" if first.dims == second.dims == output.dims else f"dims {list(first.dims)} and {list(second.dims)} differ"
+
+
+def has_fewer_axes(view: NodeView) -> bool:
+    """Of a computed tensor, whose storage order then only means the same axes where both are row-major."""
+    return any(not tensor.is_constant and tensor.rank != view.outputs[0].rank for tensor in view.inputs)
+
+
+def _repeats_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
+    """Why two tensors in these formats are not broadcast by loops around rows."""
+
+    def not_by_loops(view: NodeView) -> str:
+        tensors = (*view.inputs, *view.outputs)
+        if not _unlike(view):
+            return "nothing is repeated"
+        if formats is channels_last and has_fewer_axes(view):
+            return "a computed tensor has fewer axes than the output"
+        try:
+            broadcast(*(tensor.with_(format=formats(tensor.rank)) for tensor in tensors))
+        except AidgeError as error:
+            return error.what
+        return ""
+
+    return not_by_loops
+
+
+def rows_spec(features: frozenset[str], form: DFormat, *predicates: Predicate, rounding: str = "any") -> ImplSpec:
+    """int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for those that repeat. Their
+    numbers are proved on all pairs of stored values, and so under every contract."""
+    sides = (IOSpec(DType.int8, form), IOSpec(DType.int8, form)), (IOSpec(DType.int8, form),)
+    return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates), rounding=rounding)
+
+
+_SHAPES = {
+    SAME: Predicate("tensors of the same dims", _unlike),
+    CHANNELS_LAST: Predicate("a tensor repeats, with channels last", _repeats_in(channels_last)),
+    ROW_MAJOR: Predicate("a tensor repeats", _repeats_in(row_major)),
+}
+
+
+class ProductInt8(RowsInt8):
+    """A product by one float32 multiplier."""
+
+    def multiplier(self):
+        """None where none is proved."""
+        low, high, _ = self.bounds()
+        quantizations = [tensor.quantization for tensor in (*self.inputs, *self.outputs)]
+        return float_product(*quantizations, (low, high), self.meaning())
+
+
+def _shifts_little(view: NodeView) -> str:
+    shift = product_factor(view.inputs, view.outputs[0])[1]
+    return "" if shift < 0 else "the factor is 0.5 or more"
+
+
+def _unproved(view: NodeView) -> str:
+    return "" if ProductInt8(view).multiplier() is not None else "no float32 multiplier is proved for all pairs of values"
+
+
+SMALL_FACTOR = Predicate("a factor below 0.5", _shifts_little)  # levels then fit 16 bits
+PROVED_PRODUCT = Predicate("the product in float32 is proved on all 65,536 pairs", _unproved)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""int8 softmax of long rows by one product for each value (kernels/kit/softmax.h)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.arithmetic.softmax import factored, softmax_table
+
+SHORTEST = 4  # a row for which the reciprocal pays: fewer instructions than a quotient for each value
+FINEST = 2.0**-10  # an output scale: quotients stay below 1,024, which leaves 19 bits after the point
+
+
+def _rows(form: DFormat, shortest: int) -> Predicate:
+    """Rows of the last axis, or in CHANNELS_LAST of the channels of a pixel."""
+
+    def reason(view: NodeView) -> str:
+        operator, (data,) = view.operator, view.inputs
+        if form is CHANNELS_LAST and (data.rank < 3 or operator.until_end or operator.axis % data.rank != 1):
+            return "a row's values are no channels of a pixel"
+        if form is ROW_MAJOR and not operator.until_end and operator.axis % data.rank != data.rank - 1:
+            return "a row's values are no neighbours"
+        length = operator.row_length(data.dims)
+        return "" if length >= shortest else f"rows of {length} values, wants at least {shortest}"
+
+    return Predicate(f"rows of at least {shortest} {'channels' if form is CHANNELS_LAST else 'neighbours'}", reason)
+
+
+def _output_scale(view: NodeView) -> str:
+    scale = view.outputs[0].quantization.scale
+    return "" if scale >= FINEST else f"the output scale is {scale}, wants at least {FINEST}"
+
+
+def softmax_spec(features: frozenset[str], form: DFormat = ROW_MAJOR, shortest: int = SHORTEST) -> ImplSpec:
+    """Rows of neighbouring int8 values: along the last axis, or of the channels of each pixel in `form` CHANNELS_LAST."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, form),),
+        outputs=(IOSpec(DType.int8, form),),
+        predicates=(
+            ALL_QUANTIZED,
+            _rows(form, shortest),
+            Predicate("an output scale of at least 2^-10", _output_scale),
+        ),
+        features=features,
+    )
+
+
+def are_factored(view: NodeView) -> bool:
+    """Whether exponentials are made from two factors each: two dozen instructions more for each value, but 864 B less."""
+    return view.objective == "size"
+
+
+def constants(view: NodeView, is_factored: bool, are_ascending: bool = False) -> tuple[Constant, Constant, Constant]:
+    """The numbers of a softmax of int8 values along one axis, in the order of C; `are_ascending`: the smallest exponential
+    first."""
+    (data,), (output,) = view.inputs, view.outputs
+    scale = float(data.quantization.scale)
+    table = softmax_table(scale, float(output.quantization.scale), view.operator.row_length(data.dims))
+    exponentials = factored(table, scale) if is_factored else table.exponentials[:: -1 if are_ascending else 1]
+    return (
+        Constant("exponentials", numpy.array(exponentials, numpy.uint32)),
+        Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
+        Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
+    )
+
+
+class SoftmaxRows(KernelNode):
+    """A library's subclass names its `function`, which stands in `source`; and a `factored` one with its source, for
+    `are_factored`. The table's smallest exponential comes first, as kernels/kit/softmax_rows.h has it."""
+
+    function: ClassVar[str]
+    factored: ClassVar[tuple[str, str] | None] = None
+    source: ClassVar[str]
+    block: ClassVar[str] = "1 value"
+
+    def call(self) -> Call:
+        (data,), (output,) = self.inputs, self.outputs
+        length = self.operator.row_length(data.dims)
+        is_factored = self.factored is not None and are_factored(self.view)
+        function, source = self.factored if is_factored else (self.function, self.source)
+        return Call(
+            function,
+            (source,),
+            (
+                Input(0),
+                Output(0),
+                *constants(self.view, is_factored, are_ascending=True),
+                Literal(output.elements // length),
+                Literal(length),
+            ),
+            facts=computed(self.block),
+        )

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Every function of one int8 value as a table in assembly: what kernels of several libraries share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.contract.kernel_kit.elementwise import ElementWise
+from aidge_build.contract.kernel_kit.routine import Routine
+from aidge_build.contract.kernel_kit.tables import straight_call, table_of
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+
+PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *table, int32_t count"
+REGISTERS = {"x": "r0", "y": "r1", "table": "r2", "count": "r3"}
+PORTABLE = """for (; count > 0; count--) {
+        *y++ = table[(uint8_t)*x++];
+    }"""
+
+
+def table_spec(features: frozenset[str]) -> ImplSpec:
+    """int8 to int8 in any storage order, the same on both sides."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, SAME),),
+        outputs=(IOSpec(DType.int8, SAME),),
+        features=features,
+        predicates=(ALL_QUANTIZED,),
+        rounding="any",
+    )
+
+
+class TableRoutine(ElementWise):
+    """A library's subclass gives the `body` of its `function`, which takes `together` values in a turn and whose output may take
+    the input's place."""
+
+    assembly = "helps"
+    function: ClassVar[str]
+    together: ClassVar[int]
+
+    def body(self) -> Routine:
+        """The instructions, with these REGISTERS."""
+        raise NotImplementedError
+
+    def call(self) -> Call:
+        return straight_call(self.view) or self._looked_up()
+
+    def _looked_up(self) -> Call:
+        table = numpy.roll(table_of(self.operator, self.inputs[0], self.outputs[0]), 128)  # by the value's byte
+        what = "y[i] = table[the byte x[i]], i < count; table: [256]."
+        return Call(
+            self.function,
+            ("target.h",),
+            (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
+            texts=(self.body().function(self.function, PARAMETERS, what, PORTABLE),),
+            facts=computed(f"{self.together} values"),
+        )

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""The numpy backend: what a graph means. Every other backend is compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy
+
+from aidge_build.contract.reference.execution import Backend, prepare
+from aidge_build.graph.view import GraphView
+
+
+def run(view: GraphView, inputs: Mapping[str, numpy.ndarray], backends: Sequence[Backend] = ()) -> dict[str, numpy.ndarray]:
+    """All tensors of the graph by name, in logical order; `inputs` holds the graph's inputs by name.
+
+    States that are not given have their initial values. Each node runs in the first of the `backends` that accepts it, and in
+    numpy where none does. Who runs a graph more than once prepares it once: `execution.prepare`.
+    """
+    execution = prepare(view, backends)
+    context = execution.forward(execution.context({}), inputs)
+    constants = {name: tensor.data for name, tensor in view.tensors.items() if tensor.is_constant}
+    return constants | context.instances | context.hidden

@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: MIT
-"""The longest way through code: how many instructions a call takes at most, whatever the data are, from the linked text alone."""
-
-from aidge_build.longest.steps import StepBound, StepsBound, bound_steps
-
-__all__ = ["StepBound", "StepsBound", "bound_steps"]

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""What a network costs on a core before it is built: instructions by a table of measured kernels, or bytes of constants."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aidge_build.boards.cores import of_instructions
+from aidge_build.build.compile import build_program, import_model
+from aidge_build.build.emit import emit
+from aidge_build.build.request import CompileRequest
+from aidge_build.contract.library import Kernel
+from aidge_build.contract.spec import NodeView
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.cost import CostEntry, CostTable
+from aidge_build.prepare.adaptation.layer_classes import shape_class
+from aidge_build.prepare.adaptation.shipped import shipped_path, table_at
+
+OBJECTIVES = ("instructions", "bytes")
+FURTHEST = 4.5  # doublings: what was measured further away says less than the mean of all shapes
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An estimate in `unit`; `unknown` are kernels that the table does not know, which count as the median of others."""
+
+    number: float
+    unit: str
+    unknown: tuple[str, ...] = ()
+
+
+def cost_table_for(request: CompileRequest, path: Path | None) -> CostTable:
+    """The table in the file, or the one that comes with the tool; AidgeError where there is none for such a core."""
+    features = of_instructions(request.target.features)
+    named = "" if features else "name the core with --board B or --cpu CORE; "
+    hint = f"{named}aidge-build tune MODEL --board B --out F.toml measures a table for --costs; --objective bytes needs none"
+    return table_at(path or shipped_path(features, "--objective instructions", hint), features)
+
+
+def cost_in_instructions(request: CompileRequest, table: CostTable) -> Cost:
+    """What the table says of all kernels that the model of the request would get."""
+    view, _ = import_model(request)
+    assignment = adapt_to_backend(view, request.libraries, request.target)
+    whole, unknown = 0.0, []
+    for node in assignment.view.nodes:
+        kernel = assignment.choices[node.name].kernel
+        if kernel is not None:
+            cost, is_known = estimate(table, kernel, assignment.node_view(node), request.target.flash_wait_states)
+            whole += cost
+            unknown += [] if is_known else [f"{kernel.library} {kernel.name}"]
+    return Cost(whole, table.unit, tuple(dict.fromkeys(unknown)))
+
+
+def estimate(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states: int = 0) -> tuple[float, bool]:
+    """The kernel's cost at this node, and whether the table knows the kernel.
+
+    Of the classes of shapes that were measured the nearest counts, in powers of two of products per output and of outputs. A
+    kernel that nobody measured for this operator costs what it does for another one; one that nobody measured at all, the median
+    of those of the table, of its library where that is in it.
+    """
+    named = [entry for entry in table.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)]
+    for entries in ([entry for entry in named if entry.op == kernel.type], named):
+        if entries:
+            nearest = min(entries, key=lambda entry: (_distance(entry.shape, shape_class(seen)), entry.shape))
+            return _alone(table, nearest, kernel, seen, flash_wait_states), True
+    plain = [entry for entry in table.entries if not entry.shape]
+    others = [entry for entry in plain if entry.library == kernel.library] or plain
+    has_macs = seen.multiply_accumulates > 0
+    alike = [entry for entry in others if bool(entry.per_mac) == has_macs] or others
+    costs = sorted(_alone(table, entry, kernel, seen, flash_wait_states) for entry in alike)
+    return (costs[len(costs) // 2] if costs else 0.0), False
+
+
+def _alone(table: CostTable, entry: CostEntry, kernel: Kernel, seen: NodeView, flash_wait_states: int) -> float:
+    """What this entry says of the node, whatever it was measured for."""
+    alike = replace(entry, library=kernel.library, kernel=kernel.name, op="", shape="")
+    return replace(table, entries=(alike,)).cost(kernel, seen, flash_wait_states) or 0.0
+
+
+def _distance(shape: str, wanted: str) -> float:
+    """How many doublings lie between two classes; one for all shapes stands behind any other of the same kind."""
+    one, other = (dict(re.findall(r"(terms|outputs) (\d+)", text)) for text in (shape, wanted))
+    if set(one) != set(other):
+        return FURTHEST
+    return sum(abs(math.log2(max(int(one[key]), 1)) - math.log2(max(int(other[key]), 1))) for key in other)
+
+
+def cost_in_bytes(request: CompileRequest) -> Cost:
+    """The bytes of all constants, as they will lie in flash."""
+    return Cost(emit(build_program(request)).manifest["weights_bytes"], "bytes of constants")

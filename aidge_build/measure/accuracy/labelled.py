@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""Samples with what is true of them, from the arrays of an NPZ file, and how a model is fed with them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView
+from aidge_build.run.verify.vectors import Vectors
+
+_WANTED = "inputs as x (one input), as x_<input> or by their names; labels as labels (class numbers), or targets as targets"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """`inputs` by input name [sample, ...], as the file has them: real values, or stored ones with `quantization`.
+
+    `labels` are class numbers [sample]; `targets` real values by output name [sample, ...]. One of the two is given.
+    """
+
+    inputs: Vectors
+    labels: numpy.ndarray | None
+    targets: Vectors
+    quantization: Quantization | None = None
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        return len(next(iter(self.inputs.values())))
+
+
+def labelled_set(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
+    """The samples for a model with the inputs and outputs of `view`; AidgeError says what is missing or does not fit."""
+    inputs = model_samples(arrays, view)
+    labels = _labels(arrays["labels"]) if "labels" in arrays else None
+    targets = {} if labels is not None else _targets(arrays, view)
+    if labels is None and not targets:
+        raise AidgeError("there is no array 'labels' or 'targets'", tried=sorted(arrays), code="VECTORS", hint=_WANTED)
+    count = len(next(iter(inputs.values())))
+    for name, values in [("labels", labels)] if labels is not None else list(targets.items()):
+        if len(values) != count:
+            raise AidgeError(
+                f"{count} samples have {counted(len(values), 'entry')} in '{name}'", code="VECTORS", hint="one for each sample"
+            )
+    return LabelledSet(inputs, labels, targets, _stated_quantization(arrays))
+
+
+def model_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
+    """The array of each input of the model [sample, ...]: `x`, `x_<input>` or `<input>`, the same number of samples in each."""
+    inputs = {name: _input(arrays, name, view) for name in view.given}
+    counts = {len(values) for values in inputs.values()}
+    if len(counts) != 1 or 0 in counts:
+        raise AidgeError(
+            f"the inputs have {sorted(counts)} samples", code="VECTORS", hint="the same number, at least one, for each"
+        )
+    return inputs
+
+
+def samples_of(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
+    """The samples alone: nothing is said of what is true of them."""
+    return LabelledSet(model_samples(arrays, view), None, {}, _stated_quantization(arrays))
+
+
+def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | None) -> numpy.ndarray:
+    """The samples as the input `tensor` takes them: real values are quantized, stored ones become real, as it wants.
+
+    `known` is the quantization of this input in the quantized model, for stored values of a file that states none.
+    """
+    values, wanted = samples.inputs[name], tensor.dtype.numpy
+    stated = samples.quantization or known
+    if values.dtype != wanted and tensor.dtype.is_float and values.dtype.kind == "f":
+        values = values.astype(wanted)
+    elif values.dtype != wanted and tensor.dtype.is_float and values.dtype.kind in "iu" and stated is not None:
+        values = real(values, stated).astype(wanted)
+    elif values.dtype != wanted and values.dtype.kind == "f" and tensor.quantization is not None:
+        values = stored(values, tensor.quantization, wanted)
+    if values.dtype != wanted:
+        raise AidgeError(
+            f"the samples of input '{name}' are {values.dtype}, the model takes {tensor.dtype.name}",
+            code="VECTORS",
+            hint="real values as float32 fit every model; integers want x_scale and x_zero_point in the file",
+        )
+    return numpy.ascontiguousarray(_arranged(values, name, tensor.dims)).reshape(len(values), *tensor.dims)
+
+
+def is_channels_last(dims: Sequence[int], original: Sequence[int]) -> bool:
+    """Whether an image of these dims is one of the `original` dims with its channels behind rows and columns."""
+    return tuple(dims) != tuple(original) and len(dims) == 4 and (dims[0], dims[3], dims[1], dims[2]) == tuple(original)
+
+
+def _arranged(values: numpy.ndarray, name: str, dims: tuple[int, ...]) -> numpy.ndarray:
+    """[sample, ...] in the order of `dims`: as they are, or, for a model with channels last, from channels first."""
+    inner = values.shape[1:] if len(values.shape[1:]) >= len(dims) or dims[:1] != (1,) else (1, *values.shape[1:])
+    is_flat = values.ndim == 2 and values.shape[1] == math.prod(dims)
+    if is_flat or _without_ones(inner) == _without_ones(dims):
+        return values
+    if is_channels_last(dims, inner):
+        return numpy.moveaxis(values.reshape(len(values), *inner), 2, -1)
+    raise AidgeError(
+        f"the samples of input '{name}' have dims {list(values.shape[1:])}, the model takes {list(dims)}", code="VECTORS"
+    )
+
+
+def _without_ones(dims: Sequence[int]) -> list[int]:
+    return [size for size in dims if size != 1]
+
+
+def real(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
+    """(stored - zero point) * scale in float64, of one scale."""
+    return (values.astype(numpy.float64) - quantization.zero_point) * float(quantization.scale)
+
+
+def stored(values: numpy.ndarray, quantization: Quantization, dtype: numpy.dtype) -> numpy.ndarray:
+    """What QuantizeLinear of ONNX makes of real values: divided in float32, rounded to even, saturated."""
+    limits = numpy.iinfo(dtype)
+    with numpy.errstate(over="ignore"):
+        levels = numpy.rint(values.astype(numpy.float32) / quantization.scale).astype(numpy.float64) + quantization.zero_point
+    return numpy.clip(levels, limits.min, limits.max).astype(dtype)
+
+
+def shared_samples(first: Vectors, second: Vectors) -> int:
+    """How many samples of `second` are in `first`, too, by the bytes of all their inputs (as float32); 0 for other inputs."""
+    if set(first) != set(second):
+        return 0
+    seen = set(_digests(first))
+    return sum(digest in seen for digest in _digests(second))
+
+
+def _digests(samples: Vectors) -> list[bytes]:
+    rows = [numpy.ascontiguousarray(samples[name], numpy.float32).reshape(len(samples[name]), -1) for name in sorted(samples)]
+    return [hashlib.sha256(b"".join(values.tobytes() for values in row)).digest() for row in zip(*rows)]
+
+
+def _input(arrays: Mapping[str, numpy.ndarray], name: str, view: GraphView) -> numpy.ndarray:
+    keys = [f"x_{name}", name, *(["x"] if len(view.given) == 1 else [])]
+    key = next((key for key in keys if key in arrays), None)
+    if key is None:
+        raise AidgeError(f"there is no array for input '{name}'", tried=sorted(arrays), code="VECTORS", hint=_WANTED)
+    values = arrays[key]
+    if values.dtype.kind not in "iufb" or values.ndim < 1:
+        raise AidgeError(f"array {key} is {values.dtype}{list(values.shape)}", code="VECTORS", hint="numbers, the samples first")
+    if values.dtype.kind == "f" and not numpy.isfinite(values).all():
+        raise AidgeError(f"array {key} holds NaN or infinity", code="VECTORS", hint="leave out the samples that have them")
+    return values
+
+
+def _labels(values: numpy.ndarray) -> numpy.ndarray:
+    flat = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
+    if flat.ndim != 1 or flat.dtype.kind not in "iub" or (flat.size and int(flat.min()) < 0):
+        raise AidgeError(
+            f"array labels is {values.dtype}{list(values.shape)}",
+            code="VECTORS",
+            hint="one class number (0, 1, ...) for each sample",
+        )
+    return flat.astype(numpy.int64)
+
+
+def _targets(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
+    found = {}
+    for name in view.handed_out:
+        keys = [f"targets_{name}", *(["targets"] if name == view.handed_out[0] else [])]
+        key = next((key for key in keys if key in arrays), None)
+        if key is None:
+            continue
+        values, elements = arrays[key], view.tensor(name).elements
+        if values.dtype.kind not in "iufb" or values.ndim < 1 or values.size != len(values) * elements:
+            raise AidgeError(
+                f"array {key} is {values.dtype}{list(values.shape)}, output '{name}' has {counted(elements, 'value')} for each "
+                "sample",
+                code="VECTORS",
+            )
+        if not numpy.isfinite(values.astype(numpy.float64)).all():
+            raise AidgeError(f"array {key} holds NaN or infinity", code="VECTORS", hint="leave out the samples that have them")
+        found[name] = values.astype(numpy.float64).reshape(len(values), -1)
+    return found
+
+
+def _stated_quantization(arrays: Mapping[str, numpy.ndarray]) -> Quantization | None:
+    if "x_scale" not in arrays:
+        return None
+    scale, zero_point = arrays["x_scale"], arrays.get("x_zero_point", numpy.zeros((), numpy.int64))
+    if scale.size != 1 or zero_point.size != 1:
+        raise AidgeError("x_scale and x_zero_point are one number each", code="VECTORS")
+    return Quantization((float(numpy.float32(scale.reshape(-1)[0])),), (int(zero_point.reshape(-1)[0]),))

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Mixed precision: the types of layers that cost least and lose at most so much.
+
+Noise of different layers adds up about independently, and so do their costs: with both per layer and type, the cheapest choice at
+each price of noise is found layer by layer, exactly (Lagrange; Everett 1963). These choices, from all cheapest to all quietest,
+are measured; what is taken is then made cheaper layer by layer while the measured loss allows it. Every decision about loss is
+one about a measurement; the sums only say what is worth one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from aidge_build.base.terminal import with_progress
+from aidge_build.measure.accuracy.sensitivity import with_type
+from aidge_build.measure.accuracy.trials import FLOAT, INT8, INT16, Trial, Trials
+
+Types = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is taken, None where nothing that was measured keeps the limit; all that was measured; and what of that no other is
+    both cheaper and better than, the cheapest first."""
+
+    taken: Trial | None
+    measured: tuple[Trial, ...]
+    front: tuple[Trial, ...]
+
+
+def search(trials: Trials, most_loss: float, kinds: Sequence[str] = (INT8, INT16, FLOAT)) -> Found:
+    """The cheapest choice of types whose measured loss is at most `most_loss`."""
+    noises, costs = _noises(trials, kinds), _costs(trials, kinds)
+    wanted = dict.fromkeys([trials.all(kind) for kind in kinds] + hull(noises, costs, kinds))
+    for types in with_progress("TRY", list(wanted), lambda types: f"{trials.cost(types).number:,.0f} {trials.cost(types).unit}"):
+        trials.measured(types)
+    kept = _cheapest([trial for trial in trials.seen if trials.loss(trial) <= most_loss], trials)
+    if kept is not None:
+        kept = _made_cheaper(kept, trials, most_loss, kinds)
+    return Found(kept, trials.seen, front(trials.seen, lambda trial: trials.cost(trial.types).number, trials.loss))
+
+
+def hull(noises: Sequence[dict[str, float]], costs: Sequence[dict[str, float]], kinds: Sequence[str]) -> list[Types]:
+    """The choices of types with the least cost + price * noise, for all prices from 0 up; of equals the earlier kind.
+
+    `noises` and `costs` say for each layer what each kind adds. Between two prices at which some layer changes its mind the
+    choice is the same, so one price of each interval is all that is looked at.
+    """
+    prices = sorted(
+        {
+            (costs[index][one] - costs[index][other]) / (noises[index][other] - noises[index][one])
+            for index in range(len(costs))
+            for one in kinds
+            for other in kinds
+            if noises[index][one] < noises[index][other] and costs[index][one] > costs[index][other]
+        }
+    )
+    between = [(low + high) / 2 for low, high in zip(prices, prices[1:])]
+    found = []
+    for price in [0.0, *between, *([prices[-1] * 2] if prices else [])]:
+        found.append(
+            tuple(
+                min(kinds, key=lambda kind: (costs[index][kind] + price * noises[index][kind], kinds.index(kind)))
+                for index in range(len(costs))
+            )
+        )
+    return list(dict.fromkeys(found))
+
+
+def front(trials: Sequence[Trial], cost: Callable[[Trial], float], loss: Callable[[Trial], float]) -> tuple[Trial, ...]:
+    """Those of which no other costs at most as much and loses at most as much; of equals the first."""
+    found: list[Trial] = []
+    for trial in sorted(trials, key=lambda one: (cost(one), loss(one))):
+        if not found or loss(trial) < loss(found[-1]):
+            found.append(trial)
+    return tuple(found)
+
+
+def _noises(trials: Trials, kinds: Sequence[str]) -> list[dict[str, float]]:
+    """Per layer: the noise at the outputs where this layer alone has the kind and all others are float."""
+    floats = trials.all(FLOAT)
+    base = trials.measured(floats).noise  # that of the border
+    tasks = [(index, kind) for index in range(len(trials.layers)) for kind in kinds if kind != FLOAT]
+    found: list[dict[str, float]] = [{FLOAT: 0.0} for _ in trials.layers]
+    for index, kind in with_progress(
+        "TRY", tasks, lambda task: f"layer {trials.shown(trials.layers[task[0]])} alone in {task[1]}"
+    ):
+        found[index][kind] = max(0.0, trials.measured(with_type(floats, index, kind)).noise - base)
+    return found
+
+
+def _costs(trials: Trials, kinds: Sequence[str]) -> list[dict[str, float]]:
+    """Per layer: what it costs to have this kind among int8 layers, with the conversions around it."""
+    integers = trials.all(INT8)
+    return [{kind: trials.cost(with_type(integers, index, kind)).number for kind in kinds} for index in range(len(trials.layers))]
+
+
+def _cheapest(found: Sequence[Trial], trials: Trials) -> Trial | None:
+    return min(found, key=lambda trial: (trials.cost(trial.types).number, trials.loss(trial)), default=None)
+
+
+def _made_cheaper(trial: Trial, trials: Trials, most_loss: float, kinds: Sequence[str]) -> Trial:
+    """Changes one layer at a time to what costs less, the largest saving first, while the limit is kept."""
+    while True:
+        now = trials.cost(trial.types).number
+        steps = [
+            with_type(trial.types, index, kind)
+            for index in range(len(trials.layers))
+            for kind in kinds
+            if kind != trial.types[index]
+        ]
+        cheaper = sorted((trials.cost(types).number, place, types) for place, types in enumerate(steps))
+        better = next(
+            (types for cost, _, types in cheaper if cost < now and trials.loss(trials.measured(types)) <= most_loss), None
+        )
+        if better is None:
+            return trial
+        trial = trials.measured(better)

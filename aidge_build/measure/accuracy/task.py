@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What a model's outputs are for: classes, a score of two classes, an anomaly score, or real values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.measure.accuracy.figures import Figures, confusion, errors, roc_auc, top1
+from aidge_build.measure.accuracy.labelled import LabelledSet
+from aidge_build.run.verify.vectors import Vectors
+
+Kind = Literal["classes", "scores", "anomaly", "regression"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """How answers are judged. `output` is the one that labels are about; for scores, class 1 begins above `threshold`."""
+
+    kind: Kind
+    output: str
+    threshold: float = 0.5
+
+
+def task_of(samples: LabelledSet, outputs: Vectors, inputs: Vectors, kind: str = "auto", output: str = "") -> Task:
+    """The task; `outputs` and `inputs` are real values of one model. "auto" decides by what is there:
+
+    targets mean regression; labels with an output of one value mean scores; labels 0 and 1 with an output as large as the input
+    mean an autoencoder's anomaly score (its mean squared error); all else means classes, the index of the largest value. Scores
+    within [0, 1] are probabilities (class 1 above 0.5), others are logits (above 0).
+    """
+    name = output or next(iter(outputs))
+    if name not in outputs:
+        raise AidgeError(f"the model has no output '{name}'", where="--output", tried=list(outputs), code="USAGE")
+    found = _kind(samples, outputs[name], inputs) if kind == "auto" else kind
+    if (found == "regression") != bool(samples.targets):
+        wanted = "targets" if found == "regression" else "labels"
+        raise AidgeError(f"for {found} the file must hold {wanted}", where="--task", code="VECTORS")
+    values = outputs[name]
+    if found == "classes":
+        _require_classes(samples.labels, values.shape[1], name)
+    elif found != "regression" and samples.labels is not None and samples.labels.max() > 1:
+        raise AidgeError(f"labels of {found} are 0 and 1, there is {samples.labels.max()}", code="VECTORS")
+    if found == "scores" and values.shape[1] != 1:
+        raise AidgeError(f"a score is one value, output '{name}' has {values.shape[1]}", where="--task", code="USAGE")
+    if found == "anomaly" and (len(inputs) != 1 or next(iter(inputs.values())).shape != values.shape):
+        raise AidgeError(f"output '{name}' is not as large as the only input", where="--task anomaly", code="USAGE")
+    is_probability = bool(values.min() >= 0 and values.max() <= 1)
+    return Task(found, name, 0.5 if is_probability else 0.0)  # type: ignore[arg-type]
+
+
+def judged(task: Task, samples: LabelledSet, outputs: Vectors, inputs: Vectors) -> Figures:
+    """The figures of real outputs [sample, element]; `inputs` are the real inputs that they belong to."""
+    if task.kind == "regression":
+        return Figures(errors=tuple((name, errors(outputs[name], targets)) for name, targets in samples.targets.items()))
+    labels, values = samples.labels, outputs[task.output]
+    assert labels is not None
+    if task.kind == "anomaly":
+        (given,) = inputs.values()
+        return Figures(auc=roc_auc(numpy.mean((values - given) ** 2, axis=1), labels))
+    if task.kind == "scores":
+        answers = (values[:, 0] > task.threshold).astype(numpy.int64)
+        return Figures(top1(answers, labels), confusion(answers, labels, 2), roc_auc(values[:, 0], labels))
+    answers = values.argmax(axis=1)
+    area = roc_auc(values[:, 1] - values[:, 0], labels) if values.shape[1] == 2 else None
+    return Figures(top1(answers, labels), confusion(answers, labels, values.shape[1]), area)
+
+
+def _kind(samples: LabelledSet, values: numpy.ndarray, inputs: Vectors) -> Kind:
+    if samples.targets:
+        return "regression"
+    assert samples.labels is not None
+    if values.shape[1] == 1:
+        return "scores"
+    is_copy = len(inputs) == 1 and next(iter(inputs.values())).shape == values.shape
+    return "anomaly" if is_copy and samples.labels.max() <= 1 and values.shape[1] > 2 else "classes"
+
+
+def _require_classes(labels: numpy.ndarray | None, classes: int, output: str) -> None:
+    if labels is not None and labels.max() >= classes:
+        raise AidgeError(
+            f"a label is {labels.max()}, output '{output}' has {counted(classes, 'value')}",
+            code="VECTORS",
+            hint="labels count from 0; --output names another output",
+        )

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""A float model quantized in many ways, each measured on the same labelled samples: once, whoever asks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.build.compile import import_model
+from aidge_build.build.request import CompileRequest
+from aidge_build.measure.accuracy.costs import Cost
+from aidge_build.measure.accuracy.departure import sqnr_db
+from aidge_build.measure.accuracy.figures import Figures
+from aidge_build.measure.accuracy.labelled import LabelledSet
+from aidge_build.measure.accuracy.stages import Stage, input_quantizations, on_host, renamed
+from aidge_build.measure.accuracy.task import judged, task_of
+from aidge_build.prepare.quantization import Scheme, quantize
+from aidge_build.prepare.quantization.layers import layers_of
+from aidge_build.prepare.quantization.prepare import prepared
+from aidge_build.run.verify.vectors import Vectors
+from aidge_build.sources.importers.onnx_importer import import_with_sources
+
+INT8, INT16, FLOAT = "int8", "int16", "float32"
+TYPES = (INT8, INT16, FLOAT)
+_CHOOSABLE = ("linear", "computing")  # what only selects elements keeps the type of its input
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The model with these types of its layers, in the layers' order. `merit` is its main figure (1 is best), `noise` the power
+    of the difference of its outputs from the float model's as a part of theirs, `sqnr_db` the same in dB."""
+
+    types: tuple[str, ...]
+    model: bytes
+    figures: Figures
+    merit: float
+    noise: float
+    sqnr_db: float
+
+
+@dataclass(eq=False)
+class Trials:
+    """All trials of one model. `request` is that of the float model; `scheme` says everything but the layers' types; `price` says
+    what a request costs; `read` are short names of layers, for people."""
+
+    request: CompileRequest
+    calibration: Vectors
+    scheme: Scheme
+    samples: LabelledSet
+    price: Callable[[CompileRequest], Cost]
+    task_words: tuple[str, str] = ("auto", "")
+    read: Mapping[str, str] = field(default_factory=dict)
+    layers: tuple[str, ...] = ()
+    _known: dict[tuple[str, ...], Trial] = field(default_factory=dict)
+    _costs: dict[tuple[str, ...], Cost] = field(default_factory=dict)
+    _models: dict[tuple[str, ...], bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        view, _ = import_model(self.request)
+        self.float_stage = on_host("float", view, self.samples, {})
+        self.task = task_of(self.samples, self.float_stage.outputs, self.float_stage.inputs, *self.task_words)
+        self.float_figures = judged(self.task, self.samples, self.float_stage.outputs, self.float_stage.inputs)
+        self.float_merit = merit_of(self.float_figures)
+        self.layers = choosable_layers(self.request, self.scheme)
+
+    def shown(self, layer: str) -> str:
+        """The layer's name for people."""
+        return self.read.get(layer, layer)
+
+    def all(self, kind: str) -> tuple[str, ...]:
+        """The same type for every layer."""
+        return (kind,) * len(self.layers)
+
+    def measured(self, types: tuple[str, ...]) -> Trial:
+        """The trial of these types."""
+        if types not in self._known:
+            view, _ = import_model(self.request_of(types))
+            stage = _named_as(self.float_stage, on_host(_title(types), view, self.samples, input_quantizations(view)))
+            figures = judged(self.task, self.samples, stage.outputs, self.float_stage.inputs)
+            wanted, got = (
+                numpy.concatenate([one.outputs[name] for name in sorted(one.outputs)], 1) for one in (self.float_stage, stage)
+            )
+            power, difference = float(numpy.sum(wanted * wanted)), float(numpy.sum((got - wanted) ** 2))
+            self._known[types] = Trial(
+                types, self._models[types], figures, merit_of(figures), difference / (power or 1.0), sqnr_db(wanted, got)
+            )
+        return self._known[types]
+
+    def loss(self, trial: Trial) -> float:
+        """What it is worse than the float model, in parts of 1."""
+        top1, floats = trial.figures.top1, self.float_figures.top1
+        if top1 and floats:
+            return (floats.correct - top1.correct) / top1.count  # of the counts: 0.99 - 0.98 is not 0.01 in binary
+        return self.float_merit - trial.merit
+
+    def cost(self, types: tuple[str, ...]) -> Cost:
+        """What these types cost; nothing is executed for it."""
+        if types not in self._costs:
+            self._costs[types] = self.price(self.request_of(types))
+        return self._costs[types]
+
+    def request_of(self, types: tuple[str, ...]) -> CompileRequest:
+        """The request for the model with these types."""
+        if types not in self._models:
+            layers = {**self.scheme.layers, **dict(zip(self.layers, types, strict=True))}
+            scheme = replace(self.scheme, layers=layers, least_sqnr=-math.inf)  # measured by accuracy
+            self._models[types] = quantize(
+                self.request.model,
+                self.calibration,
+                scheme,
+                name=self.request.file_name,
+                operators=self.request.operators,
+                bind=self.request.bind,
+                external=self.request.external,
+            )
+        return replace(self.request, model=self._models[types], external={}, bind={})
+
+    @property
+    def seen(self) -> tuple[Trial, ...]:
+        """All trials so far, in the order in which they were measured."""
+        return tuple(self._known.values())
+
+
+def choosable_layers(request: CompileRequest, scheme: Scheme) -> tuple[str, ...]:
+    """The layers of the float model whose type is a choice and that the scheme does not settle, by name and in order."""
+    view = import_with_sources(request.model, request.file_name, request.operators, request.bind, request.external).view
+    found = [layer for layer in layers_of(prepared(view), scheme).layers if layer.kind in _CHOOSABLE]
+    return tuple(layer.names[0] for layer in found if not set(layer.names) & set(scheme.layers))
+
+
+def merit_of(figures: Figures) -> float:
+    """The main figure: top-1, else the area under the curve, else the explained variance of the worst output."""
+    if figures.top1 is not None:
+        return figures.top1.share
+    if figures.auc is not None:
+        return figures.auc
+    explained = [one.r2 for _, one in figures.errors if one.r2 is not None]
+    if not explained:
+        raise AidgeError("the samples give no figure to compare by", hint="targets must vary", code="VECTORS")
+    return min(explained)
+
+
+def _named_as(reference: Stage, stage: Stage) -> Stage:
+    return replace(stage, outputs=renamed(stage.outputs, tuple(reference.outputs)))
+
+
+def _title(types: tuple[str, ...]) -> str:
+    return f"{counted(types.count(INT8), 'layer')} int8, {types.count(INT16)} int16, {types.count(FLOAT)} float"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""What is measured of a model on a board, and how it is kept as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from aidge_build.prove.timing.deviation import Deviation
+from aidge_build.run.emulate.program import MeasuredCycles
+
+ANY = "any"  # the type of data of models whose names do not say it
+
+
+@dataclass(frozen=True)
+class LayerFigures:
+    """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line
+    of flash; `shape` is its class of shapes (adaptation/cost.py), `facts` are what its kernel says of itself; `cycles_measured`
+    are those of a board, where there was one."""
+
+    name: str
+    operator: str
+    library: str
+    kernel: str
+    macs: int
+    elements: int  # of all outputs
+    shape: str
+    instructions: int
+    cycles: int | None
+    flash_lines: int | None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    cycles_measured: int | None = None
+
+    @property
+    def per_mac(self) -> float | None:
+        """Instructions per multiply-accumulate; None for a layer without any."""
+        return self.instructions / self.macs if self.macs else None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A model on a board; instructions and cycles per inference, the mean over `vectors` inputs; sizes in bytes.
+
+    `data` is the element type of the files' names (int8, float). `stack_bytes` is the proved bound of one inference, None where
+    there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` are those of
+    the fullest moment, graph inputs and outputs counted inside; `arena_bytes` is what is linked, beside the `io_bytes` of inputs
+    and outputs, which the caller owns. `macs` are those of the model's file, of which some need not be executed.
+    `by_floats`: values differ from numpy's as `aidge_build/run/verify/float_levels.py` allows. `cycles` are estimated, with the
+    `stall_cycles` of the flash (None: nobody described it); `cycles_uncached` are without the cache of an external flash;
+    `cycles_error` is how far estimates for the core were off the cycles of chips.
+    """
+
+    model: str
+    data: str
+    board: str
+    cpu: str
+    vectors: int
+    differing_values: int
+    instructions: int
+    cycles: int | None
+    macs: int
+    macs_executed: int
+    peak_bytes: int
+    arena_bytes: int
+    io_bytes: int
+    scratch_bytes: int
+    stack_bytes: int | None
+    code_bytes: int
+    weights_bytes: int
+    flash_bytes: int
+    start_up_instructions: int | None
+    layers: tuple[LayerFigures, ...]
+    has_fpu: bool = True  # or is a core that is never built with one
+    measured: MeasuredCycles | None = None  # on a board
+    by_floats: bool = False
+    clock_hz: int = 0  # of the board, where it is known
+    stall_cycles: int | None = None
+    cycles_uncached: int | None = None
+    cycles_error: Deviation | None = None
+    nanojoules_per_cycle: float = 0  # 0: nobody measured the board's
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Of the estimated cycles, at the clock of the board."""
+        return self._milliseconds(self.cycles)
+
+    @property
+    def milliseconds_uncached(self) -> float | None:
+        """Of the estimated cycles without the cache of an external flash."""
+        return self._milliseconds(self.cycles_uncached)
+
+    def _milliseconds(self, cycles: int | None) -> float | None:
+        return 1e3 * cycles / self.clock_hz if cycles is not None and self.clock_hz else None
+
+    @property
+    def nanojoules(self) -> float | None:
+        """The energy of the estimated cycles."""
+        return self.cycles * self.nanojoules_per_cycle if self.cycles is not None and self.nanojoules_per_cycle else None
+
+    @property
+    def wrong_values(self) -> int:
+        """The differing values that the contract does not allow."""
+        return 0 if self.by_floats else self.differing_values
+
+    @property
+    def cycles_measured(self) -> int | None:
+        """What a board's counter said."""
+        return self.measured.per_inference if self.measured else None
+
+    @property
+    def core(self) -> str:
+        """The core for people: two boards may have the same one, with an FPU and without."""
+        return self.cpu if self.has_fpu else f"{self.cpu} without FPU"
+
+    @property
+    def title(self) -> str:
+        """Model, type of data and board, for people."""
+        return f"{self.model} {self.data} on {self.board}"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What a record is found by."""
+        return self.model, self.data, self.board
+
+    @property
+    def linked_bytes(self) -> int:
+        """RAM of the arena and of the caller's inputs and outputs, which lie beside it all the time."""
+        return self.arena_bytes + self.io_bytes
+
+    @property
+    def per_mac(self) -> float:
+        """Instructions per multiply-accumulate that is executed."""
+        return self.instructions / max(1, self.macs_executed)
+
+    def as_json(self) -> dict:
+        """The figures with those of each layer, and the time and energy of the estimated cycles."""
+        return dataclasses.asdict(self) | {"milliseconds": self.milliseconds, "nanojoules": self.nanojoules}

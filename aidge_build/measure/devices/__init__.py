@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+"""Chips as others describe them, in CMSIS packs and devicetrees: what a board file can be written from."""
+
+from __future__ import annotations
+
+from aidge_build.measure.devices.board_file import board_text, file_stem
+from aidge_build.measure.devices.device import Device, Memory
+from aidge_build.measure.devices.files import read_device
+
+__all__ = ["Device", "Memory", "board_text", "file_stem", "read_device"]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""The instructions and cycles of an inference, counted on the emulated core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.boards import Board, list_boards
+from aidge_build.measure.fit.firmware import roomy
+from aidge_build.measure.fit.sharing import board_of, core_of
+from aidge_build.plan.program import Program
+from aidge_build.prove.timing.estimate import Cycles
+from aidge_build.run.emulate import RunResult, run_program
+from aidge_build.run.emulate.estimate import program_timing
+from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.vectors import random_vectors
+
+
+@dataclass(frozen=True)
+class Count:
+    """Instructions of one inference, for one seeded random input; None: not counted, and why. `cycles` are estimated; None where
+    they cannot be."""
+
+    instructions: int | None
+    reason: str = ""
+    cycles: Cycles | None = None
+
+
+class Counter:
+    """Runs a program on the core of a board, once for all boards that read their flash alike. What a core executes depends on no
+    memory: where the emulator takes any, they are as large as need be."""
+
+    def __init__(self, program: Program, board: Board, folder: Path):
+        self._program, self._board, self._folder = program, board, folder
+        self._elf: Path | None = None
+        self._known: dict[tuple, Count] = {}
+
+    def count(self, board: Board) -> Count:
+        """The inference behind the flash of `board`, a board with the same core."""
+        how = {name: getattr(board, name) for name in ("flash", "flash_wait_states", "multiplier_cycles")}
+        key = tuple(how.values())
+        if key not in self._known:
+            machine = counting_board(self._board, has_regions=bool(self._program.regions))
+            self._known[key] = (
+                self._counted(replace(machine, **how)) if machine else Count(None, f"no board with core {board.cpu} is emulated")
+            )
+        return self._known[key]
+
+    def _counted(self, machine: Board) -> Count:
+        try:
+            result = self._run(machine)
+        except AidgeError as error:
+            return Count(None, error.what)
+        if result.run_instructions is None:
+            return Count(None, "the emulators' counters need a C compiler of this machine")
+        return Count(result.run_instructions, cycles=result.run_cycles)
+
+    def _run(self, machine: Board) -> RunResult:
+        if self._elf is None:
+            vectors = random_vectors(self._program.view, 1, seed=0)
+            execution = execute(self._program, machine, vectors, self._folder, estimates=True)
+            self._elf = execution.elf
+            return execution.result
+        symbol, timing = f"{self._program.name}_run", program_timing(self._elf, machine)
+        return run_program(self._elf, machine, work_folder=self._folder, run_symbol=symbol, timing=timing)
+
+
+def counting_board(board: Board, has_regions: bool = False) -> Board | None:
+    """A board with the same core that is emulated, and with memories as large as need be where the emulator takes any and the
+    program has no regions of its own; None where no such core is emulated."""
+    machine = _emulated(board)
+    if machine is None or machine.emulator is None:
+        return None
+    return roomy(machine, machine.name) if machine.emulator.kind == "unicorn" and not has_regions else machine
+
+
+def _emulated(board: Board) -> Board | None:
+    """The board, or one with the same core, flags and start-up code that an emulator knows."""
+    if board.emulator is not None:
+        return board
+    others = (board_of(name, None) for name in list_boards())
+    return next((one for one in others if one.emulator is not None and core_of(one) == core_of(board)), None)

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: MIT
+"""The answer to questions about models and boards. Pure: bytes and words come in, and the same value comes out on every machine
+that has the same compilers.
+
+Questions that share a compilation are best asked together: the model is compiled once for their core, and only a board none of
+whose memories holds that arena gets a compilation of its own, in which the arena is spread over several memories, or layers are
+computed row by row.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from aidge_build.base.errors import AidgeError, MissingTool
+from aidge_build.boards import Board, Region, load_board
+from aidge_build.build.compile import Compilation, build_program
+from aidge_build.build.inputs import NAME_TO_LOOK_AT, load
+from aidge_build.build.request import CompileRequest
+from aidge_build.measure.fit.count import Count, Counter
+from aidge_build.measure.fit.evaluation import (
+    FITS,
+    IMAGE,
+    INSTRUCTIONS,
+    MILLISECONDS,
+    REFUSED,
+    STACK,
+    TOO_SMALL,
+    Evaluation,
+    MemoryUse,
+)
+from aidge_build.measure.fit.firmware import Firmware, StartUp
+from aidge_build.measure.fit.question import Question, opened, temporary_folder, without_folder
+from aidge_build.measure.fit.sharing import board_of, equivalence_key, is_bound_to_board
+from aidge_build.measure.fit.time import estimated_time, predicted_time
+from aidge_build.plan.arena_regions import NoRoom, kept_in, single_region
+from aidge_build.plan.constant_arrays import arrays_of
+from aidge_build.plan.placement import kept_beside
+from aidge_build.plan.prediction.predict import Prediction, predict
+from aidge_build.plan.program import Program
+from aidge_build.run.toolchain.failed_link import TooLarge
+
+_MORE = "a smaller model, a board with more memory, --memory-model cascade, or --optimize size"
+_NO_FLASH = "PLAN04"
+_ENOUGH_FLASH = 1 << 32
+_NOT_BUILT = "--build reads the bound from a program that is linked for the board"
+_NOT_COUNTED = "unknown for these kernels on this core; --measure counts them in the emulator"
+_NO_TIME = "unknown for these kernels on this core; --measure estimates it from the emulator's run"
+
+
+class _Compiled:
+    """A program of the model, the firmware around it, and what both have said so far."""
+
+    def __init__(self, program: Program, request: CompileRequest, board: Board, folder: Path, start_up: StartUp):
+        self.program, self.board, self.folder = program, board, folder
+        self._libraries, self._target = request.libraries, request.target
+        self.firmware = Firmware(program, board, folder, start_up)
+        self.constants_bytes = arrays_of(program).size_bytes
+        self.counter = Counter(program, board, folder / "counted")
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """What the layers are expected to execute, from measured ones."""
+        return predict(self.program, self._libraries, self._target)
+
+
+class _Core:
+    """The model compiled for a core, and the programs of those of its boards that need one of their own."""
+
+    def __init__(self, request: CompileRequest, folder: Path):
+        if request.board is None:
+            raise ValueError("a question names a board")
+        self._folder, self._board = folder, replace(request.board, name=request.cpu)
+        self._request = replace(request, board=None, target_name=request.cpu)
+        self._compilation = Compilation(self._request)
+        self._own: dict[tuple, _Compiled] = {}
+        self._start_up = StartUp(self._board, folder / "start_up")
+        program = self._compilation.program(self._request)
+        self.shared = _Compiled(program, request, self._board, folder / "core", self._start_up)
+
+    def for_board(self, board: Board) -> _Compiled:
+        """Compiled for the memories of the board; AidgeError where they hold no plan."""
+        key = board.regions, board.arena_regions, board.reserved_bytes
+        if key not in self._own:
+            program = self._compilation.program(replace(self._request, board=_with_flash(board), target_name=board.name))
+            here = replace(board, sources=self._board.sources, link_script=self._board.link_script)
+            folder = self._folder / f"board{len(self._own)}"
+            self._own[key] = _Compiled(program, self._request, here, folder, self._start_up)
+        return self._own[key]
+
+
+def _with_flash(board: Board) -> Board:
+    """The board with flash for all constants: what they lack beside code is said by the linker, and not of constants alone."""
+    regions = tuple(replace(region, length_bytes=_ENOUGH_FLASH) if region.kind == "flash" else region for region in board.regions)
+    return replace(board, regions=regions)
+
+
+def evaluate(question: Question) -> Evaluation:
+    """The answer to one question. Refusals are answers, too; AidgeError for a board that does not exist."""
+    return evaluate_together([question])[0]
+
+
+def evaluate_together(questions: Sequence[Question]) -> tuple[Evaluation, ...]:
+    """The answers to questions with the same `equivalence_key`, in their order, each as `evaluate` alone would give it.
+
+    ValueError for questions that share no compilation.
+    """
+    if len({equivalence_key(question) for question in questions}) > 1:
+        raise ValueError("these questions share no compilation")
+    if not questions or is_bound_to_board(questions[0]):
+        return tuple(map(_for_board_alone, questions))
+    with opened(questions[0]) as arguments, temporary_folder() as folder:
+        try:
+            core = _Core(load(arguments, NAME_TO_LOOK_AT), folder)
+        except AidgeError as error:
+            return tuple(_refused(question, without_folder(arguments, error)) for question in questions)
+        return tuple(_of_core(question, core, arguments) for question in questions)
+
+
+def _of_core(question: Question, core: _Core, arguments: argparse.Namespace) -> Evaluation:
+    """From the core's program where one memory of the board holds its arena, else from one for the board."""
+    board, shared = _board(question), core.shared
+    region = _region(shared.program, board)
+    if region is not None and not question.build:
+        arena_in = ((region, shared.program.arena.peak_bytes),) if region else ()
+        return _answer(question, board, shared, arena_in, is_own=False, counted=shared)
+    try:
+        own = core.for_board(board)
+    except AidgeError as error:
+        return _refused(question, without_folder(arguments, error), shared)
+    return _from_own(question, board, own, own if region is None else shared)  # the same layers run, wherever the arena lies
+
+
+def _region(program: Program, board: Board) -> str | None:
+    """The memory that holds a program's arena in one piece; "" where no memory is chosen for it, None where none holds it."""
+    if program.options.arena != "static":
+        return ""
+    kept_bytes = kept_beside(program.view, program.states, program.cascades, program.options)
+    return single_region(program.arena, board, kept_bytes)
+
+
+def _for_board_alone(question: Question) -> Evaluation:
+    """The answer from a compilation for the board alone, by options that speak of its memories."""
+    with opened(question) as arguments, temporary_folder() as folder:
+        try:
+            request = load(arguments, NAME_TO_LOOK_AT)
+            program = build_program(request)
+        except AidgeError as error:
+            return _refused(question, without_folder(arguments, error))
+        board = load_board(arguments.board, arguments.board_path)
+        own = _Compiled(program, request, board, folder, StartUp(board, folder / "start_up"))
+        return _from_own(question, own.board, own, own)
+
+
+def _from_own(question: Question, board: Board, own: _Compiled, counted: _Compiled) -> Evaluation:
+    arena_in = tuple((part.region, part.size_bytes) for part in own.program.parts if part.region)
+    return _answer(question, board, own, arena_in, is_own=True, counted=counted)
+
+
+def _answer(
+    question: Question,
+    board: Board,
+    compiled: _Compiled,
+    arena_in: tuple[tuple[str, int], ...],
+    *,
+    is_own: bool,
+    counted: _Compiled,
+) -> Evaluation:
+    program = compiled.program
+    found = replace(
+        _empty(question, board),
+        libraries=tuple(dict.fromkeys(layer.kernel.library for layer in program.layers)),
+        arena_bytes=program.arena.peak_bytes,
+        arena_in=arena_in,
+        io_bytes=program.io_bytes,
+        constants_bytes=compiled.constants_bytes,
+        by_rows=bool(program.cascades),
+        notices=program.notices if is_own else (),
+    )
+    count = counted.counter.count(board) if question.measure else Count(None, _NOT_COUNTED)
+    found = _with_time(_with_instructions(found, count, counted), count, counted, board)
+    if not board.regions:
+        return _unknown(found, IMAGE, "the board states no memories")
+    try:
+        return _built(found, compiled, board, question.build) if is_own else _estimated(found, compiled, board)
+    except AidgeError as error:
+        if isinstance(error, MissingTool) or not question.build:
+            return _unknown(_with_missing_flash(found, board), IMAGE, f"{error.what}: {error.hint}")
+        return replace(found, verdict=REFUSED, reason=str(error), hint=error.hint, code=error.code)
+
+
+def _estimated(found: Evaluation, compiled: _Compiled, board: Board) -> Evaluation:
+    """What the firmware of the core takes of this board's memories, the arena where this board has it."""
+    inside = dict(found.arena_in)
+    used = (
+        _beside_arena(compiled, board)
+        if inside
+        else dict(zip(board.regions, compiled.firmware.used_with_room(board), strict=True))
+    )
+    memories = [
+        MemoryUse(region.name, region.kind, used_bytes + inside.get(region.name, 0), region.length_bytes)
+        for region, used_bytes in used.items()
+    ]
+    return _with_memories(found, memories)
+
+
+def _built(found: Evaluation, compiled: _Compiled, board: Board, asks: bool) -> Evaluation:
+    """What the board's own program takes; with the proved bound of its stack where the question `asks` for what is built."""
+    try:
+        found = _with_memories(found, compiled.firmware.used(board))
+    except TooLarge as error:
+        uses = zip(board.regions, compiled.firmware.used_with_room(board), strict=True)
+        memories = [MemoryUse(region.name, region.kind, used_bytes, region.length_bytes) for region, used_bytes in uses]
+        found = replace(_with_memories(found, memories), verdict=TOO_SMALL, missing=error.missing)
+        return replace(found, is_built=asks, reason=error.what, hint=error.hint, code=error.code)
+    if not asks:
+        return found
+    stack_bytes = compiled.firmware.stack_bytes(board)
+    found = replace(found, is_built=True, stack_bytes=stack_bytes)
+    return _without_unknown(found, STACK) if stack_bytes is not None else _unknown(found, STACK, "no bound can be proved")
+
+
+def _with_memories(found: Evaluation, memories: Sequence[MemoryUse]) -> Evaluation:
+    """The image and what does not fit."""
+    missing = tuple((use.name, use.missing_bytes) for use in memories if use.missing_bytes)
+    image_bytes = sum(use.used_bytes for use in memories if use.kind == "flash")
+    found = replace(found, memories=tuple(memories), image_bytes=image_bytes)
+    if not missing:
+        return found
+    facts = ", ".join(
+        f"memory {use.name} is too small by {use.missing_bytes:,} B: {use.used_bytes:,} B of {use.length_bytes:,} B"
+        for use in memories
+        if use.missing_bytes
+    )
+    return replace(found, verdict=TOO_SMALL, missing=missing, reason=facts, hint=_MORE, code="LINK_OVERFLOW")
+
+
+def _with_instructions(found: Evaluation, count: Count, compiled: _Compiled) -> Evaluation:
+    """Counted where that is asked for and can be done, else predicted."""
+    if count.instructions is not None:
+        return _without_unknown(replace(found, instructions=count.instructions, instructions_error=0.0), INSTRUCTIONS)
+    prediction = compiled.prediction
+    if prediction.instructions is None:
+        return _unknown(found, INSTRUCTIONS, count.reason)
+    error = round(100 * prediction.error, 1)
+    return _without_unknown(replace(found, instructions=prediction.instructions, instructions_error=error), INSTRUCTIONS)
+
+
+def _with_time(found: Evaluation, count: Count, compiled: _Compiled, board: Board) -> Evaluation:
+    """From estimated cycles of the layers that were counted, or else predicted."""
+    program = compiled.program
+    leaves_flash = bool(program.options.constants_in) or any(layer.copied for layer in program.layers)
+    if count.instructions is not None:
+        time = estimated_time(count.cycles, board)
+    elif compiled.prediction.instructions is not None:
+        time = predicted_time(compiled.prediction, board, leaves_flash)
+    else:
+        return found
+    if time.milliseconds is None:
+        return _unknown(found, MILLISECONDS, time.reason)
+    found = replace(
+        found,
+        milliseconds=time.milliseconds,
+        milliseconds_error=round(100 * time.error, 1),
+        milliseconds_uncached=time.uncached,
+    )
+    return _without_unknown(found, MILLISECONDS)
+
+
+def _refused(question: Question, error: AidgeError, shared: _Compiled | None = None) -> Evaluation:
+    """An answer without figures of a program: memories that are too small, or what is not supported at all. Where the core has a
+    program, its constants are those of any other."""
+    board = _board(question)
+    found = replace(_empty(question, board), reason=_line_of(error), hint=error.hint, code=error.code)
+    if shared is not None:
+        io_bytes = shared.program.io_bytes
+        found = replace(found, constants_bytes=shared.constants_bytes, io_bytes=io_bytes)
+    if error.code == _NO_FLASH:
+        return _with_missing_flash(replace(found, verdict=TOO_SMALL), board)
+    if not isinstance(error, NoRoom):
+        return replace(found, verdict=REFUSED)
+    found = replace(found, verdict=TOO_SMALL, arena_bytes=error.least_bytes)
+    try:
+        beside = _beside_arena(shared, board) if shared is not None else {}
+    except AidgeError as unlinked:
+        found, beside = _unknown(found, IMAGE, f"{unlinked.what}: {unlinked.hint}"), {}
+    short = {
+        region: error.least_bytes + max(kept_in(region, board, 0), beside.get(region, 0)) - region.length_bytes
+        for region in board.arena_regions
+    }
+    least = min(short, key=lambda region: (short[region], region.name))
+    missing = max(1, short[least])
+    if not beside:
+        return _with_missing_flash(replace(found, missing=((least.name, missing),)), board)
+    memories = [
+        MemoryUse(region.name, region.kind, region.length_bytes + missing if region == least else used_bytes, region.length_bytes)
+        for region, used_bytes in beside.items()
+    ]
+    return replace(_with_memories(found, memories), reason=found.reason, hint=found.hint, code=found.code)
+
+
+def _beside_arena(shared: _Compiled, board: Board) -> dict[Region, int]:
+    """What the firmware of the core takes of the board's memories, its arena aside: no program is linked for a board without a
+    plan, and this is the nearest."""
+    arena_bytes = shared.program.arena.peak_bytes if shared.program.options.arena == "static" else 0
+    return {
+        region: used_bytes - (arena_bytes if "data" in region.roles else 0)
+        for region, used_bytes in zip(board.regions, shared.firmware.used_with_room(board), strict=True)
+    }
+
+
+def _with_missing_flash(found: Evaluation, board: Board) -> Evaluation:
+    """What constants alone, which have to lie in flash, miss there."""
+    flash = max((region for region in board.regions if region.kind == "flash"), key=lambda one: one.length_bytes, default=None)
+    length = sum(region.length_bytes for region in board.regions if region.kind == "flash")
+    missing = (found.constants_bytes or 0) - length
+    if flash is None or missing <= 0:
+        return found
+    found = replace(found, verdict=TOO_SMALL, missing=(*found.missing, (flash.name, missing)))
+    if found.reason:
+        return found
+    reason = f"the constants need {found.constants_bytes:,} B, and flash is too small for them by {missing:,} B"
+    return replace(found, reason=reason, hint=_MORE, code=_NO_FLASH)
+
+
+def _line_of(error: AidgeError) -> str:
+    """Where and what, without what was tried and the hint."""
+    return f"{error.where}: {error.what}" if error.where else error.what
+
+
+def _empty(question: Question, board: Board) -> Evaluation:
+    return Evaluation(
+        model=question.model,
+        board=board.name,
+        verdict=FITS,
+        core=board.cpu,
+        unknown=((STACK, _NOT_BUILT), (INSTRUCTIONS, _NOT_COUNTED), (MILLISECONDS, _NO_TIME)),
+    )
+
+
+def _unknown(found: Evaluation, figure: str, why: str) -> Evaluation:
+    return replace(found, unknown=(*(one for one in found.unknown if one[0] != figure), (figure, why)))
+
+
+def _without_unknown(found: Evaluation, figure: str) -> Evaluation:
+    return replace(found, unknown=tuple(one for one in found.unknown if one[0] != figure))
+
+
+def _board(question: Question) -> Board:
+    return board_of(question.board, question.own_board)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""The smallest firmware with a model: compiled once for a core, linked for boards whose memories are as large as need be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+
+from aidge_build.base.output import write_sources
+from aidge_build.base.render import render
+from aidge_build.boards import Board, Region
+from aidge_build.boards.cores import THUMB
+from aidge_build.build.emit import emit
+from aidge_build.measure.fit.evaluation import MemoryUse
+from aidge_build.measure.fit.loop import loop_of
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import Image, read_disassembly, read_image, region_use, stack_use
+from aidge_build.run.toolchain import compile_sources, disassemble, link_objects
+from aidge_build.run.verify.calling import calling_of
+
+_SPACE_BYTES = 1 << 26  # between the memories of a roomy board, and the length of each: more than any program here
+_FIRST = 1 << 26  # not 0: some cores address their first bytes with shorter instructions
+
+
+class StartUp:
+    """The objects of a board's start-up code, made in `folder`: of one core they are the same beside every program."""
+
+    def __init__(self, board: Board, folder: Path):
+        self._board, self._folder = board, folder
+
+    @cached_property
+    def objects(self) -> list[Path]:
+        """Compiled when they are asked for; errors as of `build_program`."""
+        return compile_sources(self._board, [], work_folder=self._folder)
+
+
+class Firmware:
+    """The objects of a program and of the smallest `main` around it, made in `folder` for a board's flags."""
+
+    def __init__(self, program: Program, board: Board, folder: Path, start_up: StartUp):
+        self.program, self._board, self._folder, self._start_up = program, board, folder, start_up
+        write_sources(emit(program), folder)
+        main = folder / "main.c"
+        template = files(__package__).joinpath("main.c.j2").read_text()
+        buffers, calls = loop_of(program)
+        main.write_text(render(template, name=program.name, call=calling_of(program), buffers=buffers, calls=calls))
+        self._sources = [folder / program.code_file, folder / f"{program.name}_weights.c", main]
+        self._objects: list[Path] = []
+        self._with_room: dict[tuple, tuple[int, ...]] = {}
+
+    def link(self, board: Board) -> Path:
+        """The program for a board with the same flags and start-up code; TooLarge where the linker says so."""
+        if not self._objects:
+            alone = replace(self._board, sources=())
+            folders = [self._folder, *map(Path, self._board.include_folders)]
+            own = compile_sources(
+                alone,
+                self._sources,
+                work_folder=self._folder / "objects",
+                include_folders=folders,
+                extra_flags=self.program.compiler_flags,
+            )
+            self._objects = [*own, *self._start_up.objects]
+        board = replace(board, sources=self._board.sources, link_script=self._board.link_script)
+        output = self._folder / f"{board.name}.elf"
+        return link_objects(board, self._sources, self._objects, output, work_folder=self._folder)
+
+    def used(self, board: Board) -> tuple[MemoryUse, ...]:
+        """What the program takes of each memory of the board, as linked for it."""
+        return _used(self.link(board), board.regions)
+
+    def used_with_room(self, board: Board) -> tuple[int, ...]:
+        """The bytes in each memory of the board, in its order, where none is too small. An arena of the program's own, for which
+        no memory was chosen, is counted where data lie."""
+        shape = structure(board, with_names=bool(self.program.regions))
+        if shape not in self._with_room:
+            large = roomy(board, f"room{len(self._with_room)}")
+            self._with_room[shape] = tuple(use.used_bytes for use in _used(self.link(large), large.regions))
+        return self._with_room[shape]
+
+    def stack_bytes(self, board: Board) -> int | None:
+        """The proved bound of an inference in the program of the board; None where there is none."""
+        if board.core.stack != THUMB:
+            return None
+        image = read_image(self._folder / f"{board.name}.elf")
+        entries = _entries(image, self.program.name)
+        use = stack_use(image, read_disassembly(disassemble(Path(image.path), board.core)), entries)
+        bounds = [use.runs[entry].bytes if entry in use.runs else None for entry in entries]
+        return max((bound for bound in bounds if bound is not None), default=None) if None not in bounds else None
+
+
+def _entries(image: Image, name: str) -> tuple[str, ...]:
+    """The functions of an inference that the loop calls: N_run, or those that go on row by row."""
+    wanted = (f"{name}_run", f"{name}_begin", f"{name}_end", f"{name}_push_", f"{name}_pull_")
+    found = {symbol.name for symbol in image.symbols if symbol.kind == "function"}
+    return tuple(sorted(each for each in found if each in wanted[:3] or each.startswith(wanted[3:])))
+
+
+def roomy(board: Board, name: str) -> Board:
+    """The board with the same memories, each so large that every program fits, one far behind the other."""
+    large = {
+        region.name: replace(region, origin=_FIRST + 2 * number * _SPACE_BYTES, length_bytes=_SPACE_BYTES)
+        for number, region in enumerate(board.regions)
+    }
+    arena = tuple(large[region.name] for region in board.arena_regions)
+    return replace(board, name=name, regions=tuple(large.values()), arena_regions=arena)
+
+
+def structure(board: Board, *, with_names: bool) -> tuple:
+    """What of a board's memories a link depends on where they are large enough; on their names where the program knows them."""
+    regions = ((region.name if with_names else "", region.kind, region.roles, region.clock) for region in board.regions)
+    return (*regions, board.stack_bytes)
+
+
+def _used(elf: Path, regions: Sequence[Region]) -> tuple[MemoryUse, ...]:
+    uses, _ = region_use(read_image(elf), regions)
+    return tuple(MemoryUse(use.region.name, use.region.kind, use.used_bytes, use.region.length_bytes) for use in uses)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""Whether a compiler's target has what the kernels of a package ask of it, as a condition of the preprocessor."""
+
+from __future__ import annotations
+
+import re
+
+from aidge_build.build.request import CompileRequest
+from aidge_build.plan.program import Program
+
+
+def condition_of(request: CompileRequest) -> str:
+    """What must hold where the package is compiled; "" where its C is for any core."""
+    known = request.core.known_features if request.core else {}
+    macros = [feature.macro for name, feature in known.items() if name in request.target.features]
+    return " && ".join(f"({macro})" for macro in macros if macro)
+
+
+def core_of(program: Program) -> str:
+    """The core by name, in characters that are harmless anywhere; "" where the C is for any."""
+    return re.sub(r"[^A-Za-z0-9+.-]", "_", program.cpu)

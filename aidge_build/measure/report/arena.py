@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""The arena as a drawing: time to the right, addresses upwards, a box for each buffer. On pages, and as a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from aidge_build.base.render import escaped
+from aidge_build.base.shortening import shortened
+from aidge_build.measure.report.treemap import Rectangle
+from aidge_build.plan.memory.plan import MemoryPlan
+
+WIDTH = 1200.0
+CHARACTER_WIDTH = 6.6
+_HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 340.0, 70.0, 4.0, 28.0, 10.0
+_TITLE = 26.0  # of a panel in a file of its own
+_STEP_NUMBER = 24.0  # where steps are narrower, only some are numbered
+_KINDS = {"io", "scratch", "state"}
+PANEL_HEIGHT = _TOP + _HEIGHT + _BOTTOM
+
+
+@dataclass(frozen=True)
+class Box:
+    """A buffer: `windows` are (first step, step behind the last, lowest byte, byte behind the highest) of what is in use."""
+
+    name: str
+    label: str
+    kind: str
+    offset_bytes: int
+    size_bytes: int
+    first: int
+    last: int
+    windows: tuple[tuple[int, int, int, int], ...]
+
+
+def boxes_of(plan: MemoryPlan, labels: Mapping[str, str]) -> list[Box]:
+    """What the planner placed; `labels` are other words for the names of buffers."""
+    return [
+        Box(
+            placement.buffer.name,
+            labels.get(placement.buffer.name, placement.buffer.name),
+            placement.buffer.kind,
+            placement.offset_bytes,
+            placement.buffer.size_bytes,
+            placement.buffer.first,
+            placement.buffer.last,
+            tuple((one.first, one.last, one.low_bytes, one.high_bytes) for one in placement.buffer.extents),
+        )
+        for placement in plan.placements
+    ]
+
+
+def colors() -> str:
+    """The colours of all drawings, light and dark, as CSS."""
+    return style_file("colors.css")
+
+
+def style_file(name: str) -> str:
+    """The rules of a file of this room, without its licence."""
+    return files(__package__).joinpath(name).read_text().partition("\n")[2]
+
+
+def draw_arena(boxes: Sequence[Box], names: Sequence[str], tips: Sequence[str] = (), largest: int | None = None) -> str:
+    """What is inside of an `svg` of WIDTH by PANEL_HEIGHT.
+
+    `names` are those of the steps, `tips` what is said of each where it is pointed at (default: the name), `largest` is the
+    fullest step.
+    """
+    height = max((box.offset_bytes + box.size_bytes for box in boxes), default=0)
+    steps = max(len(names), *(box.last for box in boxes)) if boxes else 0
+    if not height or not steps:
+        return ""
+    across, up = (WIDTH - _LEFT - _RIGHT) / steps, _HEIGHT / height
+    base = _TOP + _HEIGHT
+    parts = [*_addresses(height, up, base), *_steps(names, tips or names, steps, across, base)]
+    for box in boxes:
+        parts.append(_buffer(box, steps, across, up, base))
+    if largest is not None:
+        frame = Rectangle(_LEFT + largest * across, _TOP, across, _HEIGHT)
+        parts.append(draw_box(frame, "largest", "the peak"))
+    return "".join(parts)
+
+
+def _addresses(height: int, up: float, base: float) -> list[str]:
+    marks = [height * part // 4 for part in range(5)]
+    return [
+        f"<line class='grid' x1='{_LEFT}' x2='{WIDTH - _RIGHT}' y1='{base - mark * up:.1f}' y2='{base - mark * up:.1f}'/>"
+        f"<text class='axis' text-anchor='end' x='{_LEFT - 6}' y='{base - mark * up + 4:.1f}'>{mark:,}</text>"
+        for mark in marks
+    ]
+
+
+def _steps(names: Sequence[str], tips: Sequence[str], steps: int, across: float, base: float) -> list[str]:
+    """A column for each step, which says what runs; below, the names where all have room, else numbers."""
+    parts = [
+        draw_box(Rectangle(_LEFT + index * across, _TOP, across, base - _TOP), "column", f"step {index}: {tip}")
+        for index, tip in enumerate(tips)
+    ]
+    have_room = bool(names) and across >= CHARACTER_WIDTH * max(map(len, names))
+    stride = 1 if have_room else max(1, int(-(-_STEP_NUMBER // across)))
+    for index in range(0, steps, stride):
+        text = names[index] if have_room and index < len(names) else f"{index:3}"
+        parts.append(draw_label(text, _LEFT + index * across + 2, base + 15, max(across, _STEP_NUMBER) - 2, "axis"))
+    return parts
+
+
+def _buffer(box: Box, steps: int, across: float, up: float, base: float) -> str:
+    tip = f"{box.name}  {box.size_bytes:,} B at {box.offset_bytes:,}, from step {box.first} to {box.last} ({box.kind})"
+    rectangles = []
+    for first, last, low, high in box.windows:
+        begin, end = min(max(first, 0), steps), min(max(last, first + 1), steps)
+        top = base - (box.offset_bytes + high) * up
+        rectangles.append(Rectangle(_LEFT + begin * across, top, max(end - begin, 0) * across, (high - low) * up))
+    parts = [draw_box(rectangle, "item", tip) for rectangle in rectangles]
+    widest = max(rectangles, key=lambda each: each.width * each.height)
+    if widest.height > 14:
+        parts.append(draw_label(box.label, widest.left + 4, widest.top + 13, widest.width - 8, "name"))
+    if widest.height > 30:
+        parts.append(draw_label(f"{box.size_bytes:,} B", widest.left + 4, widest.top + 26, widest.width - 8, "size"))
+    return f"<g class='buffer {box.kind if box.kind in _KINDS else 'activation'}'>{''.join(parts)}</g>"
+
+
+def draw_box(box: Rectangle, style: str, tip: str) -> str:
+    """A rectangle that says `tip` where it is pointed at."""
+    return (
+        f"<rect class='{style}' x='{box.left:.1f}' y='{box.top:.1f}' width='{max(box.width - 0.6, 0.4):.1f}' "
+        f"height='{max(box.height - 0.6, 0.4):.1f}'><title>{escaped(tip)}</title></rect>"
+    )
+
+
+def draw_label(text: str, left: float, base: float, width: float, style: str) -> str:
+    """The text, cut in the middle to the width; nothing where not even three characters fit."""
+    room = int(width / CHARACTER_WIDTH)
+    if room < 3:
+        return ""
+    shown = shortened(text, room, "\u2026")
+    return f"<text class='{style}' x='{left:.1f}' y='{base:.1f}'>{escaped(shown)}</text>"
+
+
+def draw_file(panels: Sequence[tuple[str, str]], title: str, panel_height: float = PANEL_HEIGHT) -> str:
+    """A file of its own: panels (heading, drawing), one below the other."""
+    height = (panel_height + _TITLE) * len(panels) + 8
+    drawn = [
+        f"<g transform='translate(0 {8 + index * (panel_height + _TITLE):.0f})'>"
+        f"<text class='title' x='{_LEFT:.0f}' y='12'>{escaped(heading)}</text>"
+        f"<g transform='translate(0 {_TITLE:.0f})'>{drawing}</g></g>"
+        for index, (heading, drawing) in enumerate(panels)
+    ]
+    return "\n".join(
+        [
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH:.0f} {height:.0f}' style='background: var(--paper)'>",
+            f"<title>{escaped(title)}</title>",
+            f"<style>{colors()}</style>",
+            *drawn,
+            "</svg>",
+            "",
+        ]
+    )

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Two reports compared, as Markdown for a pull request: flash and RAM apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.measure.report.document import SCHEMA
+
+_ITEMS_SHOWN = 20
+_KINDS = (("flash", "Flash"), ("ram", "RAM"))
+
+
+def render_difference(old: dict, new: dict, where: str) -> str:
+    """What grew and what shrank from `old` to `new`; AidgeError (REPORT) for a document of another schema."""
+    if old["schema"] != SCHEMA:
+        raise AidgeError("is not a report", where=where, hint="write one with: aidge-build report ELF --json", code="REPORT")
+    lines = ["| memory | before | after | change |", "|---|---:|---:|---:|"]
+    for kind, title in _KINDS:
+        lines.append(_row(f"**{title}**", _used(old, kind), _used(new, kind)))
+        before, after = ({region["name"]: region for region in document["regions"]} for document in (old, new))
+        names = [
+            name
+            for name, region in {**before, **after}.items()
+            if region["kind"] == kind and any(document.get(name, {}).get("used_bytes") for document in (before, after))
+        ]
+        lines += [_row(name, *(document.get(name, {}).get("used_bytes", 0) for document in (before, after))) for name in names]
+    if old.get("stack_bound_bytes") is not None and new.get("stack_bound_bytes") is not None:
+        lines.append(_row("stack bound", old["stack_bound_bytes"], new["stack_bound_bytes"]))
+    before, after = _counted(old), _counted(new)
+    lines += [
+        _row(f"instructions of `{_plain(name)}`", sum(before[name].values()), sum(after[name].values()))
+        for name in after
+        if name in before
+    ]
+    for kind, title in _KINDS:
+        changes = list(_changes(_sizes(old, kind), _sizes(new, kind)))
+        if changes:
+            lines += ["", f"| {title} | before | after | change |", "|---|---:|---:|---:|", *_shown(changes)]
+    for name in (name for name in after if name in before):
+        changes = list(_changes(before[name], after[name]))
+        if changes:
+            lines += [
+                "",
+                f"| Instructions of `{_plain(name)}` | before | after | change |",
+                "|---|---:|---:|---:|",
+                *_shown(changes),
+            ]
+    return "\n".join(lines)
+
+
+def _used(document: dict, kind: str) -> int:
+    return sum(region["used_bytes"] for region in document["regions"] if region["kind"] == kind)
+
+
+def _sizes(document: dict, kind: str) -> dict[tuple[str, str], int]:
+    """Bytes by group and name, of one kind of memory."""
+    sizes: dict[tuple[str, str], int] = {}
+    for region in document["regions"]:
+        for group in region["groups"] if region["kind"] == kind else ():
+            for item in group["items"] if group["name"] != "free" else ():
+                name = "padding" if group["name"] == "padding" else item["name"]
+                sizes[group["name"], name] = sizes.get((group["name"], name), 0) + item["size_bytes"]
+    return sizes
+
+
+def _counted(document: dict) -> dict[str, dict[tuple[str, str], int]]:
+    """The instructions of an inference by model, of those that were counted: by layer, and what is around the layers."""
+    found = {}
+    for model in document.get("models", ()):
+        layers = {(model["model"], layer["symbol"]): layer.get("instructions") for layer in model["layers"]}
+        around = {("", "around the layers"): model.get("other_instructions") or 0}
+        counted = {key: count for key, count in layers.items() if count is not None}
+        if counted:
+            found[model["model"]] = {**counted, **around}
+    return found
+
+
+def _changes(old: dict, new: dict) -> Iterator[tuple[str, int, int]]:
+    """The largest change first."""
+    keys = sorted({*old, *new}, key=lambda key: (-abs(new.get(key, 0) - old.get(key, 0)), key))
+    for group, name in keys:
+        before, after = old.get((group, name), 0), new.get((group, name), 0)
+        if before != after:
+            yield (
+                (f"`{_plain(name)}`" if name != group else name) + (f" ({group})" if group not in ("", name) else ""),
+                before,
+                after,
+            )
+
+
+def _shown(changes: list[tuple[str, int, int]]) -> list[str]:
+    rows = [_row(*change) for change in changes[:_ITEMS_SHOWN]]
+    rest = changes[_ITEMS_SHOWN:]
+    if rest:
+        rows.append(_row(f"{len(rest)} more", sum(before for _, before, _ in rest), sum(after for _, _, after in rest)))
+    return rows
+
+
+def _row(name: str, before: int, after: int) -> str:
+    change = "0" if before == after else f"{after - before:+,}"
+    return f"| {name} | {before:,} | {after:,} | {change} |"
+
+
+def _plain(name: str) -> str:
+    return name.replace("`", "'").replace("|", "/")

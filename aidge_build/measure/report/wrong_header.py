@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""A program that does not link because a header is not that of the model's code in it: whose header, whose code, what to do."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aidge_build.base.naming import counted, model_of_symbol, second_name, split_second_name
+from aidge_build.prove.elf.compiled import CompiledFile
+from aidge_build.prove.elf.undefined import Undefined
+
+
+@dataclass(frozen=True)
+class WrongHeader:
+    """`users` are source files that were compiled with a header of `model`, which has this `digest` and path ("": not known).
+
+    `code` are the files or members of archives that were linked instead, none without any code of that model; `code_digest`
+    ("": compiled without a header) and the path `code_header` are those of the header that they belong to. `found` is a
+    file with the first digest near the link, where no debug information says which one was included.
+    """
+
+    model: str
+    users: tuple[str, ...]
+    digest: str
+    header: str = ""
+    code: tuple[str, ...] = ()
+    code_digest: str = ""
+    code_header: str = ""
+    found: str = ""
+
+    @property
+    def fact(self) -> str:
+        """One sentence: which header is stale or foreign, and which code is linked."""
+        name = self.model
+        included = f"{_listed(self.users)} includes {self.header or f'a {name}.h'} (digest {self.digest})"
+        if not self.code:
+            return f"{included}, but no code of the model {name} is linked"
+        if not self.code_digest:
+            return f"{included}, but what is linked as {name} ({_listed(self.code)}) was compiled without any {name}.h"
+        return (
+            f"{included}, but the {name}.c that is linked ({_listed(self.code)}) belongs to "
+            f"{self.code_header or f'a {name}.h'} (digest {self.code_digest}): "
+            f"the first header is out of date, or of another model called {name}{f' ({self.found})' if self.found else ''}"
+        )
+
+    @property
+    def hint(self) -> str:
+        """What to do."""
+        name = self.model
+        if not self.code:
+            return f"link the {name}.c and {name}_weights.c in the folder of that header"
+        if not self.code_digest:
+            return f"include {name}.h there, too, or link the generated {name}.c"
+        right = self.code_header or f"the {name}.h in the folder of the linked {name}.c"
+        return f"let {right} be the only {name}.h in the include folders (-I) of {_listed(self.users)}, and compile it again"
+
+    def as_json(self) -> dict:
+        """The same for programs."""
+        return {
+            "model": self.model,
+            "users": list(self.users),
+            "digest": self.digest,
+            "header": self.header or self.found or None,
+            "code": list(self.code),
+            "code_digest": self.code_digest or None,
+            "code_header": self.code_header or None,
+        }
+
+
+def second_names(undefined: Iterable[Undefined]) -> dict[str, tuple[str, str]]:
+    """Of undefined symbols those that a model's header asks for -> (first name, digest)."""
+    splits = {one.symbol: split_second_name(one.symbol) for one in undefined}
+    return {symbol: split for symbol, split in splits.items() if split and model_of_symbol(split[0])}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a program tells that was linked in spite of its undefined symbols, when the linker looked for their first names,
+    too: its symbols, the linker's cross references, and what its debug information says of its sources."""
+
+    defined: Container[str]
+    references: Mapping[str, Sequence[str]]
+    compiled: Sequence[CompiledFile]
+
+
+def wrong_headers(undefined: Sequence[Undefined], evidence: Evidence) -> tuple[WrongHeader, ...]:
+    """Each header that does not belong to the program once."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for first, digest in second_names(undefined).values():
+        groups.setdefault((model_of_symbol(first), digest), []).append(first)
+    return tuple(_wrong_header(model, digest, firsts, undefined, evidence) for (model, digest), firsts in sorted(groups.items()))
+
+
+def _wrong_header(
+    model: str, digest: str, firsts: Sequence[str], undefined: Sequence[Undefined], evidence: Evidence
+) -> WrongHeader:
+    asked = {second_name(first, digest) for first in firsts}
+    sources = _source_names(source for one in undefined if one.symbol in asked for source in one.sources)
+    models = [one for one in evidence.compiled if one.name in (f"{model}.c", f"{model}.cpp")]
+    including = [one for one in evidence.compiled if one not in models and one.included_as(f"{model}.h")]
+    # The optimiser of whole programs calls its one source file so.
+    users = sorted(sources - {"<artificial>"}) or sorted({one.name for one in including})
+    headers = [one.included_as(f"{model}.h") for one in including if one.name in users]
+    wrong = WrongHeader(model, tuple(users), digest, headers[0] if headers else "")
+    linked = [first for first in firsts if first in evidence.defined]
+    if not linked:
+        return wrong
+    # The last file that the table names: of link-time optimisation the first one is the optimiser's own.
+    code = dict.fromkeys(evidence.references[first][-1] for first in linked if evidence.references.get(first))
+    wrong = replace(wrong, code=tuple(code) or ("the program",))
+    splits = filter(None, map(split_second_name, sorted(evidence.references)))
+    others = [split[1] for split in splits if split[0] in linked and split[1] != digest]
+    # A model's code includes the header beside it.
+    beside = [posixpath.join(posixpath.dirname(one.path) or ".", f"{model}.h") for one in models]
+    return replace(wrong, code_digest=others[0], code_header=beside[0] if beside else "") if others else wrong
+
+
+def _source_names(paths: Iterable[str]) -> set[str]:
+    """File names; an object only where its source is not among them (a linker knows no source of a reference from data)."""
+    names = {path.replace("\\", "/").rpartition("/")[2] for path in paths}
+    objects = {name for name in names if name.endswith((".o", ".obj"))}
+    known = {name.rpartition(".")[0] for name in names - objects} | (names - objects)  # main.o, or main.c.o as CMake has it
+    return {name for name in names if name not in objects or name.rpartition(".")[0] not in known}
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`main.c`, `main.c and 2 others`"""
+    others = len(names) - 1
+    return (names[0] if names else "the program") + (f" and {counted(others, 'other')}" if others > 0 else "")

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Workers of this machine: processes with one task each at a time, so that one that dies costs nothing but its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Generator, Iterable
+from queue import Queue
+
+from aidge_build.measure.sweep.tasks import MOST_DEATHS, Answer, Task, killed, performed
+
+_PATIENCE_SECONDS = 5  # for a worker that was told to end
+_COMMAND = f"from {__name__} import serve; serve()"
+
+
+class Processes:
+    """`count` processes at most, each begun when there is work for it: one that dies is followed by another, which is given the
+    same task. They live until `close`."""
+
+    def __init__(self, count: int):
+        self._count = count
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
+
+    def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
+        """In the order in which they come. Whoever stops asking ends the processes that are at work."""
+        waiting = list(tasks)[::-1]
+        deaths: Counter[str] = Counter()
+        came: Queue[tuple[_Worker, Task, Answer | None]] = Queue()
+        try:
+            while waiting or self._busy:
+                while waiting and len(self._busy) < self._count:
+                    worker = self._idle.pop() if self._idle else _Worker()
+                    self._busy.add(worker)
+                    worker.work_on(waiting.pop(), came)
+                worker, task, answer = came.get()
+                self._busy.remove(worker)
+                if answer is not None:
+                    self._idle.append(worker)
+                    yield answer
+                    continue
+                worker.end()
+                deaths[task.key] += 1
+                if deaths[task.key] < MOST_DEATHS:
+                    waiting.append(task)
+                else:
+                    yield killed(task)
+        finally:
+            while self._busy:
+                self._busy.pop().end()
+
+    def close(self) -> None:
+        """End all of them."""
+        while self._idle:
+            self._idle.pop().end()
+
+
+class _Worker:
+    """A process, which reads tasks and writes answers. It is a new interpreter: a copy of this one would hold what its threads
+    hold now for ever, and one that begins as this one did would begin the whole sweep."""
+
+    def __init__(self) -> None:
+        modules = os.pathsep.join(path for path in sys.path if path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _COMMAND],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": modules},
+        )
+
+    def work_on(self, task: Task, came: Queue) -> None:
+        """Has `came` get the answer, or None where the process dies."""
+        threading.Thread(target=lambda: came.put((self, task, self._answer(task))), daemon=True).start()
+
+    def _answer(self, task: Task) -> Answer | None:
+        assert self._process.stdin and self._process.stdout
+        try:
+            pickle.dump(task, self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            return None
+
+    def end(self) -> None:
+        """The process gets the time to take away what it has on disk."""
+        self._process.terminate()
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.close()  # type: ignore[union-attr]
+        try:
+            self._process.wait(_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()  # type: ignore[union-attr]
+
+
+def serve() -> None:
+    """Answers tasks of stdin on what stdout was, until the other end is gone; what a task prints goes to stderr.
+
+    Ctrl-C reaches all processes of a terminal: the first one decides what becomes of the others.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            pickle.dump(performed(pickle.load(asked)), answers)
+            answers.flush()

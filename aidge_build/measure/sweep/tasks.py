@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Work that any process of any machine may do: a pure function of a request, named by the content of both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from aidge_build.base.errors import AidgeError, MissingTool, internal_error
+from aidge_build.base.terminal import saying
+
+MOST_DEATHS = 3  # of workers at one task: it is taken for what kills them then
+
+
+@dataclass(frozen=True)
+class Task:
+    """`work(request)` are the bytes of the answer, the same on every machine; `key` stands for what both are made of."""
+
+    key: str
+    title: str
+    work: Callable[[Any], bytes]
+    request: Any
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The bytes for the task `key`, or None and what went wrong: that is no answer, and asked for again the next time."""
+
+    key: str
+    value: bytes | None
+    error: AidgeError | None = None
+
+
+class Crew(Protocol):
+    """Who does the work. Answers come in any order, one for each task; whoever stops asking for them ends the work."""
+
+    def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
+        """All answers; AidgeError where no worker is left."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more is asked."""
+        ...
+
+
+class Alone:
+    """This process does the work."""
+
+    def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
+        """One after another."""
+        yield from map(performed, tasks)
+
+    def close(self) -> None:
+        """This process goes on."""
+
+
+def performed(task: Task) -> Answer:
+    """The answer of this process. What is missing on this machine ends the sweep; a fault of ours costs one answer."""
+    try:
+        with saying(True):  # how far one task is would be said by all workers at once
+            return Answer(task.key, task.work(task.request))
+    except Exception as error:
+        found = error if isinstance(error, AidgeError) else internal_error(error)
+        found.__cause__ = found.__context__ = found.__traceback__ = None  # what other processes cannot read
+        return Answer(task.key, None, found)
+
+
+class WorkerDied(MissingTool):
+    """What is missing for one task: others may be answered."""
+
+
+def killed(task: Task) -> Answer:
+    """For a task at which one worker after the other died."""
+    error = WorkerDied(
+        "every worker that tried it died",
+        where=task.title,
+        code="SWEEP",
+        hint="is there memory enough? Fewer workers need less",
+    )
+    return Answer(task.key, None, error)
+
+
+def key_of(*parts: object) -> str:
+    """A digest of texts, bytes, numbers, None, and lists and tables of those: equal for equal parts, on every machine."""
+    return hashlib.sha256(b"".join(map(_piece, parts))).hexdigest()
+
+
+def _piece(part: object) -> bytes:
+    """Kind, length and content: no two lists of parts are the same bytes."""
+    if isinstance(part, bytes):
+        return b"b%d:%b" % (len(part), part)
+    text = canonical(part)
+    return b"j%d:%b" % (len(text), text)
+
+
+def canonical(value: object) -> bytes:
+    """A value of JSON as one text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

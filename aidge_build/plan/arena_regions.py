@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Which of a board's memories hold the arena, in one piece or in parts, and what helps where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.boards import Board, Region
+from aidge_build.graph.view import GraphView
+from aidge_build.plan.memory import cp_sat
+from aidge_build.plan.memory.plan import MemoryPlan, Placement
+from aidge_build.plan.memory.regions import NoSpread, Room, spread
+from aidge_build.plan.program import ArenaPart
+from aidge_build.plan.schedule.schedule import Schedule
+
+ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access
+
+
+NO_ROOM = "PLAN01"
+
+
+class NoRoom(AidgeError):
+    """The board's memories do not hold the arena of `needed_bytes` (code PLAN01); the largest of them has `room_bytes`."""
+
+    def __init__(self, what: str, *, needed_bytes: int, room_bytes: int, tried: Sequence[str], hint: str):
+        super().__init__(what, tried=tried, hint=hint, code=NO_ROOM)
+        self.needed_bytes = needed_bytes
+        self.room_bytes = room_bytes
+        self.least_bytes = needed_bytes  # of the smallest arena that was found, row by row
+
+
+def regions_of(
+    arena: MemoryPlan,
+    schedule: Schedule,
+    view: GraphView,
+    board: Board | None,
+    state_bytes: int,
+    constants_in: Sequence[tuple[str, int]] = (),
+) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
+    """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts;
+    and whether no arrangement over several has a lower access cost."""
+    if board is None or not board.arena_regions or not arena.peak_bytes:
+        return arena, "", (), False
+    rooms = _rooms(board, state_bytes, constants_in)
+    whole = _that_holds(arena, rooms)
+    if whole is not None:
+        return arena, whole.region, (), False
+    buffers = [placement.buffer for placement in arena.placements]
+    found = spread(buffers, rooms, accesses_of(schedule), arena.overlaps, cp_sat.installed())
+    if isinstance(found, NoSpread):
+        raise _no_room(found, arena, schedule, view, board, rooms)
+    return _joined(found.plans, arena), "", _parts(found.plans), found.proved
+
+
+def single_region(arena: MemoryPlan, board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> str | None:
+    """The memory of the board that holds the arena in one piece, as `regions_of` chooses it; None where none does, "" for an
+    arena without bytes or a board without memories for it."""
+    if not board.arena_regions or not arena.peak_bytes:
+        return ""
+    room = _that_holds(arena, _rooms(board, state_bytes, constants_in))
+    return None if room is None else room.region
+
+
+def _rooms(board: Board, state_bytes: int, constants_in: Sequence[tuple[str, int]]) -> list[Room]:
+    kept = dict(constants_in)
+    return [_room(region, board, state_bytes, kept.get(region.name, 0)) for region in board.arena_regions]
+
+
+def _that_holds(arena: MemoryPlan, rooms: Sequence[Room]) -> Room | None:
+    """The first room that takes the whole arena."""
+    for room in rooms:
+        if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
+            return room
+    return None
+
+
+def room_in(name: str, board: Board | None, state_bytes: int, constants_in: Sequence[tuple[str, int]] = ()) -> int:
+    """The bytes that an arena may take of this memory of the board; 0 where there is none of the name."""
+    region = next((region for region in board.arena_regions if region.name == name), None) if board else None
+    return _room(region, board, state_bytes, dict(constants_in).get(name, 0)).size_bytes if board and region else 0
+
+
+def _room(region: Region, board: Board, state_bytes: int, constant_bytes: int) -> Room:
+    """What of the region an arena may take."""
+    kept_free = kept_in(region, board, state_bytes) + constant_bytes
+    return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
+
+
+def kept_in(region: Region, board: Board, state_bytes: int) -> int:
+    """The bytes of the region that no arena may take: what the board keeps free, and the state, which lies with the program's
+    data."""
+    kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
+    return kept_free + (state_bytes if "data" in region.roles else 0)
+
+
+def accesses_of(schedule: Schedule) -> dict[str, int]:
+    """How often each byte of a buffer is written or read, at least."""
+    count: dict[str, int] = {}
+    for node in schedule.steps:
+        touched = [schedule.buffer_of[name] for name in (*node.inputs, *node.outputs) if name in schedule.buffer_of]
+        for buffer in [*touched, *([schedule.scratch_of[node.name]] * 2 if node.name in schedule.scratch_of else ())]:
+            count[buffer] = count.get(buffer, 0) + 1
+    return count
+
+
+def _starts(plans: Sequence[MemoryPlan]) -> list[int]:
+    """Where each region's part begins, counted through all parts."""
+    starts, reached, step = [], 0, max(ARENA_ALIGNMENT, *(each.alignment for each in plans))
+    for each in plans:
+        starts.append(reached)
+        reached = -(-(reached + each.peak_bytes) // step) * step
+    return starts
+
+
+def _joined(plans: Sequence[MemoryPlan], whole: MemoryPlan) -> MemoryPlan:
+    """The parts as one arena, whose addresses run through them; it is proved optimal in no sense."""
+    placements = [
+        Placement(placement.buffer, placement.offset_bytes + start)
+        for each, start in zip(plans, _starts(plans), strict=True)
+        for placement in each.placements
+    ]
+    placements.sort(key=lambda p: (p.buffer.first, -p.buffer.size_bytes, p.buffer.last, p.buffer.name))
+    return MemoryPlan(
+        tuple(placements),
+        _starts(plans)[-1] + plans[-1].peak_bytes,
+        whole.lower_bound_bytes,
+        whole.bound_step,
+        offsets_proved_optimal=False,
+        overlaps=whole.overlaps,
+    )
+
+
+def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
+    return tuple(
+        ArenaPart(each.region, start, each, each.region.lower(), number)
+        for number, (each, start) in enumerate(zip(plans, _starts(plans), strict=True))
+    )
+
+
+def _no_room(
+    reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]
+) -> NoRoom:
+    """Which layer breaks it, what it needs, and what each region has."""
+    live = sorted(arena.live_at(reason.step), key=lambda placement: -placement.buffer.size_bytes)
+    names = " + ".join(f"'{placement.buffer.name}' {placement.buffer.size_bytes:,} B" for placement in live[:4])
+    names += f" + {len(live) - 4} more" if len(live) > 4 else ""
+    piece = next((p.buffer.name for p in live if reason.proved and p.buffer.size_bytes == reason.needed_bytes), "")
+    moment = f"needs '{piece}', which alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
+    if reason.proved and not piece and reason.needed_bytes <= sum(room.size_bytes for room in rooms):
+        moment += ", which cannot be shared out among these"
+    io = any(placement.buffer.kind == "io" for placement in arena.placements)
+    sizes = [
+        f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
+        for room in rooms
+    ]
+    which = "peak" if reason.step == arena.bound_step else "breaks at"
+    unproved = "tensors spread over all of them: none of the arrangements fits, which is no proof"
+    return NoRoom(
+        f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "
+        f"after {board.reserved_bytes:,} B reserved; {which}: {schedule.steps[reason.step].where()} {moment}",
+        needed_bytes=arena.peak_bytes,
+        room_bytes=max(room.size_bytes for room in rooms),
+        tried=() if reason.proved or len(rooms) < 2 else (unproved,),
+        hint=_remedy(reason, arena, schedule, view, board, rooms),
+    )
+
+
+def _remedy(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:
+    """What helps: fewer bytes, or regions that are one, because their addresses follow each other."""
+    usable = {room.region: room.size_bytes for room in rooms}
+    chain: list[Region] = []
+    for region in sorted(board.arena_regions, key=lambda region: region.origin):
+        chain = [*chain, region] if chain and chain[-1].end == region.origin else [region]
+        if len(chain) > 1 and sum(usable[each.name] for each in chain) >= arena.peak_bytes:
+            return f"{' and '.join(each.name for each in chain)} follow each other: a board file may make them one region"
+    live = {placement.buffer.name: placement.buffer.size_bytes for placement in arena.live_at(reason.step)}
+    floats = {
+        schedule.buffer_of[name] for name, tensor in view.tensors.items() if tensor.dtype.is_float and name in schedule.buffer_of
+    }
+    if 2 * sum(live.get(buffer, 0) for buffer in floats) > sum(live.values()):
+        return "int8 instead of float32 needs a quarter"
+    return "a board with a larger memory, or a smaller model"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Rows that the firmware takes, as a layer of a cascade that writes nothing: what follows runs when they are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.base import Band, Operator
+from aidge_build.plan.cascade.row_layer import RowLayer
+from aidge_build.plan.cascade.row_table import Bands, RowTable, cut_at
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The rows of what `writer` computes, as they come. It has what a `Walk` asks of a `RowLayer`; no node has its name."""
+
+    writer: RowLayer
+    name: ClassVar[str] = "\0"
+    in_parts: ClassVar[bool] = True
+
+    @property
+    def inputs(self) -> tuple[Tensor]:
+        """The tensor that leaves."""
+        return (self.writer.output,)
+
+    @property
+    def output(self) -> Tensor:
+        """Nothing: a tensor without a name."""
+        return Tensor("", (), self.writer.output.dtype)
+
+    @property
+    def height(self) -> int:
+        """How many rows leave."""
+        return self.writer.height
+
+    def band(self, first: int, last: int) -> Band:
+        """Any rows can leave."""
+        return Band(Operator(), ((first, last),))
+
+    def reads(self, first: int, last: int) -> Mapping[str, tuple[int, int]]:
+        """They themselves."""
+        return {self.writer.output.name: (first, last)}
+
+    def cut(self, start: int, size: int) -> Bands:
+        """Rows can be cut anywhere."""
+        return cut_at(self.height, start, size)
+
+    def table(self, bands: Bands) -> RowTable:
+        """They themselves."""
+        return RowTable.of(self, bands)

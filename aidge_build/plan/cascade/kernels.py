@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Which kernels compute the bands of a layer, and what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.graph.format import same_bytes
+from aidge_build.graph.view import Node
+from aidge_build.plan.cascade.alike import alike
+from aidge_build.plan.cascade.row_layer import RowLayer
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.match import Target, match
+
+Band = tuple[int, int]
+SYMBOL = "layer"  # of calls that are only compared
+
+
+class BandKernels:
+    """The layers of a graph that can be computed by rows, with the kernels that do it: the layer's own for bands, another one
+    where it takes its input in by parts."""
+
+    def __init__(self, assignment: Assignment, libraries: Sequence[Library], target: Target):
+        self.assignment, self.libraries, self.target = assignment, libraries, target
+        self._layers: dict[str, RowLayer | None] = {}
+        self._kernels: dict[str, Kernel | None] = {}
+        self._demands: dict[tuple, Demands | None] = {}
+        self._wholes: dict[str, int] = {}
+
+    def layer(self, node: Node) -> RowLayer | None:
+        """The layer by rows; None where it, or its kernel, has none."""
+        if node.name not in self._layers:
+            found = RowLayer.of(self.assignment.node_view(node)) if self.assignment.choices[node.name].kernel else None
+            self._layers[node.name] = None if found is None or self.kernel(found) is None else found
+        return self._layers[node.name]
+
+    def kernel(self, layer: RowLayer) -> Kernel | None:
+        """What computes its bands."""
+        if layer.name not in self._kernels:
+            own = self.assignment.choices[layer.name].kernel
+            self._kernels[layer.name] = self._for_parts(layer) if layer.in_parts else own
+        return self._kernels[layer.name]
+
+    def demands(self, layer: RowLayer, bands: Sequence[Band]) -> Demands | None:
+        """The most that any of these bands asks for; None where the kernel does not accept one of them."""
+        sizes, found = sizes_of(bands), None
+        for band in layer.one_of_each(bands):
+            wanted = self.of_band(layer, band, sizes)
+            if wanted is None:
+                return None
+            if found is None or _scratch(wanted) > _scratch(found):
+                found = wanted
+        return found
+
+    def instructions_beyond(self, layer: RowLayer, bands: Sequence[Band]) -> int | None:
+        """Those of all bands beyond those of the whole layer; None where its kernel does not say them."""
+        whole, sizes = self._of_whole(layer), sizes_of(bands)
+        found = 0
+        for band, times in layer.shapes(bands):
+            asked = self.of_band(layer, band, sizes)
+            if not whole or asked is None or not asked.instructions:
+                return None
+            found += times * asked.instructions
+        return found - whole
+
+    def agree(self, layer: RowLayer, bands: Sequence[Band]) -> bool:
+        """Whether one function with the same constants computes all of these bands; if not, such bands are refused after this."""
+        kernel, sizes = self.kernel(layer), sizes_of(bands)
+        assert kernel is not None
+        views = (self.view(layer, band, sizes) for band in layer.one_of_each(bands))
+        first, *others = (kernel.call(replace(view, symbol=SYMBOL), None) for view in views)
+        found = all(alike(first, other) for other in others)
+        if not found:
+            self._demands.update({(layer.name, sizes, layer.shape(*band)): None for band in bands})
+        return found
+
+    def view(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> NodeView:
+        """The band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""
+        asked = {name: getattr(self.target, name) for name in ("objective", "features", "any_weights")}
+        return replace(layer.view(*band, sizes), **asked)
+
+    def of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
+        """What one of the bands asks for, of which the largest and the smallest have these `sizes`; None where it is refused."""
+        key = layer.name, sizes, layer.shape(*band)
+        if key not in self._demands:
+            view, kernel = self.view(layer, band, sizes), self.kernel(layer)
+            assert kernel is not None
+            refused = kernel.rejection(view, self.target.features, self.target.rounding)
+            wanted = None if refused else kernel.demands(view)
+            self._demands[key] = wanted if wanted is not None and wanted.bands else None
+        return self._demands[key]
+
+    def _of_whole(self, layer: RowLayer) -> int:
+        """Instructions; 0 where nobody knows."""
+        if layer.name not in self._wholes:
+            own = None if layer.in_parts else self.kernel(layer)
+            seen = replace(layer.seen, objective=self.target.objective, features=self.target.features)
+            self._wholes[layer.name] = own.demands(seen).instructions if own else 0
+        return self._wholes[layer.name]
+
+    def _for_parts(self, layer: RowLayer) -> Kernel | None:
+        view = self.view(layer, (0, layer.height), (layer.height, layer.height))
+        return next((kernel for kernel in match(view, self.libraries, self.target).accepted if _stores_alike(kernel, view)), None)
+
+
+def sizes_of(bands: Sequence[Band]) -> tuple[int, int]:
+    """The rows of the largest and of the smallest band."""
+    sizes = [last - first for first, last in bands]
+    return max(sizes), min(sizes)
+
+
+def _scratch(demands: Demands) -> tuple[int, int]:
+    return demands.scratch_bytes, demands.scratch_alignment
+
+
+def _stores_alike(kernel: Kernel, view: NodeView) -> bool:
+    """Whether the kernel reads and writes the tensors as they are stored."""
+    sides = ((view.inputs, kernel.spec.input_spec), (view.outputs, kernel.spec.output_spec))
+    for tensors, spec_of in sides:
+        for index, tensor in enumerate(tensors):
+            wanted = None if tensor is None or tensor.is_constant else spec_of(index).format_for(tensor.rank)
+            if tensor is not None and wanted is not None and not same_bytes(tensor.dims, wanted, tensor.storage):
+                return False
+    return True

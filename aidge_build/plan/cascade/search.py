@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Which layers become cascades, in bands of how many rows: plans with fewer and fewer bytes for more and more instructions.
+
+Where the most bytes are live, a cascade must run. So every chain of layers around that step is tried, in an estimate that counts
+live bytes; the best few are planned, and the search goes on from the best one at the step where the most bytes are live then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aidge_build.plan.cascade.lines import Run
+from aidge_build.plan.cascade.question import Found, Question, live_bytes
+
+MOST_LAYERS = 96  # of a cascade
+ROUNDS = 4
+Runs = tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """`rows` of the last layer's bands that are tried; how many `chains` of layers a round tries at most, and how many of those
+    are `planned` (2 or more)."""
+
+    rows: tuple[int, ...]
+    chains: int
+    planned: int
+
+
+ALL = Effort((8, 6, 4, 3, 2, 1), MOST_LAYERS * MOST_LAYERS, 4)
+QUICK = Effort((8, 3, 1), 24, 2)  # for builds that nobody asked to compute rows
+
+
+def cascaded(base: Found, question: Question, effort: Effort) -> tuple[Found, ...]:
+    """Plans with cascades, the given one first: none of them has both more bytes and more instructions than another one. Where
+    an input comes or an output leaves row by row, all of them have the cascades that take and give it."""
+    found: list[Found] = []
+    for rows in effort.rows:
+        starts = _starts(base, question, effort, rows) if question.graph.by_rows else [base]
+        found += starts
+        if starts:
+            found += _better(min(starts, key=lambda each: (each.peak.peak_bytes, each.cost)), question, effort, rows)
+    return front(found)
+
+
+def _better(present: Found, question: Question, effort: Effort, rows: int) -> list[Found]:
+    """Plans with more and more cascades than the given one."""
+    found: list[Found] = []
+    for _ in range(ROUNDS):
+        better = _round(present, question, effort, rows)
+        found += better
+        best = min([present, *better], key=lambda each: (each.peak.peak_bytes, each.cost))
+        if best is present:
+            break
+        present = best
+    return found
+
+
+def _starts(base: Found, question: Question, effort: Effort, rows: int) -> list[Found]:
+    """Plans with the cascades that take the input and give the output row by row: those with the fewest bytes for what they
+    cost."""
+    live, asked = live_bytes(base.schedule), question.graph
+    found: list[Runs] = [(run,) for run in _first_runs(question, rows)] if asked.arriving else [()]
+    if asked.departing:
+        able: list[Runs] = [(run,) for run in _last_runs(question, rows)]
+        together = [runs for runs in found if runs and runs[0].cascade.departing]
+        apart = [runs for runs in found if runs not in together]
+        if asked.arriving:  # of two cascades each is chosen by itself: there are too many pairs
+            apart, able = (_cheapest(each, question, effort, live) for each in (apart, able))
+        pairs = [(*one, *other) for one in apart for other in able if not one or one[0].last <= other[0].first]
+        found = [*together, *pairs]
+    return [question.planned(runs) for runs in _cheapest(found, question, effort, live)]
+
+
+def _cheapest(found: Sequence[Runs], question: Question, effort: Effort, live: Sequence[int]) -> list[Runs]:
+    """As many as are planned, those with the fewest bytes for what they cost."""
+    return _cheaper_and_cheaper([_estimated(runs, question, live) for runs in found], effort.planned)
+
+
+def _estimated(runs: Runs, question: Question, live: Sequence[int]) -> tuple[int, float, Runs]:
+    """The bytes, where other steps need as much as they do now, and the cost."""
+    now = list(live)
+    for run in runs:
+        now[run.first : run.last] = question.live_inside(run)
+    return max(now), sum(run.cascade.beyond for run in runs), runs
+
+
+def _first_runs(question: Question, rows: int) -> Iterator[Run]:
+    """Every cascade that takes the input row by row."""
+    names = [node.name for node in question.alone.steps[: MOST_LAYERS + 1]]
+    for end in range(1, len(names) + 1):
+        if question.graph.kernels.layer(question.alone.steps[end - 1]) is None:
+            break
+        run = question.run(0, dict.fromkeys(names[:end], rows))
+        if run is not None and run.cascade.arriving:
+            yield run
+
+
+def _last_runs(question: Question, rows: int) -> Iterator[Run]:
+    """Every cascade that gives the output row by row: it ends with the last layer that touches the output."""
+    graph, steps = question.graph, question.alone.steps
+    touching = [
+        step
+        for step, node in enumerate(steps)
+        if any(graph.buffer_of.get(name) == graph.departing for name in (*node.inputs, *node.outputs))
+    ]
+    last = max(touching, default=-1)
+    for first in range(last, max(-1, last - MOST_LAYERS), -1):
+        if graph.kernels.layer(steps[first]) is None:
+            break
+        run = question.run(first, dict.fromkeys((node.name for node in steps[first : last + 1]), rows))
+        if run is not None and run.cascade.departing:
+            yield run
+
+
+def _cheaper_and_cheaper(estimated: Sequence[tuple[int, float, Runs]], most: int) -> list[Runs]:
+    """Of cascades with their bytes and costs at most so many that are cheaper than all that need less."""
+    cheap, kept = None, list[Runs]()
+    for _, cost, runs in sorted(estimated, key=lambda each: each[:2]):
+        if cheap is None or cost < cheap:
+            cheap = cost
+            kept.append(runs)
+    if len(kept) > most:
+        kept = [kept[index * (len(kept) - 1) // (most - 1)] for index in range(most)]
+    return kept
+
+
+def front(found: Sequence[Found]) -> tuple[Found, ...]:
+    """Those that no other one betters in both, from the largest peak to the smallest."""
+    kept: list[Found] = []
+    for each in sorted(found, key=lambda one: (one.cost, one.peak.peak_bytes)):
+        if not kept or each.peak.peak_bytes < kept[-1].peak.peak_bytes:
+            kept.append(each)
+    return tuple(kept)
+
+
+def _round(present: Found, question: Question, effort: Effort, rows: int) -> list[Found]:
+    """Plans with one cascade more, at the fullest step."""
+    live = live_bytes(present.schedule)
+    fullest = live.index(max(live))
+    estimated = []
+    for run in _runs(present, fullest, question, effort, rows):
+        peak = max(*live[: run.first], *question.live_inside(run), *live[run.last :])
+        if peak < live[fullest]:
+            estimated.append((peak, run.cascade.beyond, (run,)))
+    kept = _cheaper_and_cheaper(estimated, effort.planned)
+    found = [question.planned((*present.runs, *more)) for more in kept]
+    return [each for each in found if each.peak.peak_bytes < present.peak.peak_bytes]
+
+
+def _runs(present: Found, fullest: int, question: Question, effort: Effort, rows: int) -> Iterator[Run]:
+    """Every cascade of steps that follow each other, one of them the fullest."""
+    steps = present.schedule.steps
+    busy = {step for run in present.runs for step in range(run.first, run.last)}
+    able = [step not in busy and question.graph.kernels.layer(node) is not None for step, node in enumerate(steps)]
+    if not able[fullest]:
+        return
+    first = last = fullest
+    while first > 0 and able[first - 1] and fullest - first < MOST_LAYERS:
+        first -= 1
+    while last + 1 < len(steps) and able[last + 1] and last - fullest < MOST_LAYERS:
+        last += 1
+    chains = [(start, end) for end in range(fullest, last + 1) for start in range(first, min(fullest, end - 1) + 1)]
+    for start, end in _some(chains, effort.chains):
+        run = question.run(start, dict.fromkeys((node.name for node in steps[start : end + 1]), rows))
+        if run is not None:
+            yield run
+
+
+def _some(chains: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
+    """So many of the chains: the shortest half of them, and others of all lengths."""
+    if len(chains) <= count:
+        return chains
+    shortest = sorted(chains, key=lambda chain: (chain[1] - chain[0], chain))
+    near, far = shortest[: count // 2], shortest[count // 2 :]
+    left = count - len(near)
+    return near + [far[index * (len(far) - 1) // (left - 1)] for index in range(left)]

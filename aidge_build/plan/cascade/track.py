@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Where the rows of a tensor are while the bands of a cascade run, for all steps at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.plan.cascade.arrival import Arrival
+from aidge_build.plan.cascade.bands import Rowed
+from aidge_build.plan.cascade.row_table import Bands
+
+Counts = numpy.ndarray  # of steps: [n] is what holds before step n
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`order` says which layer, by number, runs in each step; `bands` are those of each layer, `counts[number]` how many of them
+    have run before each step, and `at[number]` in which steps they run."""
+
+    order: numpy.ndarray
+    bands: tuple[Bands, ...]
+    counts: tuple[Counts, ...]
+    at: tuple[numpy.ndarray, ...]
+
+    @staticmethod
+    def of(order: Sequence[int], bands: Sequence[Bands]) -> Steps:
+        """The steps in this order."""
+        numbers = numpy.array(order)
+        mine = [numbers == number for number in range(len(bands))]
+        counts = tuple(numpy.concatenate(([0], numpy.cumsum(each))) for each in mine)
+        return Steps(numbers, tuple(bands), counts, tuple(numpy.flatnonzero(each) for each in mine))
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def low(self, tensor: str, height: int, readers: Mapping[int, Rowed]) -> Counts:
+        """The first row of the tensor that is still read."""
+        found = numpy.full(len(self) + 1, height)
+        for number, reader in readers.items():
+            firsts = reader.table(self.bands[number]).of_tensors[tensor][:, 0]
+            found = numpy.minimum(found, numpy.append(firsts, height)[self.counts[number]])
+        return found
+
+    def done(self, number: int) -> Counts:
+        """How many rows the layer has written."""
+        return numpy.array([0, *(last for _, last in self.bands[number])])[self.counts[number]]
+
+
+@dataclass(frozen=True)
+class Track:
+    """A tensor of which at most `rows` are kept. Before each step rows below `done` are written, those from `low` on are still
+    read, and row 0 would lie at the slot `-base`. `live` says how far rows reach while a step runs, 0 where none are there."""
+
+    rows: int
+    low: Counts
+    done: Counts
+    base: Counts
+    live: numpy.ndarray
+
+    @staticmethod
+    def of(steps: Steps, number: int, layer: Rowed, readers: Mapping[int, Rowed]) -> Track:
+        """The rows that this layer writes."""
+        low = steps.low(layer.output.name, layer.height, readers)
+        done, at = steps.done(number), steps.at[number]
+        firsts, ends = numpy.array(steps.bands[number][: len(at)]).reshape(-1, 2).T
+        rows = int(numpy.max(ends - numpy.minimum(firsts, low[at]), initial=0))
+        if isinstance(layer, Arrival):
+            base = _base_of_arriving(steps, rows, low, done, number, readers)
+        else:
+            base = _base(steps.counts[number], rows, low, ends)
+        after = numpy.where(done > low, done - base, 0)  # the step before has run, and its rows have moved
+        live = after[:-1].copy()
+        there = numpy.full(len(at), -1) if isinstance(layer, Arrival) else low[at]  # what arrives is there, even if unread
+        live[at] = numpy.where(ends > there, ends - base[at], 0)
+        return Track(rows, low, done, base, live)
+
+    @property
+    def moving(self) -> numpy.ndarray:
+        """The steps after which rows move to the front."""
+        return numpy.flatnonzero((self.base[1:] > self.base[:-1]) & (self.low[1:] < self.done[1:]))
+
+    @property
+    def moved_rows(self) -> int:
+        """How many rows move, in all."""
+        after = self.moving + 1
+        return int(numpy.sum(self.done[after] - self.low[after]))
+
+
+def _base(ran: Counts, rows: int, low: Counts, ends: numpy.ndarray) -> Counts:
+    """The row at the front: new rows are written to the end of the line, and what is kept moves as soon as there is room."""
+    next_base = numpy.append(ends - rows, ends[0] - rows)[ran]  # behind the last band nothing moves any more
+    moved = numpy.where((low >= next_base) & (ran < len(ends)), next_base, ends[0] - rows)
+    return numpy.maximum.accumulate(moved)
+
+
+def _base_of_arriving(steps: Steps, rows: int, low: Counts, done: Counts, number: int, readers: Mapping[int, Rowed]) -> Counts:
+    """Rows that arrive begin where the line does, and move to the front, and so to an aligned place: kernels read from there."""
+    base = numpy.zeros(len(steps) + 1, int)
+    ran, bands, present, before = steps.counts[number], steps.bands[number], 0, 0
+    for step in sorted({int(step) for each in (number, *readers) for step in steps.at[each]}):
+        base[before : step + 1] = present
+        before, count = step + 1, int(ran[step + 1])
+        if 0 < count < len(bands):
+            wanted, lowest = bands[count][1] - rows, int(low[step + 1])
+            if wanted > present and lowest >= wanted:
+                present = min(lowest, int(done[step + 1]))
+    base[before:] = present
+    return base

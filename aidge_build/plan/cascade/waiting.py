@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""What a model remembers between two steps of an inference: where it waits. It is RAM of its own, as a state is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.plan.cascade.cascade import Cascade
+
+COUNTER_BYTES = 2  # of the number of the next layer, and of the next step of its cascade
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The fields of the struct: `pointers` to inputs and outputs, `cursors` into whole tensors, which cascades share because one
+    runs at a time, then the number of the next layer from 1 (0: no inference has begun) and that of its next step."""
+
+    pointers: int
+    cursors: int
+
+    @staticmethod
+    def of(cascades: tuple[Cascade, ...], pointers: int) -> Waiting:
+        """`pointers`: the inputs and outputs that the firmware names when it begins."""
+        return Waiting(pointers, max((len(cascade.walked) for cascade in cascades), default=0))
+
+    def alignment(self, pointer_bytes: int) -> int:
+        """Of the struct, on a target with pointers of so many bytes."""
+        return max(pointer_bytes if self.pointers else 0, 4 if self.cursors else 0, COUNTER_BYTES)
+
+    def size_bytes(self, pointer_bytes: int) -> int:
+        """Of the struct: fields in order, the widest first."""
+        used = self.pointers * pointer_bytes + 4 * self.cursors + 2 * COUNTER_BYTES
+        step = self.alignment(pointer_bytes)
+        return -(-used // step) * step

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Exhaustive search for buffers that may overlap: which of two lies above the other is decided pair by pair, within limits.
+
+Where two buffers are live together, one begins far enough above the other (`Problem.separations`): that is a question of
+disjunctive scheduling. Heads are the lowest offsets under what is decided, tails the bytes from a buffer's first one to the
+highest of all; a decision that leaves no room between them is impossible and decides the pair (Carlier and Pinson 1989).
+Branching takes the pair whose decision costs most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.plan.memory.greedy import Arrangement
+from aidge_build.plan.memory.problem import Problem
+
+VISITS = 600_000
+MOST_PAIRS = 600
+
+
+def settle(problem: Problem, found: Arrangement, proved_bytes: int, visits: int = VISITS) -> tuple[Arrangement, int]:
+    """The best arrangement from `found` on, and the bytes below which none exists: its peak, where the search has ended."""
+    if found.peak_bytes == proved_bytes or len(problem.separations) > MOST_PAIRS:
+        return found, proved_bytes
+    search = _Settling(problem, found, proved_bytes, visits)
+    ended = search.run()
+    return search.best, search.best.peak_bytes if ended else proved_bytes
+
+
+class _Impossible(Exception):
+    """No arrangement below the best one has these decisions."""
+
+
+class _LimitReached(Exception):
+    """The visits are used up."""
+
+
+class _Settling:
+    def __init__(self, problem: Problem, found: Arrangement, enough_bytes: int, visits: int):
+        count = len(problem)
+        self.problem, self.best, self.enough_bytes, self.visits_left = problem, found, enough_bytes, visits
+        self.heads, self.tails = [0] * count, list(problem.sizes)
+        self.masks = [alignment - 1 for alignment in problem.alignments]
+        self.above: list[list[tuple[int, int]]] = [[] for _ in range(count)]  # (upper, bytes)
+        self.below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self.trail: list[tuple[list, int | None, int]] = []
+
+    def run(self) -> bool:
+        """Whether everything was searched, or nothing better can exist."""
+        try:
+            self._branch(list(self.problem.separations))
+        except _Impossible:
+            return True
+        except _LimitReached:
+            return False
+        return True
+
+    def _branch(self, open_pairs: Sequence[tuple[int, int, int, int]]) -> None:
+        """Search all that is below the best; raises `_Impossible` where decisions contradict, returns when all is searched."""
+        open_pairs = self._propagated(open_pairs)
+        chosen = self._costliest(open_pairs)
+        if chosen is None:
+            self.best = Arrangement.of(self.problem, self.heads)
+            if self.best.peak_bytes <= self.enough_bytes:
+                raise _Impossible
+            return
+        one, one_bytes, other, other_bytes = chosen
+        rest = [pair for pair in open_pairs if pair is not chosen]
+        sides = [
+            (self._rise(one, one_bytes, other), one, one_bytes, other),
+            (self._rise(other, other_bytes, one), other, other_bytes, one),
+        ]
+        for _, lower, distance, upper in sorted(sides):
+            mark = len(self.trail)
+            try:
+                self._decide(lower, distance, upper)
+                self._branch(rest)
+            except _Impossible:
+                if self.best.peak_bytes <= self.enough_bytes:
+                    raise
+            finally:
+                self._take_back(mark)
+
+    def _propagated(self, pairs: Sequence[tuple[int, int, int, int]]) -> Sequence[tuple[int, int, int, int]]:
+        """Decide what has one way left, until nothing follows; the pairs that stay open."""
+        heads, tails, peak_bytes = self.heads, self.tails, self.best.peak_bytes  # one visit after the other: no calls
+        changed = True
+        while changed:
+            changed, left = False, list[tuple[int, int, int, int]]()
+            self._visit(len(pairs))
+            keep = left.append
+            for pair in pairs:
+                one, one_bytes, other, other_bytes = pair
+                if heads[one] + one_bytes + tails[other] < peak_bytes:
+                    if heads[other] + other_bytes + tails[one] < peak_bytes:
+                        keep(pair)
+                        continue
+                    self._decide(one, one_bytes, other)
+                elif heads[other] + other_bytes + tails[one] < peak_bytes:
+                    self._decide(other, other_bytes, one)
+                else:
+                    raise _Impossible
+                changed = True
+            pairs = left
+        return pairs
+
+    def _costliest(self, pairs: Sequence[tuple[int, int, int, int]]) -> tuple[int, int, int, int] | None:
+        """Of the pairs that collide at the heads the one whose cheaper decision raises most; None when none collides."""
+        worst, chosen, heads = 0, None, self.heads
+        for pair in pairs:
+            one, one_bytes, other, other_bytes = pair
+            between = heads[one] - heads[other]
+            if one_bytes + between > worst and other_bytes - between > worst:
+                worst, chosen = min(one_bytes + between, other_bytes - between), pair
+        return chosen
+
+    def _rise(self, lower: int, distance: int, upper: int) -> int:
+        return self.heads[lower] + distance - self.heads[upper]
+
+    def _decide(self, lower: int, distance: int, upper: int) -> None:
+        """`upper` begins at least `distance` above the beginning of `lower`; raises what follows from it. What was decided before
+        holds already: of the first buffers' entries the new one alone can raise anything, and all count as visited."""
+        above, below = self.above[lower], self.below[upper]
+        above.append((upper, distance))
+        below.append((lower, distance))
+        self.trail += ((above, None, 0), (below, None, 0))
+        heads, tails, masks = self.heads, self.tails, self.masks
+        left = self.visits_left = self.visits_left - len(above)  # no calls and no attributes: most visits raise nothing
+        value = (heads[lower] + distance + masks[upper]) & ~masks[upper]
+        waiting = []
+        if value > heads[upper]:
+            self._raise(heads, upper, value)
+            waiting.append(upper)
+        elif left < 0:
+            raise _LimitReached
+        while waiting:
+            index = waiting.pop()
+            head, entries = heads[index], self.above[index]
+            for other, bytes_between in entries:
+                left -= 1
+                mask = masks[other]
+                value = (head + bytes_between + mask) & ~mask
+                if value > heads[other]:
+                    self.visits_left = left
+                    self._raise(heads, other, value)
+                    waiting.append(other)
+            self.visits_left = left
+            self._visit(0)
+        left = self.visits_left = left - len(below)
+        if distance + tails[upper] > tails[lower]:
+            self._raise(tails, lower, distance + tails[upper])
+            waiting.append(lower)
+        elif left < 0:
+            raise _LimitReached
+        while waiting:
+            index = waiting.pop()
+            tail, entries = tails[index], self.below[index]
+            for other, bytes_between in entries:
+                left -= 1
+                if bytes_between + tail > tails[other]:
+                    self.visits_left = left
+                    self._raise(tails, other, bytes_between + tail)
+                    waiting.append(other)
+            self.visits_left = left
+            self._visit(0)
+
+    def _raise(self, values: list[int], index: int, value: int) -> None:
+        if self.visits_left < 0:
+            raise _LimitReached
+        self.trail.append((values, index, values[index]))
+        values[index] = value
+        if self.heads[index] + self.tails[index] >= self.best.peak_bytes:
+            raise _Impossible
+
+    def _visit(self, count: int) -> None:
+        self.visits_left -= count
+        if self.visits_left < 0:
+            raise _LimitReached
+
+    def _take_back(self, mark: int) -> None:
+        while len(self.trail) > mark:
+            values, index, value = self.trail.pop()
+            if index is None:
+                values.pop()
+            else:
+                values[index] = value

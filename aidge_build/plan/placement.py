@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: MIT
+"""From a schedule to places: the arena's plan, the region that holds it, and where each tensor lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from aidge_build.boards import Board
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.contract.spec import Demands
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.plan.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of, room_in
+from aidge_build.plan.cascade.cascade import Cascade, Line
+from aidge_build.plan.cascade.moves import LEFT, RowMoves
+from aidge_build.plan.cascade.pieces import PieceMoves
+from aidge_build.plan.cascade.progress import Progress
+from aidge_build.plan.cascade.row_layer import ROW_AXIS
+from aidge_build.plan.cascade.waiting import Waiting
+from aidge_build.plan.memory.buffer import Buffer
+from aidge_build.plan.memory.checker import check
+from aidge_build.plan.memory.plan import MemoryPlan
+from aidge_build.plan.memory.planner import plan
+from aidge_build.plan.memory.replay import Joint, Move, Piece, Span, replay
+from aidge_build.plan.program import ArenaPart, Options, Place
+from aidge_build.plan.schedule.copies import ConstantCopy
+from aidge_build.plan.schedule.joint import Joining, Part
+from aidge_build.plan.schedule.recording import Recording
+from aidge_build.plan.schedule.schedule import Schedule
+from aidge_build.plan.schedule.stores import NO_STATE, StateMemory
+from aidge_build.prepare.adaptation.assignment import Assignment
+
+_POINTER_BYTES = 4  # of boards whose memories are known
+_FROM_THE_START = Part("", 0, 0)  # where a tensor lies in a buffer of its own
+
+
+@dataclass(frozen=True)
+class Placed:
+    """`arena` is planned as it is linked; `peak` counts the graph's inputs and outputs inside."""
+
+    arena: MemoryPlan
+    arena_buffers: tuple[Buffer, ...]
+    peak: MemoryPlan
+    places: Mapping[str, Place]
+    io_bytes: int
+    alignment: int
+    region: str
+    split: tuple[ArenaPart, ...] = ()
+    split_proved: bool = False
+    states: StateMemory = NO_STATE
+    notices: tuple[str, ...] = ()
+    whole_peak_bytes: int = 0  # of tensors as a whole, where cascades keep fewer bytes
+    room_bytes: int = 0  # that `region` has for an arena
+
+
+def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
+    """Prove both plans legal: as arrangements of buffers, and byte by byte along the steps."""
+    check(placed.arena, placed.arena_buffers)
+    if placed.peak is not placed.arena:
+        check(placed.peak, schedule.buffers)
+    view = assignment.view
+    unwritten: dict[str, Piece | Joint] = {
+        node.outputs[0]: Piece(node.inputs[0]) for node in view.nodes if assignment.choices[node.name].kernel is None
+    }
+    nodes = {node.name: node for node in view.nodes}
+    for joining in schedule.joined:
+        unwritten |= _parts_of(nodes[joining.node], joining, view)
+    outside = not any(buffer.kind == "io" for buffer in placed.arena_buffers)
+    planes = {name: place.plane for name, place in placed.places.items() if place.plane is not None}
+    move_of = cache(partial(_move, view, demands))
+    _replay(schedule, placed.arena, view, unwritten, demands, move_of, outside, planes, placed.states)
+    if placed.peak is not placed.arena or outside or planes:
+        _replay(schedule, placed.peak, view, unwritten, demands, move_of, False, {}, placed.states)
+
+
+def _move(view: GraphView, demands: Callable[[Node], Demands], node: Node) -> Move:
+    """What a layer reads and writes, wherever that lies."""
+    wanted = demands(node)
+    read = [index for index, name in enumerate(node.inputs) if name and not view.tensor(name).is_constant]
+    positions = {index: position for position, index in enumerate(read)}  # a tensor that is read twice has two
+    return Move(
+        node.name,
+        tuple([node.inputs[index] for index in read]),
+        node.outputs,
+        None,
+        tuple([positions[index] for index in wanted.in_place if index in positions]),
+        tuple([(positions[index], lead) for index, lead in wanted.overlap if index in positions]),
+    )
+
+
+def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece | Joint]:
+    """What a concatenation or split that does not run means for the bytes of its tensors."""
+    if joining.merges:
+        return {node.outputs[0]: Joint(node.inputs, next(iter(joining.parts.values())).rows)}
+    pieces, first = dict[str, Piece | Joint](), 0
+    for name in node.outputs:
+        pieces[name] = Piece(node.inputs[0], first)
+        first += view.tensor(name).size_bytes
+    return pieces
+
+
+def _replay(
+    schedule: Schedule,
+    arena: MemoryPlan,
+    view: GraphView,
+    unwritten: Mapping[str, Piece | Joint],
+    demands: Callable[[Node], Demands],
+    move_of: Callable[[Node], Move],
+    outside: bool,
+    planes: Mapping[str, MemInfo],
+    states: StateMemory,
+) -> None:
+    moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
+    lines, by_rows = lines_of(schedule), schedule.by_rows
+    io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} - by_rows if outside else set()
+    heights = {name: tensor.dims[ROW_AXIS] for name, tensor in moving.items() if tensor.rank > ROW_AXIS}
+    spans, span_at = dict[str, Span](), cache(Span)  # one for all tensors in the same place: most in a deep graph
+    for name, tensor in moving.items():
+        buffer, part = schedule.buffer_of[name], schedule.parts.get(name, _FROM_THE_START)
+        if buffer in states.offsets:
+            memory, start = "the state", states.offsets[buffer]
+        else:
+            memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
+        size = lines[name].size_bytes if name in lines else tensor.size_bytes
+        if buffer in by_rows and name not in lines:
+            continue  # another name of what is never there as a whole
+        spans[name] = span_at(memory, start + part.offset_bytes, size, part.rows, part.stride_bytes)
+        if name in planes:
+            spans[name] = _span(planes[name], tensor.size_bytes)
+    memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
+    memories["the state"] = states.size_bytes
+    spans |= {copy.name: Span("the arena", arena.offset_of(copy.name), copy.size_bytes) for copy in schedule.copies}
+    moves = []
+    begun, needed = dict[int, list[ConstantCopy]](), dict[int, list[ConstantCopy]]()
+    for copy in schedule.copies:
+        begun.setdefault(copy.first, []).append(copy)
+        needed.setdefault(copy.step, []).append(copy)
+    inside = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
+    for step, node in enumerate(schedule.steps):
+        cascade = inside.get(node.name)
+        if cascade is not None:
+            if cascade.is_cut and not cascade.carrying:
+                held = _scratch(schedule, arena).get(node.name)
+                pieces = PieceMoves(cascade, node.inputs, spans, heights, held)
+                moves += pieces.moves
+                spans, unwritten = {**spans, **pieces.rows}, {**unwritten, **pieces.unwritten}
+            elif node.name == cascade.nodes[0]:
+                rows = RowMoves(cascade, {each.name: each for each in schedule.steps}, spans, heights, _scratch(schedule, arena))
+                moves += rows.moves
+                spans, unwritten = {**spans, **rows.rows}, {**unwritten, **rows.unwritten}
+                memories |= {LEFT: rows.left_bytes} if rows.left_bytes else {}
+            continue
+        move, scratch = move_of(node), schedule.scratch_of.get(node.name)
+        moves += [Move(f"copying the {copy.name}", (), (copy.name,)) for copy in begun.get(step, ())]
+        copied = [copy.name for copy in needed.get(step, ())]
+        if copied:
+            move = replace(move, reads=(*move.reads, *copied))
+        if scratch:
+            move = replace(move, scratch=Span("the arena", arena.offset_of(scratch), demands(node).scratch_bytes))
+        moves.append(move)
+    inputs, outputs = (
+        [name for name in names if schedule.buffer_of[name] not in by_rows] for names in (view.inputs, view.outputs)
+    )
+    replay(moves, spans, memories, unwritten, inputs, [*outputs, *([LEFT] if schedule.departing else [])])
+
+
+def _scratch(schedule: Schedule, arena: MemoryPlan) -> dict[str, Span]:
+    """The scratch of each layer as bytes of the arena."""
+    sizes = {buffer.name: buffer.size_bytes for buffer in schedule.buffers}
+    return {node: Span("the arena", arena.offset_of(name), sizes[name]) for node, name in schedule.scratch_of.items()}
+
+
+def _span(plane: MemInfo, size_bytes: int) -> Span:
+    """A plane of the arena as its bytes."""
+    rows = plane.length * plane.count
+    cont_bytes = plane.cont_size if plane.wrap_size else 0
+    return Span("the arena", plane.offset, size_bytes, rows, plane.stride, cont_bytes, plane.wrap_offset)
+
+
+@dataclass(frozen=True)
+class Arena:
+    """What the firmware does not own of a schedule's `peak`, planned for itself: the same for every board."""
+
+    buffers: tuple[Buffer, ...]
+    peak: MemoryPlan
+    plan: MemoryPlan
+
+
+def arena_of(schedule: Schedule, peak: MemoryPlan, options: Options) -> Arena:
+    """The arena of a schedule."""
+    outside = options.io == "caller"
+    buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
+    if options.dma_line and not outside:
+        buffers = tuple(in_lines(buffer, options.dma_line) for buffer in buffers)
+        peak = plan(buffers, overlaps=schedule.overlaps, like=peak)
+    return Arena(buffers, peak, plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak)
+
+
+def place(schedule: Schedule, whole: Arena, view: GraphView, options: Options, board: Board | None) -> Placed:
+    """Where the arena lies; AidgeError PLAN01 with the largest moment when the board's regions cannot hold it."""
+    arena, outside = whole.plan, options.io == "caller"
+    region, split, proved, room_bytes = "", tuple[ArenaPart, ...](), False, 0
+    states = StateMemory.of(view)
+    if options.arena == "static":
+        kept_bytes = kept_beside(view, states, schedule.cascades, options)
+        arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes, options.constants_in)
+        room_bytes = room_in(region, board, kept_bytes, options.constants_in)
+    return Placed(
+        arena,
+        whole.buffers,
+        whole.peak,
+        places_of(schedule, view, arena, outside, states),
+        sum(
+            view.tensor(name).size_bytes
+            for name in dict.fromkeys((*view.given, *view.handed_out))
+            if schedule.buffer_of[name] not in schedule.by_rows
+        ),
+        max(ARENA_ALIGNMENT, arena.alignment),
+        region,
+        split,
+        proved,
+        states,
+        room_bytes=room_bytes,
+    )
+
+
+def kept_beside(view: GraphView, states: StateMemory, cascades: tuple[Cascade, ...], options: Options) -> int:
+    """The bytes of RAM that the model has beside an arena of its own: the states, where an inference waits, and its record."""
+    ports = len(view.given) + len(view.handed_out) if options.io == "caller" else 0
+    progress = Progress.of(cascades, ports) or (Waiting.of(cascades, ports) if options.max_step else None)
+    recording = Recording.of(view, states, options.record)
+    return (
+        states.bytes_of(options.arena)
+        + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
+        + (recording.size_bytes if recording else 0)
+    )
+
+
+def placed_anew(placed: Placed, view: GraphView, options: Options, board: Board | None, schedule: Schedule) -> Placed:
+    """The places of a schedule that has more buffers than the one that was `placed`; in no region where no memory holds them."""
+    peak = plan(schedule.buffers, overlaps=schedule.overlaps, like=placed.peak)
+    try:
+        return replace(place(schedule, arena_of(schedule, peak, options), view, options, board), notices=placed.notices)
+    except NoRoom:
+        return replace(placed, arena=peak, region="")
+
+
+def in_lines(buffer: Buffer, line: int) -> Buffer:
+    """An input or output with whole lines of the data cache: those of its live bytes are its own."""
+    if buffer.kind != "io":
+        return buffer
+    windows = tuple(
+        replace(window, low_bytes=window.low_bytes // line * line, high_bytes=-(-window.high_bytes // line) * line)
+        for window in buffer.windows
+    )
+    size_bytes = -(-buffer.size_bytes // line) * line
+    return replace(buffer, size_bytes=size_bytes, alignment=max(buffer.alignment, line), windows=windows)
+
+
+def lines_of(schedule: Schedule) -> dict[str, Line]:
+    """The tensors of which only some rows are kept."""
+    return {name: line for cascade in schedule.cascades for name, line in cascade.lines.items()}
+
+
+def places_of(
+    schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool, states: StateMemory = NO_STATE
+) -> dict[str, Place]:
+    """Where each tensor lies: with the caller (`outside`) or in the arena, in the state, among the constants, or inside another
+    tensor."""
+    io = {name: Place("input", index) for index, name in enumerate(view.given)}
+    io |= {name: Place("output", index) for index, name in enumerate(view.handed_out)}
+    io = {name: place for name, place in io.items() if schedule.buffer_of[name] not in schedule.by_rows}
+    lines = {schedule.buffer_of[name]: line for name, line in lines_of(schedule).items()}
+    places = {}
+    for name, tensor in view.tensors.items():
+        if tensor.is_constant:
+            places[name] = Place("constant")
+        elif schedule.buffer_of[name] in states.offsets:
+            places[name] = Place("state", 0, states.offsets[schedule.buffer_of[name]])
+        elif outside and schedule.buffer_of[name] in io:
+            places[name] = io[schedule.buffer_of[name]]
+        else:
+            part = schedule.parts.get(name, _FROM_THE_START)
+            offset = arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes
+            line = lines.get(schedule.buffer_of[name])
+            places[name] = Place(
+                "arena", 0, offset, part.rows, part.stride_bytes, line_bytes=0 if line is None else line.size_bytes
+            )
+    return places

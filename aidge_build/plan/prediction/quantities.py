@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""The numbers of a call on which its instructions may depend: sizes, rounded quotients, words of the C function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import prod
+
+from aidge_build.plan.prediction.described import Described
+
+_NUMBER, _TYPE = re.compile(r"_[a-z]?\d"), re.compile(r"_(?:int8|uint8|int16|float32)(?=_|$)")  # in a C function's name
+_WORD = re.compile(r"[a-z]{3,}")
+_BLOCK = re.compile(r"(\d+) (pixel|row|value|channel|output)s?(?: x (\d+) (?:channel|output)s?)?")
+_SHARE = re.compile(r"integer in (\d+) of (\d+)")
+_DIVISORS = (2, 4, 8, 16)
+
+
+def family_of(described: Described) -> str:
+    """The kernel, and what the name of the C function says up to its type or its first number: calls that cost alike."""
+    return f"{described.kernel}/{_start(described.function)}"
+
+
+def words_of(described: Described) -> frozenset[str]:
+    """The words behind that: variants of the function."""
+    return frozenset(_WORD.findall(described.function[len(_start(described.function)) :]))
+
+
+def _start(function: str) -> str:
+    """Up to the type, or to the first number where that comes before."""
+    number, kind = _NUMBER.search(function), _TYPE.search(function)
+    ends = [match.start() for match in (number,) if match] + [match.end() for match in (kind,) if match]
+    return function[: min(ends, default=len(function))]
+
+
+def quantities(described: Described) -> dict[str, float]:
+    """All numbers by name; `one` is 1, `is_WORD` 1 for each word, arguments have the names of the C struct's fields."""
+    found = {"one": 1.0, **_sizes(described)}
+    found |= {f"of_{name.replace('.', '_')}": float(number) for name, number in described.arguments.items()}
+    found |= {f"work_{name}": float(number) for name, number in described.work.items()}
+    found |= {f"is_{word}": 1.0 for word in words_of(described)}
+    return found
+
+
+def _sizes(described: Described) -> dict[str, float]:
+    output = described.outputs[0] if described.outputs else (1,)
+    source = described.inputs[0] if described.inputs else (1,)
+    is_image = len(output) > 2 and described.operator not in ("FC", "MatMul")
+    channels = (output[1] if is_image else output[-1]) if output else 1
+    elements = sum(map(prod, described.outputs))
+    positions = elements // max(1, channels)
+    width = output[-1] if is_image else 1
+    depth = source[1] if is_image and len(source) > 1 else source[-1] if source else 1
+    kernel = [described.attributes.get(f"window.kernel{axis}", 0) for axis in range(3)]
+    kernel = [size for size in kernel if size] or [1]
+    terms = described.macs // max(1, elements)
+    depth = max(1, terms // prod(kernel)) if described.macs else depth
+    pixels, together, values = _block(described)
+    found = {
+        "elements": elements,
+        "inputs": sum(map(prod, described.inputs)),
+        "positions": positions,
+        "channels": channels,
+        "lines": positions // max(1, width),
+        "width": width,
+        "depth": depth,
+        "source_lines": prod(source[:1] + source[2:-1]) if is_image else 1,
+        "source_width": source[-1] if is_image else 1,
+        "taps": prod(kernel),
+        "kernel_height": kernel[0],
+        "kernel_width": kernel[-1],
+        "stride_width": described.attributes.get(f"window.strides{len(kernel) - 1}", 1),
+        "kernel_pairs": -(-kernel[-1] // 2),
+        "kernel_halves": kernel[-1] // 2 + 1,
+        "batches": output[0] if is_image else 1,
+        "terms": terms,
+        "macs": described.macs,
+        "constants": sum(described.constants.values()),
+        "groups": -(-channels // together),
+        "blocks": positions // pixels,
+        "rest": positions % pixels,
+        "runs": -(-positions // pixels),
+        "line_runs": positions // max(1, width) * -(-width // pixels),
+        "line_blocks": positions // max(1, width) * (width // pixels),
+        "line_rest": positions // max(1, width) * (width % pixels),
+        "value_blocks": elements // values,
+        "value_rest": elements % values,
+        "row_blocks": positions * (channels // values),
+        "row_rest": positions * (channels % values),
+        "float_share": _float_share(described.facts),
+    }
+    for divisor in _DIVISORS:
+        for name in ("depth", "terms", "channels"):
+            found[f"{name}_by_{divisor}"] = -(-found[name] // divisor)
+        found[f"row_by_{divisor}"] = -(-kernel[-1] * depth // divisor)
+    return {name: float(number) for name, number in found.items()}
+
+
+def _block(described: Described) -> tuple[int, int, int]:
+    """Pixels and channels that are computed together, or values, as far as the kernel says them."""
+    match = _BLOCK.match(described.facts.get("block", ""))
+    if match is None:
+        return 1, 1, 1
+    first, second = int(match[1]), int(match[3] or 1)
+    if match[2] == "value":
+        return 1, 1, first
+    return (first, second, 1) if match[2] in ("pixel", "row") else (1, first, 1)
+
+
+def _float_share(facts: Mapping[str, str]) -> float:
+    """In which share of its groups of channels sums become outputs in float."""
+    text = facts.get("epilogue", "")
+    match = _SHARE.match(text)
+    return 1 - int(match[1]) / int(match[2]) if match else float(text == "float")
+
+
+def value_of(term: str, found: Mapping[str, float]) -> float:
+    """The product of the quantities that the term names; what a call does not have is 0."""
+    return prod(found.get(name, 0.0) for name in term.split("*"))

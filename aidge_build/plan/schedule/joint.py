@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""Concatenations and splits that cost no copy: members are written, and pieces are read, where they lie in the joint tensor.
+
+A member lies in one piece where no axis of more than one element is stored before the joined one. Where the joined axis is stored
+last, each position of the joint tensor holds one of every member, and whoever writes a member must be able to leave gaps between
+positions (`Demands.output_stride`). Whoever reads a part finds it in one piece.
+Which of the candidates is taken is decided by the planned peak (`placement`): a joint tensor needs its place from its first
+member on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from aidge_build.boards.cores import ALIGNED_ONLY
+from aidge_build.contract.spec import Demands
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import Node
+from aidge_build.operators.rearrange import Concat, Split
+from aidge_build.plan.memory.buffer import Window
+from aidge_build.prepare.adaptation.assignment import Assignment
+
+PIECE_ALIGNMENT = 4  # bytes: kernels may read whole words
+
+
+@dataclass(frozen=True)
+class Part:
+    """A tensor's bytes within those of `whole`: from `offset_bytes` on in `rows` rows that begin `stride_bytes` apart."""
+
+    whole: str
+    offset_bytes: int
+    size_bytes: int
+    rows: int = 1
+    stride_bytes: int = 0
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """(first byte, one past the last byte) within the whole."""
+        return self.offset_bytes, self.offset_bytes + self.stride_bytes * (self.rows - 1) + self.size_bytes // self.rows
+
+
+@dataclass(frozen=True)
+class Joining:
+    """A node that does not run: the buffers that become parts of another one. `merges`: the whole is written part by part
+    (Concat)."""
+
+    node: str
+    parts: Mapping[str, Part]
+    merges: bool
+
+    @property
+    def whole(self) -> str:
+        """The buffer of which the others become parts."""
+        return next(iter(self.parts.values())).whole
+
+
+def candidates(assignment: Assignment, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]) -> tuple[Joining, ...]:
+    """Every node that may be left out, those that copy most first."""
+    view = assignment.view
+    kept = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
+    found = []
+    for node in view.nodes:
+        if assignment.choices[node.name].kernel is None or not isinstance(node.operator, Concat | Split):
+            continue
+        joining = _joining(assignment, node, demands, buffer_of)
+        if joining is not None and not {joining.whole, *joining.parts} & kept:
+            found.append((sum(part.size_bytes for part in joining.parts.values()), joining))
+    return tuple(joining for _, joining in sorted(found, key=lambda entry: -entry[0]))
+
+
+def _joining(
+    assignment: Assignment, node: Node, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]
+) -> Joining | None:
+    view, merges = assignment.view, isinstance(node.operator, Concat)
+    names, whole = (node.inputs, node.outputs[0]) if merges else (node.outputs, node.inputs[0])
+    tensors, joint = [view.tensor(name) for name in names], view.tensor(whole)
+    alike = all(
+        not tensor.is_constant
+        and tensor.dtype is joint.dtype
+        and tensor.quantization == joint.quantization
+        and tensor.storage == joint.storage
+        for tensor in tensors
+    )
+    if not alike or joint.is_constant or len({buffer_of[name] for name in names}) < len(names):
+        return None
+    rows = _rows(joint, node.operator.axis)
+    if rows is None:
+        return None
+    parts = {}
+    reached = 0
+    in_words = rows == 1 or ALIGNED_ONLY in assignment.features  # else whoever writes with gaps writes words anywhere
+    if in_words and rows > 1 and joint.size_bytes // rows % PIECE_ALIGNMENT:
+        return None
+    for name, tensor in zip(names, tensors, strict=True):
+        row_bytes = tensor.size_bytes // rows
+        parts[buffer_of[name]] = Part(
+            buffer_of[whole], reached, tensor.size_bytes, rows, joint.size_bytes // rows if rows > 1 else 0
+        )
+        if rows > 1 and not (merges and _written_with_gaps(assignment, name, node, demands)):
+            return None
+        if reached % max(PIECE_ALIGNMENT if in_words else 1, tensor.dtype.size_bytes):
+            return None
+        reached += row_bytes
+    return Joining(node.name, parts, merges)
+
+
+def _rows(joint: Tensor, axis: int) -> int | None:
+    """How many rows hold a piece of each part: 1, or all positions where the axis is stored last; None in between."""
+    position = joint.storage.position(axis % joint.rank)
+    rows = math.prod(joint.layout.stored_dims[:position])
+    return rows if rows == 1 or position == joint.rank - 1 else None
+
+
+def _written_with_gaps(assignment: Assignment, name: str, joining: Node, demands: Callable[[Node], Demands]) -> bool:
+    """Whether the kernel that writes the tensor can leave gaps between rows, and nobody but the joining node reads it."""
+    view = assignment.view
+    producer = view.producer(name)
+    if producer is None or assignment.choices[producer.name].kernel is None or producer.outputs != (name,):
+        return False
+    return view.consumers(name) == (joining,) and demands(producer).output_stride
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Buffers after joining. `places` leads from every part to its outermost whole; `atoms` are what operations write, by
+    whole."""
+
+    places: Mapping[str, Part]
+    atoms: Mapping[str, tuple[str, ...]]
+
+    @staticmethod
+    def of(taken: Sequence[Joining]) -> Joined:
+        """Follow parts of parts; a whole that is a part itself must lie in one piece, which `compatible` sees to."""
+        parts = {name: part for joining in taken for name, part in joining.parts.items()}
+        members = {joining.whole: tuple(joining.parts) for joining in taken if joining.merges}
+        sources = {name: part.whole for joining in taken if not joining.merges for name, part in joining.parts.items()}
+
+        def outermost(part: Part) -> Part:
+            while part.whole in parts:
+                outer = parts[part.whole]
+                part = Part(outer.whole, outer.offset_bytes + part.offset_bytes, part.size_bytes, part.rows, part.stride_bytes)
+            return part
+
+        def written(name: str) -> tuple[str, ...]:
+            if name in members:
+                return tuple(atom for member in members[name] for atom in written(member))
+            return written(sources[name]) if name in sources else (name,)
+
+        names = dict.fromkeys((*parts, *(part.whole for part in parts.values())))
+        return Joined({name: outermost(part) for name, part in parts.items()}, {name: written(name) for name in names})
+
+    def atoms_of(self, buffer: str) -> tuple[str, ...]:
+        """The buffers that operations write, of which this one consists."""
+        return self.atoms.get(buffer, (buffer,))
+
+    def home(self, buffer: str) -> str:
+        """The buffer of its own that holds these bytes."""
+        return self.places[buffer].whole if buffer in self.places else buffer
+
+    @property
+    def wholes(self) -> set[str]:
+        """The buffers that hold parts."""
+        return {part.whole for part in self.places.values()}
+
+    def windows(self, whole: str, spans: Mapping[str, tuple[int, int]]) -> tuple[Window, ...]:
+        """Which bytes of a whole are live when: from the lowest to the highest of the atoms that live."""
+        reach = {atom: self.places[atom].reach for atom in self.atoms_of(whole) if atom in self.places}
+        if not reach:
+            return ()
+        steps = sorted({edge for atom in reach for edge in spans[atom]})
+        found: list[Window] = []
+        for first, last in zip(steps, steps[1:], strict=False):
+            live = [reach[atom] for atom in reach if spans[atom][0] <= first < spans[atom][1]]
+            low, high = min(start for start, _ in live), max(end for _, end in live)
+            if found and (found[-1].low_bytes, found[-1].high_bytes) == (low, high):
+                first = found.pop().first
+            found.append(Window(first, last, low, high))
+        return tuple(found)
+
+
+def compatible(taken: Sequence[Joining], more: Joining) -> bool:
+    """Whether another joining fits those that are taken: each buffer is part of one whole, and rows lie in no other rows."""
+    parts = {name: part for joining in taken for name, part in joining.parts.items()}
+    if more.parts.keys() & parts.keys():
+        return False
+    around = [part for name, part in parts.items() if name == more.whole or part.whole in more.parts]
+    return not around or all(part.rows == 1 for part in (*around, *more.parts.values()))

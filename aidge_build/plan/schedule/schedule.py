@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""The order of execution, and which buffers must keep their bytes from which step to which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from aidge_build.contract.spec import Demands
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.plan.cascade.cascade import Cascade
+from aidge_build.plan.memory.buffer import Buffer, Overlap
+from aidge_build.plan.schedule.copies import ConstantCopy
+from aidge_build.plan.schedule.joint import Joined, Joining, Part
+from aidge_build.plan.schedule.order import PROBE_STATES, Order, best_order
+from aidge_build.plan.schedule.question import OrderQuestion
+from aidge_build.plan.schedule.sharing import question_of
+from aidge_build.plan.schedule.stores import stores_of
+from aidge_build.plan.schedule.takeover import Lives, take_over
+from aidge_build.prepare.adaptation.assignment import Assignment
+
+ALIGNMENT = 4  # bytes, of 8- and 16-bit tensors: kernels may read whole words
+Reuse = Literal["plain", "shared"]  # plain: buffers share nothing while they live; shared: what the kernels allow
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`steps` are the nodes that run, in order. Views do not run: `buffer_of` maps each tensor to the buffer (named after
+    the tensor that is written) that holds its bytes, from its first byte on; graph inputs and outputs have buffers of kind io.
+    States have none: they lie elsewhere (`stores.StateMemory`), and what copies their next values there comes last.
+
+    `in_place` names, per node that overwrites an input, that input. `overlaps` are what kernels allow beyond. `order` says
+    how good the order is. `joined` are concatenations and splits that do not run: what is in `parts` lies elsewhere in its
+    buffer.
+    """
+
+    steps: tuple[Node, ...]
+    buffers: tuple[Buffer, ...]
+    buffer_of: Mapping[str, str]
+    scratch_of: Mapping[str, str]  # node name -> buffer name
+    order: Order
+    overlaps: tuple[Overlap, ...] = ()
+    in_place: Mapping[str, str] = field(default_factory=dict)
+    joined: tuple[Joining, ...] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)  # by tensor
+    cascades: tuple[Cascade, ...] = ()
+    copies: tuple[ConstantCopy, ...] = ()  # of constants, each with a buffer
+
+    @property
+    def arriving(self) -> str:
+        """The buffer of the input that comes row by row; "" where none does."""
+        return next((self.buffer_of[cascade.arriving] for cascade in self.cascades if cascade.arriving), "")
+
+    @property
+    def departing(self) -> str:
+        """The buffer of the output that leaves row by row; "" where none does."""
+        return next((self.buffer_of[cascade.departing] for cascade in self.cascades if cascade.departing), "")
+
+    @property
+    def by_rows(self) -> frozenset[str]:
+        """The buffers of what the firmware brings and takes row by row."""
+        return frozenset({self.arriving, self.departing} - {""})
+
+    def __str__(self) -> str:
+        lines = [f"  {index}: {node.name} ({node.type})" for index, node in enumerate(self.steps)]
+        lines.append(
+            f"  peak of the order {self.order.peak_bytes:,} B, of no order below {self.order.lower_bound_bytes:,} B "
+            f"({self.order.states} states)"
+        )
+        values = (*self.buffers, *self.overlaps, *self.cascades)
+        return "\n".join([*lines, *(f"  {value}" for value in values)])
+
+
+def make_schedule(
+    assignment: Assignment,
+    demands: Callable[[Node], Demands],
+    reuse: Reuse = "plain",
+    *,
+    io_outside: bool = True,
+    joined: Sequence[Joining] = (),
+    known: Order | None = None,
+    like: Schedule | None = None,
+) -> Schedule:
+    """The best order that is found, with half-open lifetimes: inputs live from step 0, outputs to the end.
+
+    With `reuse` "shared" an output takes over the bytes of an input wherever the kernel allows it and is its last reader;
+    with `io_outside` the firmware owns the graph's inputs and outputs, which then share nothing. Nodes in `joined` do not run.
+    With `known` the order is this one. With `like`, a schedule of these nodes and others, the order is that schedule's where it
+    is as good, and little effort is spent on another.
+    """
+    view = assignment.view
+    left_out, parts = {joining.node for joining in joined}, Joined.of(joined)
+    stores = stores_of(assignment)
+    left_out |= {store.name for store in stores}
+    given = tuple(node for node in view.nodes if assignment.choices[node.name].kernel is not None and node.name not in left_out)
+    wanted = {node.name: demands(node) for node in (*given, *stores)}
+    alone = buffers_of(assignment)
+    states = {name for state in view.states for name in (state.read, state.written)}
+    fixed = {alone[name] for name in (*view.inputs, *view.outputs)} if io_outside else set(states)
+    last = {store.outputs[0]: store.inputs[0] for store in stores}
+    kept = tuple(last.get(name, name) for name in view.outputs)
+    sharing = (
+        wanted
+        if reuse == "shared"
+        else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
+    )
+    shared = {*fixed, *parts.places, *parts.wholes}
+    question = question_of(view, given, alone, sharing, shared, parts.atoms_of, kept, states)
+    order = known or (best_order(question) if like is None else _as_good(question, given, like))
+    steps = (*(given[index] for index in order.order), *stores)
+    spans = _spans(view, steps, {name: parts.atoms_of(buffer) for name, buffer in alone.items()})
+    buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}
+    whole_spans = {whole: _together(spans[atom] for atom in parts.atoms_of(whole)) for whole in parts.wholes}
+    lives = Lives(
+        _sizes(view, buffer_of),
+        {**{name: span for name, span in spans.items() if name not in parts.places}, **whole_spans},
+        {buffer_of[name] for name in view.outputs},
+    )
+    taken = take_over(steps, buffer_of, sharing, lives, {*fixed, *parts.wholes})
+    io = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
+    buffers = [
+        chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation")
+        for chain in taken.chains
+        if not states & set(chain.members)
+    ]
+    buffers = [
+        replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer
+        for buffer in buffers
+    ]
+    scratch_of = {}
+    for index, node in enumerate(steps):
+        each = wanted[node.name]
+        if each.scratch_bytes:
+            scratch_of[node.name] = f"scratch of {node.name}"
+            buffers.append(Buffer(scratch_of[node.name], each.scratch_bytes, each.scratch_alignment, index, index + 1, "scratch"))
+    merged = {name: taken.chain_of[buffer] for name, buffer in buffer_of.items()}
+    return Schedule(
+        steps,
+        tuple(buffers),
+        merged,
+        scratch_of,
+        order,
+        taken.overlaps,
+        taken.in_place,
+        tuple(joined),
+        {name: parts.places[buffer] for name, buffer in alone.items() if buffer in parts.places},
+    )
+
+
+def _as_good(question: OrderQuestion, nodes: Sequence[Node], like: Schedule) -> Order:
+    """The order in which another schedule runs the nodes, or one that a short search finds where that takes more bytes there."""
+    place = {node.name: index for index, node in enumerate(nodes)}
+    given = [place[node.name] for node in like.steps if node.name in place]
+    return best_order(question, PROBE_STATES, given, like.order.peak_bytes)
+
+
+def _together(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """From the first beginning to the last end."""
+    firsts, lasts = zip(*spans)
+    return min(firsts), max(lasts)
+
+
+def buffers_of(assignment: Assignment) -> dict[str, str]:
+    """Tensor to the tensor whose bytes it names: itself, or the source of a view."""
+    view = assignment.view
+    buffer_of = {name: name for name, tensor in view.tensors.items() if not tensor.is_constant}
+    for node in view.nodes:
+        if assignment.choices[node.name].kernel is None:
+            source, result = node.inputs[0], node.outputs[0]
+            buffer_of[result] = buffer_of.get(source, source)
+    # An output may be a view of a computed tensor: the whole buffer is the output's.
+    outputs = {buffer_of[name]: name for name in view.outputs}
+    return {name: outputs.get(buffer, buffer) for name, buffer in buffer_of.items()}
+
+
+def _sizes(view: GraphView, buffer_of: Mapping[str, str]) -> dict[str, int]:
+    # A tensor without elements has a place of its own, too: its pointer is valid.
+    return {buffer: max(1, view.tensor(buffer).size_bytes) for buffer in dict.fromkeys(buffer_of.values())}
+
+
+def _alignment(view: GraphView, members: tuple[str, ...]) -> int:
+    return max(ALIGNMENT, *(view.tensor(name).dtype.size_bytes for name in members))
+
+
+def _spans(view: GraphView, steps: tuple[Node, ...], atoms_of: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, int]]:
+    """Lifetimes of what the steps write; `atoms_of` names it per tensor."""
+    end = max(1, len(steps))
+    first = {atom: 0 for name in view.inputs for atom in atoms_of[name]}
+    read = {atom for node in steps for name in node.inputs if name in atoms_of for atom in atoms_of[name]}
+    last = {atom: 1 if atom in read else end for atom in first}
+    for index, node in enumerate(steps):
+        for name in node.outputs:
+            for atom in atoms_of[name]:
+                first.setdefault(atom, index)
+                last[atom] = max(last.get(atom, 0), index + 1)
+        for name in node.inputs:
+            for atom in atoms_of.get(name, ()):
+                last[atom] = max(last[atom], index + 1)
+    for name in view.outputs:
+        for atom in atoms_of[name]:
+            last[atom] = end
+    return {name: (first[name], last[name]) for name in first}

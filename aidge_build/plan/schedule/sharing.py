@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What kernels allow outputs to share with inputs, and the question of the best order of a graph under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from aidge_build.contract.spec import Demands
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.plan.schedule.question import Operation, OrderQuestion
+
+
+def question_of(
+    view: GraphView,
+    steps: Sequence[Node],
+    buffer_of: Mapping[str, str],
+    demands: Mapping[str, Demands],
+    fixed: Collection[str],
+    atoms_of: Callable[[str], tuple[str, ...]],
+    kept: Sequence[str],
+    elsewhere: Collection[str] = (),
+) -> OrderQuestion:
+    """The question in terms of buffers; those in `fixed` share no bytes, and `atoms_of` names what each consists of. The tensors
+    `kept` are needed after the last step; buffers in `elsewhere` take no bytes of what is counted."""
+    atoms = {buffer: atoms_of(buffer) for buffer in dict.fromkeys(buffer_of.values())}
+    numbers = {atom: number for number, atom in enumerate(dict.fromkeys(atom for found in atoms.values() for atom in found))}
+    sizes = tuple(0 if buffer in elsewhere else view.tensor(buffer).size_bytes for buffer in numbers)
+    operations, alone = [], frozenset(fixed)
+    for node in steps:
+        inputs = tuple(
+            dict.fromkeys(numbers[atom] for name in node.inputs if name in buffer_of for atom in atoms[buffer_of[name]])
+        )
+        outputs = tuple(dict.fromkeys(numbers[buffer_of[name]] for name in node.outputs))
+        shared = [
+            (numbers[entry.buffer], entry.shared_bytes(sizes[numbers[entry.buffer]], sizes[outputs[0]]))
+            for entry in permissions(node, buffer_of, demands[node.name])
+            if entry.buffer not in alone and buffer_of[node.outputs[0]] not in alone
+        ]
+        operations.append(Operation(inputs, outputs, demands[node.name].scratch_bytes, tuple(shared)))
+    return OrderQuestion(
+        sizes,
+        tuple(operations),
+        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.inputs)),
+        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in kept)),
+    )
+
+
+class Permission:
+    """Output 0 of a node may overwrite this buffer: from its first byte on (`lead_bytes` None), or by beginning earlier."""
+
+    def __init__(self, buffer: str, lead_bytes: int | None):
+        self.buffer, self.lead_bytes = buffer, lead_bytes
+
+    def shared_bytes(self, input_bytes: int, output_bytes: int) -> int:
+        """How many bytes both have in common when they lie as closely together as allowed."""
+        if self.lead_bytes is None:
+            return min(input_bytes, output_bytes)
+        return input_bytes + output_bytes - max(min(self.lead_bytes, output_bytes) + input_bytes, output_bytes)
+
+
+def permissions(node: Node, buffer_of: Mapping[str, str], demands: Demands) -> tuple[Permission, ...]:
+    """What the kernel allows, in its order, in-place first. A buffer that is read through two inputs needs both allowed."""
+    positions: dict[str, list[int]] = {}
+    for index, name in enumerate(node.inputs):
+        if name in buffer_of:
+            positions.setdefault(buffer_of[name], []).append(index)
+    leads = dict(demands.overlap)
+    found = [
+        Permission(buffer, None) for buffer, places in positions.items() if all(place in demands.in_place for place in places)
+    ]
+    taken = {entry.buffer for entry in found}
+    for buffer, places in positions.items():
+        if buffer not in taken and all(place in leads for place in places):
+            found.append(Permission(buffer, max(leads[place] for place in places)))
+    return tuple(found)

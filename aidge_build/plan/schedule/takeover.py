@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Buffers that go on in the bytes of another one: outputs that are computed in place, chain by chain."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from aidge_build.contract.spec import Demands
+from aidge_build.graph.view import Node
+from aidge_build.plan.memory.buffer import Buffer, BufferKind, Overlap, Window
+from aidge_build.plan.schedule.sharing import permissions
+
+
+@dataclass(frozen=True)
+class Lives:
+    """Bytes and half-open lifetime per buffer; `kept` are those that must survive the last step."""
+
+    sizes: Mapping[str, int]
+    spans: Mapping[str, tuple[int, int]]
+    kept: Collection[str]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Buffers at one place, one after the other; where one goes over into the next, both are live for one step."""
+
+    members: tuple[str, ...]
+    sizes: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+
+    def buffer(self, alignment: int, kind: BufferKind) -> Buffer:
+        """The chain as one buffer, named after its first member; windows where the sizes differ."""
+        size, first, last = max(self.sizes), self.spans[0][0], self.spans[-1][1]
+        windows = self._windows() if len(set(self.sizes)) > 1 else ()
+        return Buffer(self.members[0], size, alignment, first, last, kind, windows)
+
+    def _windows(self) -> tuple[Window, ...]:
+        steps = sorted({edge for span in self.spans for edge in span})
+        found: list[Window] = []
+        for first, last in zip(steps, steps[1:], strict=False):
+            high = max(size for size, span in zip(self.sizes, self.spans, strict=True) if span[0] <= first < span[1])
+            if found and found[-1].high_bytes == high:
+                first = found.pop().first
+            found.append(Window(first, last, 0, high))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """`chains` hold every buffer once, `chain_of` names the chain of each after its first member."""
+
+    chains: tuple[Chain, ...]
+    chain_of: Mapping[str, str]
+    in_place: Mapping[str, str]
+    overlaps: tuple[Overlap, ...]
+
+
+def take_over(
+    steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands], lives: Lives, fixed: Collection[str]
+) -> Taken:
+    """Let each output go on in the largest input that its kernel may overwrite and nobody reads later."""
+    members: dict[str, list[str]] = {buffer: [buffer] for buffer in lives.spans}
+    chain_of = {buffer: buffer for buffer in lives.spans}
+    in_place, alone = dict[str, str](), frozenset(fixed)
+    loose: list[tuple[str, str, int]] = []
+    for index, node in enumerate(steps):
+        target = buffer_of[node.outputs[0]]
+        dying = [
+            entry
+            for entry in permissions(node, buffer_of, demands[node.name])
+            if lives.spans[entry.buffer][1] == index + 1
+            and entry.buffer not in lives.kept
+            and alone.isdisjoint((entry.buffer, target))
+        ]
+        direct = [entry.buffer for entry in dying if entry.lead_bytes is None]
+        loose += [] if direct else [(target, entry.buffer, entry.lead_bytes) for entry in dying if entry.lead_bytes is not None]
+        if direct:
+            source = max(direct, key=lambda buffer: lives.sizes[buffer])
+            members[chain_of[source]] += members.pop(target)
+            chain_of[target] = chain_of[source]
+            in_place[node.name] = source
+    chains = tuple(
+        Chain(tuple(names), tuple(lives.sizes[name] for name in names), tuple(lives.spans[name] for name in names))
+        for names in members.values()
+    )
+    overlaps = tuple(Overlap(chain_of[lower], chain_of[upper], lead) for lower, upper, lead in loose)
+    return Taken(chains, chain_of, in_place, overlaps)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Kernels chosen by a table of comparisons: they take the place of preferred ones where no plan needs more bytes for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from aidge_build.contract.library import Library
+from aidge_build.contract.spec import Demands
+from aidge_build.graph.view import GraphView
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.match import Target, title
+
+MOST_TRIALS = 32  # plans in which some layers keep their kernels
+Bytes = tuple[int, int]  # the peak, and the arena as it is linked
+
+
+def with_quicker(
+    view: GraphView,
+    libraries: Sequence[Library],
+    target: Target,
+    preferred: Assignment,
+    bytes_of: Callable[[Assignment], Bytes],
+) -> tuple[Assignment, Target, tuple[str, ...]]:
+    """The assignment in which layers have the kernels that the target's table knows to be quicker than the `preferred` ones, the
+    target that gives it, and one line that names them.
+
+    The peak, the arena and the bytes that are copied between formats are at most those of the preferred assignment, and layers
+    that could be computed by rows still can: where all quicker kernels together need more, layers keep the preferred one, half
+    of them after half of them.
+    """
+    trials = _Trials(view, libraries, target, preferred, bytes_of)
+    wanted = trials.moved(trials.quickest)
+    trials.known = tuple(wanted)
+    trials.take(trials.known)
+    moved, target = trials.moved(trials.found), replace(target, kept=frozenset(trials.known) - trials.taken)
+    names = ", ".join(f"{name}: {kernel}" for name, kernel in moved.items())
+    left = f"; {len(wanted) - len(moved)} more would need more memory" if len(moved) < len(wanted) else ""
+    return trials.found, target, (f"--select cost: measured faster: {names}{left}",) if names else ()
+
+
+@dataclass
+class _Trials:
+    """Assignments in which all of the `known` layers but some `taken` ones keep their kernels."""
+
+    view: GraphView
+    libraries: Sequence[Library]
+    target: Target
+    preferred: Assignment
+    bytes_of: Callable[[Assignment], Bytes]
+    known: tuple[str, ...] = ()
+    taken: frozenset[str] = frozenset()
+    left: int = MOST_TRIALS
+    found: Assignment = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.found = self.preferred
+
+    @cached_property
+    def quickest(self) -> Assignment:
+        """With every quicker kernel, whatever it needs."""
+        return self.adapted(frozenset())
+
+    @cached_property
+    def limit(self) -> Bytes:
+        """What the plan may need."""
+        return self.bytes_of(self.preferred)
+
+    def adapted(self, kept: frozenset[str]) -> Assignment:
+        """The graph in which these layers keep the kernels that libraries prefer."""
+        return adapt_to_backend(self.view, self.libraries, replace(self.target, kept=kept))
+
+    def moved(self, trial: Assignment) -> dict[str, str]:
+        """The layers with another kernel than the preferred one, and its title."""
+        return {
+            node.name: title(chosen)
+            for node in trial.view.nodes
+            for chosen in [trial.choices[node.name].kernel]
+            for before in [self.preferred.choices.get(node.name)]
+            if chosen is not None and before is not None and before.kernel is not None and title(chosen) != title(before.kernel)
+        }
+
+    def take(self, names: Sequence[str]) -> None:
+        """Give these layers the quicker kernels, as many of them as the bytes allow."""
+        if not names or not self.left:
+            return
+        self.left -= 1
+        taken = self.taken | set(names)
+        kept = frozenset(self.known) - taken
+        trial = self.adapted(kept) if kept else self.quickest
+        if self._needs_no_more(trial):
+            self.found, self.taken = trial, taken
+            return
+        middle = len(names) // 2
+        for half in (names[:middle], names[middle:]) if middle else ():
+            self.take(half)
+
+    def _needs_no_more(self, trial: Assignment) -> bool:
+        if trial.bytes_copied > self.preferred.bytes_copied or any(self._loses_rows(trial, name) for name in self.moved(trial)):
+            return False
+        return all(after <= before for after, before in zip(self.bytes_of(trial), self.limit))
+
+    def _loses_rows(self, trial: Assignment, name: str) -> bool:
+        """Whether the layer could be computed by rows before, and no longer can."""
+        before, after = (_demands(assignment, name).bands for assignment in (self.preferred, trial))
+        return before and not after
+
+
+def _demands(assignment: Assignment, name: str) -> Demands:
+    node = next(node for node in assignment.view.nodes if node.name == name)
+    return assignment.choices[name].kernel.demands(assignment.node_view(node))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Nodes that a library computes together become one meta-operator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.pattern import Found, find
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.prepare.adaptation.match import Target, match
+from aidge_build.prepare.adaptation.meta_operator import MetaOperator, meta_node
+
+
+def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, first_only: bool = False) -> GraphView:
+    """For each library in order of preference, its longest pattern first: every fit that the kernel's spec accepts.
+
+    A library further behind takes nothing away from those before it: where they have a kernel for the covered node with the most
+    multiply-accumulates, and every other has one somewhere, nothing is fused. `first_only` asks the first library alone: for the
+    graph as the file holds it, before recipes have rewritten it. A pattern may name meta-operators: patterns are tried again
+    until none fits any more, once for each of them at most, so that neither their order nor that of names matters.
+    """
+    for position, library in enumerate(libraries[:1] if first_only else libraries):
+        patterns = sorted(
+            library.preferred(kernel for kernel in library.kernels if kernel.pattern),
+            key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern),
+        )
+        for _ in patterns:
+            before = view
+            for kernel in patterns:
+                view = _fused(view, kernel, libraries[:position], libraries, target)
+            if view is before:
+                break
+    return view
+
+
+def _fused(
+    view: GraphView, kernel: Kernel, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
+) -> GraphView:
+    rewrite = Rewrite(view)
+    for found in find(view, kernel.pattern):
+        if not all(_may_cover(kernel, node) for node in found.nodes):
+            continue
+        node = meta_node(view, kernel.type, found)
+        seen = NodeView.of(view, node, **target.asked).before_orders()
+        rejected = kernel.rejection(seen, target.features, target.rounding)
+        if rejected or _better_apart(view, found, preferred, libraries, target):
+            continue
+        for covered in found.nodes:
+            if covered is not found.last:
+                rewrite.remove_node(covered)
+        rewrite.replace_node(found.last, node)
+    return rewrite.finish()
+
+
+def _may_cover(kernel: Kernel, node: Node) -> bool:
+    """A meta-operator only where the pattern says its name (not "any type"), and never one of the kernel's own type."""
+    return not isinstance(node.operator, MetaOperator) or (
+        node.type != kernel.type and re.search(rf"\b{re.escape(node.type)}\b", kernel.pattern) is not None
+    )
+
+
+def _better_apart(
+    view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
+) -> bool:
+    """Whether the nodes get kernels one by one, the heaviest of them (all, if none multiplies) a more preferred one."""
+    if not preferred:
+        return False
+    seen = [NodeView.of(view, node).before_orders() for node in found.nodes]
+    most = max(node.multiply_accumulates for node in seen)
+    return all(match(node, preferred if node.multiply_accumulates == most else libraries, target).accepted for node in seen)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Matching: which kernels accept a node, in the total order of preference, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aidge_build.base.naming import counted
+from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.spec import NodeView
+from aidge_build.prepare.adaptation.cost import CostTable
+
+GAVE_WAY = (
+    "a smaller kernel took the layer: its scratch, or what may not overlap, would make the plan larger (--optimize size, "
+    "--ram-budget)"
+)
+FAILED = "computed other values than the numpy backend, or left its arrays, when it was tried on this machine"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a kernel may rely on: the CPU's features, the rounding and the objective of the build.
+
+    With a cost table the quickest or cheapest kernel of all libraries is chosen, but at nodes that are `kept`; without one the
+    libraries' order comes first; `flash_wait_states` are those of the board, for tables in cycles.
+    """
+
+    features: frozenset[str] = frozenset()
+    rounding: str = "onnx"
+    objective: str = "balanced"
+    cost_table: CostTable | None = None
+    flash_wait_states: int = 0
+    any_weights: bool = False  # what is generated must be the same for other weights, too
+    gave_way: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that would need more RAM than there may be
+    failed: frozenset[tuple[str, str]] = frozenset()  # (node, title of a kernel) that was tried and is wrong
+    kept: frozenset[str] = frozenset()  # nodes at which the cost table is not asked
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What kernels see of the build, by the fields of `NodeView`."""
+        return {"objective": self.objective, "features": self.features, "any_weights": self.any_weights}
+
+    @property
+    def contract(self) -> str:
+        """The numerical contract of the graph; `any` leaves it to kernels of libraries that have their own."""
+        return "onnx" if self.rounding == "any" else self.rounding
+
+
+@dataclass(frozen=True)
+class Match:
+    """The kernels to choose from, best first; every rejection; and the rule, where it is not the usual one."""
+
+    accepted: tuple[Kernel, ...]
+    rejected: tuple[tuple[str, str], ...]
+    rule: str = ""
+
+
+def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match:
+    """Order: library preference, acceptance, implication of specs, the library's own order, name (`Library.preferred`).
+
+    `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
+    of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs. A
+    table with comparisons decides by them alone: one kernel takes the place of the first where it was never slower.
+    """
+    asked = target.asked
+    if asked != {"objective": view.objective, "features": view.features, "any_weights": view.any_weights}:
+        view = replace(view, **asked)
+    rejected: list[tuple[str, str]] = []
+    accepted: list[Kernel] = []
+    for library in libraries:
+        candidates, fitting = library.kernels_for(view.node.type, view.operator.kinds()), []
+        if not candidates and not accepted:
+            if library.kernels:
+                rejected.append((library.name, f"has no kernel for {view.node.type}"))
+        for kernel in candidates:
+            reason, entry = kernel.rejection(view, target.features, target.rounding), (view.node.name, title(kernel))
+            if not reason and entry in target.gave_way:
+                reason = GAVE_WAY
+            if not reason and entry in target.failed:
+                reason = FAILED
+            if reason:
+                rejected.append((entry[1], reason))
+            else:
+                fitting.append(kernel)
+        accepted += library.preferred(fitting) if len(fitting) > 1 else fitting
+    if target.cost_table is not None and view.node.name not in target.kept:
+        decide = _cheapest if target.cost_table.quicker is None else _quickest
+        found = decide(view, accepted, target, rejected)
+        if found is not None:
+            return found
+    chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
+    rejected += [(title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen) :]]
+    return Match(chosen, tuple(rejected))
+
+
+def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
+    """The cheapest kernel by the table; None when it knows none of them."""
+    table = target.cost_table
+    costs = [
+        (cost, position, kernel)
+        for position, kernel in enumerate(accepted)
+        for cost in [table.cost(kernel, view, target.flash_wait_states)]
+        if cost is not None
+    ]
+    if not costs:
+        return None
+    best, _, chosen = min(costs, key=lambda entry: entry[:2])
+    others = [
+        (title(kernel), f"costs {cost:,.0f} {table.unit}")
+        for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
+        if kernel is not chosen
+    ]
+    known = {id(kernel) for _, _, kernel in costs}
+    others += [(title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
+    return Match((chosen,), (*others, *rejected), f"cheapest by cost table {table}: {best:,.0f} {table.unit}")
+
+
+def _quickest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
+    """The kernel that was quicker than the preferred one on all such layers, and by the most; None where there is none."""
+    table = target.cost_table
+    found = table.quickest(view, accepted) if accepted else None
+    if found is None:
+        return None
+    chosen, by = found
+    others = [
+        (title(kernel), f"took {1 / by.ratio:.2f} times as much" if kernel is accepted[0] else "is no faster than that")
+        for kernel in accepted
+        if kernel is not chosen
+    ]
+    layers = counted(by.layers, "layer")
+    rule = f"measured faster by cost table {table}: at most {by.most:.2f} times as much as {by.than} on {layers}"
+    return Match((chosen,), (*others, *rejected), rule)
+
+
+def title(kernel: Kernel) -> str:
+    """How a kernel is named to people: its library and its name."""
+    return f"{kernel.library} {kernel.name}"

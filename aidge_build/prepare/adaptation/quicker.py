@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Comparisons of kernels on measured layers: which one was never slower than another, for which operator, types and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.reading import require_shape
+from aidge_build.contract.library import Kernel
+
+_NUMBER = (int, float)
+_TEXTS = ("library", "kernel", "than", "op", "types", "shape")
+SHAPE = {**dict.fromkeys(_TEXTS, str), "layers": int, "ratio": _NUMBER, "most": _NUMBER}
+
+
+@dataclass(frozen=True)
+class Quicker:
+    """A kernel and the one that it was compared `than`, as "library kernel", on `layers` measured layers of an operator with
+    such types and of a class of shapes ("": of all). Together it took `ratio` times as much there, in no layer more than `most`
+    times."""
+
+    library: str
+    kernel: str
+    than: str
+    op: str
+    types: str
+    shape: str
+    layers: int
+    ratio: float
+    most: float
+
+    def compares(self, kernel: Kernel, preferred: Kernel, types: str, shapes: Sequence[str]) -> bool:
+        """Whether it is about these two kernels, and about layers of these types and classes of shapes."""
+        known = self.library, self.kernel, self.than, self.op, self.types
+        asked = kernel.library, kernel.name, f"{preferred.library} {preferred.name}", kernel.type, types
+        return known == asked and self.shape in shapes
+
+
+def quicker_of(tables: Sequence[Mapping], where: str) -> tuple[Quicker, ...]:
+    """The comparisons of a table of costs; AidgeError (COST) for what is none."""
+    require_shape({"quicker": list(tables)}, {"quicker": [SHAPE]}, where, "COST", "aidge-build tune writes such a table")
+    unknown = next((key for one in tables for key in sorted(one) if key not in SHAPE), None)
+    if unknown:
+        raise AidgeError(f"unknown key {unknown!r}", where=where, code="COST", tried=sorted(SHAPE))
+    found = tuple(Quicker(**one) for one in tables)
+    for one in found:
+        if one.layers < 1 or not 0 < one.ratio <= one.most < 1:
+            raise AidgeError(
+                f"{one.library} {one.kernel} than {one.than}: {one.layers} layers, ratio {one.ratio}, most {one.most}",
+                where=where,
+                code="COST",
+                hint="at least one layer, and 0 < ratio <= most < 1",
+            )
+    return found

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Which layers got a kernel that takes many instructions, and why no faster one took them: one line for all of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from aidge_build.base.naming import counted
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.view import GraphView
+from aidge_build.operators.dynamic import DynamicLayer
+from aidge_build.prepare.adaptation.assignment import Assignment, Choice
+
+MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
+MOST_NAMED = 4  # layers of one kernel and reason
+LONGEST_NAME = 40
+_OTHER_CONTRACT = "rounds as 'onnx', the build wants 'double'"
+_WIDE = ("input 1 is int16", "the weights are int16", "int16 weights")  # how specs refuse such weights
+
+
+def slow_layers(assignment: Assignment, features: Iterable[str], libraries: Sequence[str], *, lacks_fpu: bool) -> tuple[str, ...]:
+    """Lines that name every layer slower than MOST_PER_MAC, with its kernel and the reason: one line for the layers whose faster
+    kernels keep another contract, one for the others; or nothing.
+
+    What a kernel takes it says itself (`KernelNode.takes_per_mac`); any with floats is slow where the core has no FPU, but for
+    layers that only scale their sums to floats.
+    """
+    is_narrow, found = "narrow" in features, dict[str, list[str]]()
+    by_contract: dict[str, list[str]] = {}
+    for node in assignment.view.nodes:
+        choice, seen = assignment.choices[node.name], assignment.node_view(node)
+        if choice.kernel is None or not seen.multiply_accumulates:
+            continue
+        if choice.kernel.node_class.takes_per_mac(seen, is_narrow) > MOST_PER_MAC:
+            reason = _reason(choice, libraries)
+        elif lacks_fpu and _computes_in_float(seen):
+            reason = "float32 on a core without an FPU"
+        else:
+            continue
+        if reason.endswith(_OTHER_CONTRACT):
+            by_contract.setdefault(reason.split()[0], []).append(node.name)
+            continue
+        found.setdefault(f"{choice.kernel.library} {choice.kernel.name}: {reason}", []).append(node.name)
+    return (*_contract_line(by_contract), *_slow_line(found))
+
+
+def _contract_line(layers: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """`layers` by the library whose faster kernels keep the contract `onnx` alone."""
+    names = [name for found in layers.values() for name in found]
+    return _line(
+        names,
+        f"portable kernels under --rounding tflite, because the faster ones of {', '.join(layers)} exist for onnx alone",
+        "that takes 6 to 11 times the instructions; --rounding onnx has the faster ones, with values that are at most one level "
+        "from LiteRT's in most layers (docs/tflite.md)",
+    )
+
+
+def _slow_line(found: Mapping[str, list[str]]) -> tuple[str, ...]:
+    if not found:
+        return ()
+    count = sum(map(len, found.values()))
+    parts = [f"{named(names)} ({why})" for why, names in found.items()]
+    layers = counted(count, "layer", "takes")
+    return (f"{layers} more than {MOST_PER_MAC:g} instructions per multiply-accumulate: {'; '.join(parts)}",)
+
+
+def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, ...]:
+    """One line that names the layers whose int16 weights a library that is preferred does not take, or nothing."""
+    names = []
+    for node in assignment.view.nodes:
+        choice, seen = assignment.choices[node.name], assignment.node_view(node)
+        if choice.kernel is None or len(seen.inputs) < 2 or seen.inputs[1] is None or seen.inputs[1].dtype is not DType.int16:
+            continue
+        preferred = libraries[: libraries.index(choice.kernel.library)]
+        refusing = [name for name, reason in choice.rejected if reason.startswith(_WIDE) and name.split()[0] in preferred]
+        if refusing and seen.inputs[0].dtype is DType.int8:
+            names.append(node.name)
+    return _line(
+        names,
+        "int16 weights, which the faster kernels for this core do not take",
+        "they come from biases that are no multiples of input scale * weight scale, and from weights with a zero point",
+    )
+
+
+def layers_with_float_weights(assignment: Assignment) -> tuple[str, ...]:
+    """A line that names the layers whose data come from bytes while their weights are float32, and one for those whose data come
+    from int16: the data are turned into floats and back, and a layer is slower than in a model that nobody quantized."""
+    stored = _dequantized(assignment.view)
+    names: dict[DType, list[str]] = {}
+    for node in assignment.view.nodes:
+        seen = assignment.node_view(node)
+        weights = seen.inputs[1] if len(seen.inputs) > 1 else None
+        is_float = weights is not None and weights.is_constant and weights.dtype is DType.float32
+        if is_float and seen.multiply_accumulates and node.inputs[0] in stored:
+            names.setdefault(stored[node.inputs[0]], []).append(node.name)
+    halfwords = names.pop(DType.int16, [])
+    return (
+        *_line(
+            sum(names.values(), []),
+            "float32 weights and quantized data, which become floats, too",
+            "int8 weights, or QuantizeLinear and DequantizeLinear after float weights, make layers of bytes (tf2onnx folds "
+            "BatchNormalization into quantized weights; a .tflite file keeps the quantized weights)",
+        ),
+        *_line(
+            halfwords,
+            "int16 data, which become floats: a sum of them may be one level of 65,536 off",
+            "convolutions and fully connected layers add up integers where the weights are int8 and 32 bits hold every sum; "
+            "transposed convolutions do not",
+        ),
+    )
+
+
+def _dequantized(view: GraphView) -> dict[str, DType]:
+    """The stored types of tensors that DequantizeLinear makes, in whatever format."""
+    found: dict[str, DType] = {}
+    for node in view.nodes:
+        if node.type == "DequantizeLinear":
+            found[node.outputs[0]] = view.tensor(node.inputs[0]).dtype
+        elif node.type == "Reformat" and node.inputs[0] in found:
+            found[node.outputs[0]] = found[node.inputs[0]]
+    return found
+
+
+def _line(names: list[str], what: str, remark: str) -> tuple[str, ...]:
+    """What these layers have, in one line; nothing where there are none."""
+    layers = counted(len(names), "layer", "has")
+    return (f"{layers} {what}: {named(names)}; {remark}",) if names else ()
+
+
+def _computes_in_float(seen: NodeView) -> bool:
+    return not isinstance(seen.operator, DynamicLayer) and any(
+        tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs[:2], *seen.outputs)
+    )
+
+
+def _reason(choice: Choice, libraries: Sequence[str]) -> str:
+    """Why the first kernel that was asked did not take the layer: one of a library that is preferred."""
+    preferred = libraries[: libraries.index(choice.kernel.library)]
+    refusals = (f"{name}: {reason}" for name, reason in choice.rejected if name.split()[0] in preferred)
+    if choice.kernel.library == libraries[0] and len(libraries) > 1:
+        return "few taps or outputs"
+    return next(refusals, "no library has another kernel for it")
+
+
+def named(names: list[str]) -> str:
+    """The first of these names in words, shortened, and how many more there are."""
+    shown = ", ".join(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..." for name in names[:MOST_NAMED])
+    return shown + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")

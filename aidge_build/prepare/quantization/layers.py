@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Which layers of a float graph compute in integers, and which tensors are stored in them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.base import Activated
+from aidge_build.operators.conv_transpose import ConvTranspose
+from aidge_build.operators.kinds import ElementWise, ForAxis
+from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.matmul import MatMul
+from aidge_build.operators.pad import Pad
+from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
+from aidge_build.operators.real import RealQuantized
+from aidge_build.operators.rearrange import Concat
+from aidge_build.operators.resize import Resize
+from aidge_build.prepare.quantization.scheme import Scheme
+from aidge_build.prepare.recipes.quantize_islands import selects
+
+WEIGHTS, BIAS = 1, 2  # places among the inputs of linear layers
+_COMPUTING = (ElementWise, RealQuantized, MatMul, AvgPooling, GlobalAveragePooling, Concat, Resize, ForAxis)
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """An operator and the clamps behind it, which take no step of their own. `dtype` is the type that it computes in.
+
+    `kind`: linear (constant weights), selecting (its results hold elements of its input), computing, or float (without integers).
+    """
+
+    nodes: tuple[Node, ...]
+    kind: str
+    dtype: DType | None
+
+    @property
+    def node(self) -> Node:
+        """The operator that gives the layer its name."""
+        return self.nodes[0]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The tensors that leave the layer."""
+        return self.nodes[-1].outputs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All words by which a user may mean it: nodes, those of the file that they stand for, and what they write."""
+        return tuple(dict.fromkeys(name for node in self.nodes for name in (node.name, *node.origin, *node.outputs)))
+
+    def read(self, view: GraphView) -> tuple[str, ...]:
+        """The tensors that it reads and that may be quantized: weights and biases are another matter, and so are indices."""
+        if self.dtype is None:
+            return ()
+        inputs = self.node.inputs[:1] if self.kind in ("linear", "selecting") else self.node.inputs
+        return tuple(name for name in dict.fromkeys(inputs) if name and view.tensor(name).dtype is DType.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The layers of a graph in order. `stored` says in which type each tensor between them is handed on."""
+
+    view: GraphView
+    layers: tuple[Layer, ...]
+    stored: Mapping[str, DType] = field(default_factory=dict)
+
+    @cached_property
+    def of_output(self) -> dict[str, Layer]:
+        """The layer that writes a tensor."""
+        return {name: layer for layer in self.layers for name in layer.outputs}
+
+
+def values_of(view: GraphView, name: str) -> numpy.ndarray:
+    """The values of a constant."""
+    return numpy.asarray(view.tensor(name).data)
+
+
+def layers_of(view: GraphView, scheme: Scheme) -> Layers:
+    """The layers, and which tensors are stored in integers; AidgeError where the scheme names a layer that is not there."""
+    named = dict(scheme.layers)
+    inside: set[str] = set()
+    found: list[Layer] = []
+    stored: dict[str, DType] = {}
+    for name in view.inputs:
+        wanted = named.pop(name, "int8")
+        if view.tensor(name).dtype is DType.float32 and wanted != "float32":
+            stored[name] = DType(wanted)
+    used: set[str] = set()
+    for node in view.nodes:
+        if node.name in inside:
+            continue
+        nodes = _with_clamps(view, node)
+        inside.update(one.name for one in nodes)
+        layer = Layer(nodes, _kind(view, nodes), DType.int8)
+        used.update(name for name in layer.names if name in named)
+        layer = Layer(nodes, layer.kind, _dtype(view, layer, named, stored))
+        if layer.dtype is not None:
+            stored |= dict.fromkeys(layer.outputs, layer.dtype)
+        found.append(layer)
+    _refuse_unknown(named.keys() - used, view, found)
+    return Layers(view, tuple(found), _needed(view, found, stored, scheme))
+
+
+def _with_clamps(view: GraphView, node: Node) -> tuple[Node, ...]:
+    """The node and each ReLU or Clip that alone reads what stands before it."""
+    nodes = [node]
+    while isinstance(nodes[-1].operator, Activated) or len(nodes) > 1:
+        reader = view.only_consumer(nodes[-1].outputs[0]) if len(nodes[-1].outputs) == 1 else None
+        if reader is None or reader.type not in ("ReLU", "Clip"):
+            break
+        nodes.append(reader)
+    return tuple(nodes)
+
+
+def _kind(view: GraphView, nodes: tuple[Node, ...]) -> str:
+    node, operator = nodes[0], nodes[0].operator
+    inputs = [tensor for tensor in view.input_tensors(node) if tensor is not None]
+    outputs = view.output_tensors(nodes[-1])
+    if any(tensor.dtype is not DType.float32 for tensor in (*outputs, *inputs[:1])) or not inputs or inputs[0].is_constant:
+        return "float"
+    if isinstance(operator, LinearQuantized | ConvTranspose):
+        return "linear" if all(tensor.is_constant for tensor in inputs[1:]) else "float"
+    if isinstance(operator, Pad):
+        return "selecting" if operator.mode != "constant" or (operator.value == 0 and len(inputs) == 1) else "float"
+    if selects(node) or operator.moves:
+        return "selecting"
+    whole = all(tensor.dtype is DType.float32 for tensor in inputs)
+    return "computing" if isinstance(operator, _COMPUTING) and whole else "float"
+
+
+def _dtype(view: GraphView, layer: Layer, named: Mapping[str, str], stored: Mapping[str, DType]) -> DType | None:
+    """A selection hands on what it gets; every other layer is as the user says, int8 without a word."""
+    if layer.kind == "float":
+        return None
+    wanted = next((named[name] for name in layer.names if name in named), "int8")
+    if layer.kind == "selecting":
+        return stored.get(layer.node.inputs[0])
+    return None if wanted == "float32" else DType(wanted)
+
+
+def _needed(view: GraphView, layers: list[Layer], stored: dict[str, DType], scheme: Scheme) -> dict[str, DType]:
+    """What integer layers write or read, and graph inputs and outputs where they are of integers."""
+    wanted = {name for layer in layers if layer.dtype is not None for name in (*layer.outputs, *layer.read(view))}
+    return {name: dtype for name, dtype in stored.items() if name in wanted}
+
+
+def _refuse_unknown(unknown, view: GraphView, layers: list[Layer]) -> None:
+    if not unknown:
+        return
+    names = [*view.inputs, *(name for layer in layers for name in layer.names)]
+    near = difflib.get_close_matches(min(unknown), names, 1)
+    raise AidgeError(
+        f"there is no layer '{min(unknown)}'",
+        where="layers",
+        hint=f"did you mean '{near[0]}'?" if near else "a layer is named by its node or by the tensor that it writes",
+        code="USAGE",
+    )

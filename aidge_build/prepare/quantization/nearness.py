@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""How near the outputs of a quantized network are to those of the float model, on the samples that it was quantized by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.base.errors import CheckFailed
+from aidge_build.contract.reference.execution import prepare
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.view import GraphView
+from aidge_build.operators.arithmetic.requantize import dequantize_linear
+from aidge_build.operators.arithmetic.requantize import quantize as to_levels
+from aidge_build.prepare.quantization.layers import Layer
+from aidge_build.prepare.quantization.observe import Progress
+from aidge_build.prepare.quantization.samples import count_of, each_sample
+
+LEAST_AGREEMENT = 0.9  # of outputs of integers and truth values: labels, places, decisions
+EXACT_DB = 120.0  # float32 rounds 140 dB below and more
+# Eight bits on values that fill their range are 30 to 45 dB; below OK_DB an output is no longer the float model's.
+GOOD_DB, OK_DB = 25.0, 15.0
+GOOD_PERCENT, OK_PERCENT = 99.0, 95.0  # of integers that are equal
+Samples = Mapping[str, numpy.ndarray]
+
+
+def decibels(power: float, noise: float) -> float:
+    """10 log10 of the signal's power by the power of the noise: infinite without noise or with the noise of float32 alone, minus
+    infinite for a signal that is zero."""
+    if noise == 0 or power >= noise * 10 ** (EXACT_DB / 10):
+        return math.inf
+    return 10 * math.log10(power / noise) if power else -math.inf
+
+
+def cut(figure: float) -> str:
+    """The figure with one decimal, cut off and not rounded: it never looks as if it reached a bound that it is below."""
+    return f"{numpy.floor(10 * figure) / 10:.1f}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A graph and its inputs [sample, dims...]. `stated` holds the quantization of the inputs and outputs that are integers."""
+
+    view: GraphView
+    samples: Samples
+    stated: Mapping[str, Quantization]
+
+    def inputs(self) -> Samples:
+        """The samples as the graph stores them."""
+        return {
+            name: to_levels(values, self.stated[name], self.view.tensor(name).dtype) if name in self.stated else values
+            for name, values in self.samples.items()
+        }
+
+    def real(self, name: str, stored: numpy.ndarray) -> numpy.ndarray:
+        """The real values of a tensor."""
+        return dequantize_linear(stored, self.stated[name]) if name in self.stated else stored
+
+
+class Nearness:
+    """Sums over samples of two tensors: one of the float model, and the tensor of the quantized network that stands for it."""
+
+    def __init__(self):
+        self.power = self.noise = 0.0
+        self.equal = self.elements = 0
+        self.is_float = True
+
+    def add(self, wanted: numpy.ndarray, found: numpy.ndarray) -> None:
+        """The values of both in one sample. Infinite values and NaN of the float model have no power and are not compared."""
+        self.is_float = wanted.dtype.kind == "f"
+        self.equal += int(numpy.count_nonzero(wanted == found))
+        self.elements += wanted.size
+        if self.is_float:
+            finite = numpy.isfinite(wanted)
+            signal, difference = wanted[finite].astype(numpy.float64), found[finite].astype(numpy.float64) - wanted[finite]
+            self.power += float(numpy.sum(signal * signal))
+            self.noise += float(numpy.sum(difference * difference))
+
+    @property
+    def sqnr(self) -> float:
+        """Signal to quantization noise in dB."""
+        return decibels(self.power, math.inf if math.isnan(self.noise) else self.noise)
+
+    def is_enough(self, least_sqnr: float) -> bool:
+        """Whether floats reach this bound, and integers LEAST_AGREEMENT."""
+        return self.sqnr >= least_sqnr if self.is_float else self.equal >= LEAST_AGREEMENT * self.elements
+
+    @property
+    def verdict(self) -> str:
+        """A word and its bounds: `good (25 dB or more)`, `ok (15 to 25 dB)` or `poor (less than 15 dB)`; integers in %."""
+        found, unit = (self.sqnr, "dB") if self.is_float else (100 * self.equal / max(self.elements, 1), "%")
+        good, ok = (GOOD_DB, OK_DB) if self.is_float else (GOOD_PERCENT, OK_PERCENT)
+        if found >= good:
+            return f"good ({good:g} {unit} or more)"
+        return f"ok ({ok:g} to {good:g} {unit})" if found >= ok else f"poor (less than {ok:g} {unit})"
+
+    def __str__(self) -> str:
+        if self.is_float:
+            return "exact" if self.sqnr == math.inf else f"{cut(self.sqnr)} dB"
+        return f"{cut(100 * self.equal / max(self.elements, 1))} % equal"
+
+
+def nearness(floats: Run, quantized: Run, pairs: Mapping[str, str], progress: Progress | None = None) -> dict[str, Nearness]:
+    """Of tensors of the float model: how near the tensors of the quantized network are that `pairs` names for them."""
+    found = {name: Nearness() for name in pairs}
+    runs = (floats, quantized)
+    executions = [prepare(run.view) for run in runs]
+    contexts = [execution.context({}) for execution in executions]
+    count = count_of(floats.samples)
+    for index, both in enumerate(zip(*(each_sample(run.inputs()) for run in runs), strict=True)):
+        for execution, context, inputs in zip(executions, contexts, both, strict=True):
+            execution.forward(context, inputs)
+        for name, other in pairs.items():
+            found[name].add(_value(floats, contexts[0], name), quantized.real(other, _value(quantized, contexts[1], other)))
+        if progress is not None:
+            progress("compared", index + 1, count)
+    return found
+
+
+def _value(run: Run, context, name: str) -> numpy.ndarray:
+    tensor = run.view.tensor(name)
+    return context[name] if tensor.data is None else tensor.data
+
+
+def too_far(outputs: Mapping[str, Nearness], least_sqnr: float) -> str | None:
+    """The first output that is not near enough."""
+    return next((name for name, found in outputs.items() if not found.is_enough(least_sqnr)), None)
+
+
+def refusal(
+    output: str, outputs: Mapping[str, Nearness], layers: Sequence[tuple[Layer, Nearness]], least_sqnr: float, count: int
+) -> CheckFailed:
+    """What is said of an output that is too far from the float model's. `layers` are all layers with their results, in order."""
+    found = outputs[output]
+    wanted = f"{least_sqnr:g} dB" if found.is_float else f"{100 * LEAST_AGREEMENT:g} %"
+    first = next(((layer, near) for layer, near in layers if not near.is_enough(least_sqnr)), None)
+    blamed = f"the first layer below that is {first[0].node.where()} with {first[1]}" if first else "no layer of floats is below"
+    name = first[0].names[0] if first else "LAYER"
+    return CheckFailed(
+        f"output '{output}' of the quantized model has {found} on the {count} samples, and {wanted} are wanted; {blamed}",
+        hint=f"--layer-types {name}=float32 or =int16 spares a layer, --ranges mse chooses other ranges, "
+        "--least-sqnr DB accepts less",
+        code="SQNR",
+    )

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Calibration data: checked before anything is computed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import counted
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView
+
+
+def checked_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> dict[str, numpy.ndarray]:
+    """[sample, dims...] for each input: the array of its name, `x_<name>`, or `x` where there is one input.
+
+    uint8 and int8 feed a float input through `x_scale` and `x_zero_point` where the data has them. AidgeError (code CALIBRATION)
+    for what cannot be a set of samples.
+    """
+    found = {name: _array_of(name, arrays, view) for name in view.inputs}
+    counts = {name: len(values) for name, values in found.items()}
+    if len(set(counts.values())) > 1:
+        shown = ", ".join(f"{count} of '{name}'" for name, count in counts.items())
+        raise _refusal(f"the inputs have different numbers of samples: {shown}", "one of each input makes a sample")
+    return found
+
+
+def each_sample(samples: Mapping[str, numpy.ndarray]) -> Iterator[dict[str, numpy.ndarray]]:
+    """The inputs of one execution after the other."""
+    for index in range(count_of(samples)):
+        yield {name: values[index] for name, values in samples.items()}
+
+
+def count_of(samples: Mapping[str, numpy.ndarray]) -> int:
+    """How many samples there are; 0 for a model without inputs."""
+    return len(next(iter(samples.values()), ()))
+
+
+def _array_of(name: str, arrays: Mapping[str, numpy.ndarray], view: GraphView) -> numpy.ndarray:
+    keys = [name, f"x_{name}", *(["x"] if len(view.inputs) == 1 else [])]
+    key = next((key for key in keys if key in arrays), None)
+    if key is None:
+        there = ", ".join(sorted(arrays)) or "none"
+        raise _refusal(
+            f"there is no array for input '{name}'; the arrays are: {there}",
+            f"name it {keys[-1]}: numpy.savez(file, {keys[-1]}=samples)",
+        )
+    return _checked(numpy.asarray(arrays[key]), key, arrays, view.tensor(name))
+
+
+def _checked(values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray], tensor: Tensor) -> numpy.ndarray:
+    wanted = f"[samples, {', '.join(map(str, tensor.dims))}] of {tensor.dtype.name}"
+    if tensor.dtype.is_float and values.dtype.kind in "iu" and f"{key}_scale" in arrays:
+        zero_point = arrays.get(f"{key}_zero_point", numpy.float32(0))
+        values = (values.astype(numpy.float32) - numpy.float32(zero_point)) * numpy.float32(arrays[f"{key}_scale"])
+    if values.dtype != tensor.dtype.numpy and not (values.dtype.kind == "f" and tensor.dtype.is_float):
+        raise _refusal(
+            f"array {key} is {values.dtype}, input '{tensor.name}' wants {wanted}",
+            "give the values that the float model gets, after all preprocessing",
+        )
+    inner = tensor.dims[1:] if tensor.dims[:1] == (1,) else tensor.dims
+    if values.ndim < 1 or values.shape[1:] not in (tensor.dims, inner):
+        raise _refusal(
+            f"array {key} has the dims {list(values.shape)}, input '{tensor.name}' wants {wanted}", "the samples come first"
+        )
+    if not len(values):
+        raise _refusal(f"array {key} holds no sample", "a hundred samples of what the device will see are a good number")
+    with numpy.errstate(over="ignore"):  # what float32 cannot hold is infinity, and refused as that
+        values = values.astype(tensor.dtype.numpy).reshape(len(values), *tensor.dims)
+    if tensor.dtype.is_float:
+        bad = ~numpy.isfinite(values.reshape(len(values), -1)).all(axis=1)
+        if bad.any():
+            raise _refusal(
+                f"array {key} holds NaN or infinity in {int(bad.sum())} of {counted(len(bad), 'sample')}",
+                f"the first one has the index {int(bad.argmax())}: leave such samples out",
+            )
+    return values
+
+
+def _refusal(what: str, hint: str) -> AidgeError:
+    return AidgeError(what, hint=hint, code="CALIBRATION")

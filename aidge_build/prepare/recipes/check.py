@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""What every rewrite must leave behind: types that follow from the operators, quantization that agrees, the same signature.
+
+A rewrite changes no tensor under its old name: that keeps its dims, its type, its values (a constant) and its quantization.
+What may change: a computed tensor gets the quantization that its neighbours state, a uint8 tensor becomes int8 with its zero
+point 128 lower, channels of which the tensor says so (`Tensor.kept`) are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.base.debug import level
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference.evaluate import is_quantized, reads_reals
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.base import TensorType
+from aidge_build.operators.flip_sign import SHIFT, flipped
+from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.restated import Restated
+from aidge_build.prepare.recipes.meaning import require_same_meaning
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.quantize_islands import accepts_linear, selects
+from aidge_build.prepare.recipes.recipe import Recipe
+
+FORWARD = 5  # the level of AIDGE_DEBUG from which on both graphs are computed, too
+
+
+def checked(rewrite: Callable[[GraphView], GraphView], view: GraphView) -> GraphView:
+    """What the rewrite makes of the graph; AidgeError (code GRAPH) that names it and the node when it breaks a promise."""
+    known = rewrite if isinstance(rewrite, Recipe) else Recipe(rewrite, exact=False)
+    return check_rewrite(view, known(view), known.name, exact=known.exact)
+
+
+def check_rewrite(before: GraphView, after: GraphView, step: str, *, exact: bool = False) -> GraphView:
+    """Compare a graph with the one that `step` made of it; only nodes and tensors that are new are looked at. Returns `after`."""
+    if after is before:
+        return after
+    _check_signature(before, after, step)
+    check_graph(after, step, before)
+    for name, tensor in after.tensors.items():
+        old = before.tensors.get(name)
+        if old is not None and old is not tensor:
+            _check_kept(before, old, tensor, step)
+    if level() >= FORWARD:
+        require_same_meaning(before, after, step, exact=exact)
+    return after
+
+
+def check_graph(view: GraphView, step: str, before: GraphView | None = None) -> None:
+    """Every node has a name of its own, and its outputs are what its operator makes of its inputs; so is their quantization.
+
+    Nodes that `before` holds, too, with the same tensors or such in another format, are not looked at again.
+    """
+    names: set[str] = set()
+    known = set(view.inputs)
+    old = {} if before is None else {node.name: node for node in before.nodes}
+    for node in view.nodes:
+        if node.name in names:
+            raise broken(step, "two nodes have its name", node)
+        names.add(node.name)
+        same = before is not None and old.get(node.name) is node
+        for name in node.inputs:
+            if name and name not in known and not view.tensors[name].is_constant:
+                raise broken(step, f"it reads '{name}', which nothing computes before", node)
+            same = same and (not name or _is_alike(view.tensors[name], before.tensors[name]))
+        for name in node.outputs:
+            if name in known or view.tensors[name].is_constant:
+                raise broken(step, f"its output '{name}' is there already", node)
+            known.add(name)
+            same = same and _is_alike(view.tensors[name], before.tensors[name])
+        if not same:
+            _check_types(view, node, step)
+            _check_quantization(view, node, step)
+    for name in view.outputs:
+        if name not in known and not view.tensors[name].is_constant:
+            raise broken(step, f"nothing computes the graph output '{name}'")
+    for name, tensor in view.tensors.items():
+        if before is None or before.tensors.get(name) is not tensor:
+            _check_tensor(tensor, step)
+
+
+def _is_alike(one: Tensor, other: Tensor) -> bool:
+    """Whether operators make the same of both: only their storage orders may differ."""
+    return one is other or (
+        one.dims == other.dims and one.dtype is other.dtype and one.data is other.data and one.quantization is other.quantization
+    )
+
+
+def _check_signature(before: GraphView, after: GraphView, step: str) -> None:
+    for side, old, new in (("inputs", before.inputs, after.inputs), ("outputs", before.outputs, after.outputs)):
+        if old != new:
+            raise broken(step, f"the graph's {side} are {', '.join(new)}, they were {', '.join(old)}")
+        for name in old:
+            was, is_now = before.tensor(name), after.tensor(name)
+            if (was.dims, was.dtype, was.removed_channels) != (is_now.dims, is_now.dtype, is_now.removed_channels):
+                raise broken(step, f"'{name}' of the graph's {side} is {is_now}, it was {was}")
+            if was.names != is_now.names:
+                raise broken(step, f"'{name}' of the graph's {side} has other names for its elements")
+
+
+def _check_types(view: GraphView, node: Node, step: str) -> None:
+    """The outputs' dims and types, inferred anew: a quantized tensor stands for a real one, or for its stored values."""
+    inputs, outputs = view.input_tensors(node), view.output_tensors(node)
+    ways: list[Callable[[Tensor], Tensor]] = [lambda tensor: tensor]
+    if view.has_quantization and any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
+        ways.insert(0, _real if reads_reals(node.operator, inputs, outputs) else _real_constant)
+    reason = ""
+    for way in ways:
+        try:
+            found = list(node.operator.infer([tensor and way(tensor) for tensor in inputs]))
+        except Exception as error:  # of an operator that is given what it never expects: a wrong number of inputs, say
+            reason = reason or f"{node.operator} refuses its inputs: {error or type(error).__name__}"
+            continue
+        expected = [TensorType(made.dims, made.dtype) for made in map(way, outputs)]
+        if found == expected:
+            return
+        if len(found) != len(outputs):
+            raise broken(step, f"it has {len(outputs)} outputs, its operator makes {len(found)}", node)
+        index = next(index for index, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1])
+        reason = reason or (
+            f"its output '{node.outputs[index]}' is {_shown(expected[index])}, "
+            f"but {node.operator} makes {_shown(found[index])} of its inputs"
+        )
+    raise broken(step, reason, node)
+
+
+def _shown(kind: TensorType) -> str:
+    return f"{kind.dtype.name}{list(kind.dims)}"
+
+
+def _real(tensor: Tensor) -> Tensor:
+    return tensor if tensor.quantization is None else tensor.with_(dtype=DType.float32)
+
+
+def _real_constant(tensor: Tensor) -> Tensor:
+    """As the readers that compute in float mean it (`dequantize_constants`)."""
+    return _real(tensor) if tensor.is_constant else tensor
+
+
+def _check_quantization(view: GraphView, node: Node, step: str) -> None:
+    inputs, outputs = view.input_tensors(node), view.output_tensors(node)
+    if isinstance(node.operator, QuantizeLinear | DequantizeLinear):
+        tensor, stated = (outputs if isinstance(node.operator, QuantizeLinear) else inputs)[0], linear_quantization(view, node)
+        if tensor.quantization is not None and stated is not None and tensor.quantization != stated:
+            raise broken(step, f"'{tensor.name}' has {_numbers(tensor.quantization)}, the node states {_numbers(stated)}", node)
+        return
+    if node.operator.hands_on and not isinstance(node.operator, Restated) and not inputs[0].is_constant:
+        for tensor in outputs:
+            if (tensor.quantization is None) != (inputs[0].quantization is None):
+                raise broken(
+                    step,
+                    f"it hands on stored values, but '{tensor.name}' has {_numbers(tensor.quantization)} "
+                    f"and '{inputs[0].name}' has {_numbers(inputs[0].quantization)}",
+                    node,
+                )
+    if not is_quantized(inputs, outputs):
+        return
+    if (node.operator.views or node.operator.moves) and not isinstance(node.operator, Restated):
+        for tensor in outputs:
+            if tensor.quantization != inputs[0].quantization or tensor.dtype is not inputs[0].dtype:
+                raise broken(
+                    step,
+                    f"it hands on stored values, but '{tensor.name}' is {tensor.dtype.name} with {_numbers(tensor.quantization)} "
+                    f"and '{inputs[0].name}' {inputs[0].dtype.name} with {_numbers(inputs[0].quantization)}",
+                    node,
+                )
+    if isinstance(node.operator, LinearQuantized):
+        given = [tensor for tensor in inputs if tensor is not None]
+        if any(tensor.quantization is None for tensor in given) or not accepts_linear(list(inputs)):
+            shown = "; ".join(f"'{tensor.name}' has {_numbers(tensor.quantization)}" for tensor in given)
+            raise broken(step, f"data, weights and bias (int32, scale of data * weights, zero point 0) do not fit: {shown}", node)
+
+
+def _check_tensor(tensor: Tensor, step: str) -> None:
+    if tensor.data is not None and (tensor.data.shape != tensor.dims or tensor.data.dtype != tensor.dtype.numpy):
+        raise broken(step, f"'{tensor.name}' is {tensor}, its values are {tensor.data.dtype}{list(tensor.data.shape)}")
+    if tensor.format is not None and sorted(tensor.format.order) != list(range(tensor.rank)):
+        raise broken(step, f"'{tensor.name}' has the dims {list(tensor.dims)} in the format {tensor.format}")
+    quantization = tensor.quantization
+    if quantization is None:
+        return
+    if tensor.dtype.is_float:
+        raise broken(step, f"'{tensor.name}' is {tensor.dtype.name} and has {_numbers(quantization)}")
+    low, high = tensor.dtype.range
+    if any(not low <= point <= high for point in quantization.zero_points):
+        raise broken(step, f"'{tensor.name}' is {tensor.dtype.name} and has {_numbers(quantization)}")
+    axis = quantization.axis
+    if axis is not None and (axis >= tensor.rank or tensor.dims[axis] != len(quantization.scales)):
+        raise broken(
+            step, f"'{tensor.name}' has the dims {list(tensor.dims)} and {len(quantization.scales)} scales on axis {axis}"
+        )
+
+
+def _check_kept(before: GraphView, old: Tensor, new: Tensor, step: str) -> None:
+    """A tensor that keeps its name: see the head of this file."""
+    shifted = old.quantization is not None and (old.dtype, new.dtype) == (DType.uint8, DType.int8)
+    if old.dtype is not new.dtype and not shifted:
+        raise broken(step, f"'{old.name}' became {new.dtype.name}, it was {old.dtype.name}")
+    dims = old.dims
+    if new.kept is not None and new.kept != old.kept:
+        dims = (old.dims[0], len(new.kept.channels), *old.dims[2:])
+    if new.dims != dims:
+        raise broken(step, f"'{old.name}' has the dims {list(new.dims)}, it had {list(old.dims)}")
+    if old.quantization is not None:
+        shift = SHIFT if shifted else 0
+        points = tuple(point - shift for point in old.quantization.zero_points)
+        if new.quantization != replace(old.quantization, zero_points=points):
+            raise broken(step, f"'{old.name}' has {_numbers(new.quantization)}, it had {_numbers(old.quantization)}")
+    elif new.quantization is not None and new.quantization not in _stated(before, old.name):
+        raise broken(step, f"'{old.name}' got {_numbers(new.quantization)}, which no operator around it states")
+    if old.data is not None and new.data is not None and old.data is not new.data:
+        if not numpy.array_equal(flipped(old.data) if shifted else old.data, new.data, equal_nan=not shifted):
+            raise broken(step, f"the constant '{old.name}' has other values than before")
+
+
+def _stated(view: GraphView, name: str) -> list[Quantization]:
+    """What QuantizeLinear and DequantizeLinear say of a tensor, and of those that hold nothing but its elements."""
+    found, seen, waiting = [], {name}, [name]
+    while waiting:
+        tensor = waiting.pop()
+        producer = view.producer(tensor)
+        for node in (*view.consumers(tensor), *([producer] if producer else ())):
+            if isinstance(node.operator, DequantizeLinear) and node.inputs[0] == tensor:
+                found.append(linear_quantization(view, node))
+            elif isinstance(node.operator, QuantizeLinear) and node.outputs[0] == tensor:
+                found.append(linear_quantization(view, node))
+            elif selects(node):
+                more = [other for other in (node.inputs[0], *node.outputs) if other not in seen]
+                seen.update(more)
+                waiting += more
+    return [quantization for quantization in found if quantization is not None]
+
+
+def _numbers(quantization: Quantization | None) -> str:
+    if quantization is None:
+        return "no quantization"
+    if quantization.per_tensor:
+        return f"scale {quantization.scale} zero point {quantization.zero_point}"
+    first = f"from {quantization.scales[0]} and {quantization.zero_points[0]} on"
+    return f"{len(quantization.scales)} scales and zero points on axis {quantization.axis} ({first})"
+
+
+def broken(step: str, what: str, node: Node | None = None) -> AidgeError:
+    """The refusal of what `step` made: never C from a graph that is wrong."""
+    return AidgeError(
+        what,
+        where=f"graph after {step}" + (f", {node.where()}" if node is not None else ""),
+        code="GRAPH",
+        hint=f"{step} is at fault, not the model; AIDGE_DEBUG=2 prints the graph before and after it",
+    )

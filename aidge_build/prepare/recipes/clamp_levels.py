@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""A clamp ahead of DynamicQuantizeLinear becomes part of it: it then bounds the range, once, and levels are bounded anyway."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.base import Activated
+from aidge_build.operators.pool import MaxPooling
+from aidge_build.operators.quantize import DynamicQuantizeLinear
+from aidge_build.prepare.recipes.fuse_activations import bounds_of
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def clamp_levels(view: GraphView) -> GraphView:
+    """1. The clamp of an operator whose result is only quantized. 2. A ReLU or Clip alone. 3. Either ahead of views and of
+    MaxPooling, which hands on the highest of its numbers clamped or not. Clamps from 0 on, as `DynamicQuantizeLinear` has them.
+
+    What is no longer clamped gets a name of its own: that of the file is the name of clamped numbers.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if isinstance(node.operator, DynamicQuantizeLinear) and not node.operator.clamps:
+            _move(rewrite, view, node)
+    return rewrite.finish()
+
+
+def _move(rewrite: Rewrite, view: GraphView, node: Node) -> None:
+    """The clamp ahead of this node and of what hands on, if there is one that it may take."""
+    chain = [node]
+    while _is_alone(view, chain[-1]) and _hands_on(view.producer(chain[-1].inputs[0])):
+        chain.append(view.producer(chain[-1].inputs[0]))
+    source = view.producer(chain[-1].inputs[0])
+    if source is None or not _is_alone(view, chain[-1]) or view.tensor(chain[-1].inputs[0]).quantization is not None:
+        return
+    is_clamp_alone = bounds_of(source) is not None
+    if is_clamp_alone:
+        bounds = bounds_of(source)
+    elif isinstance(source.operator, Activated) and len(source.outputs) == 1:
+        bounds = source.operator.minimum, source.operator.maximum
+    else:
+        return
+    if not DynamicQuantizeLinear.may_clamp(*bounds):
+        return
+    if is_clamp_alone:
+        given, origin = source.inputs[0], source.origin
+        rewrite.remove_node(source)
+    else:
+        given, origin = _unclamped(rewrite, view, source.outputs[0]), ()
+        free = replace(source.operator, minimum=-numpy.inf, maximum=numpy.inf)
+        rewrite.replace_node(source, source.with_(operator=free, outputs=(given,)))
+    for between in reversed(chain[1:]):
+        result = _unclamped(rewrite, view, between.outputs[0])
+        rewrite.replace_node(between, between.with_(inputs=(given, *between.inputs[1:]), outputs=(result,)))
+        given = result
+    operator = replace(node.operator, minimum=bounds[0], maximum=bounds[1])
+    rewrite.replace_node(node, node.with_(operator=operator, inputs=(given,), origin=(*origin, *node.origin)))
+
+
+def _is_alone(view: GraphView, node: Node) -> bool:
+    """Whether nothing but the node reads what it reads first."""
+    return view.only_consumer(node.inputs[0]) is node
+
+
+def _hands_on(node: Node | None) -> bool:
+    """Whether clamping what it gives is the same as clamping what it reads."""
+    if node is None or len(node.outputs) != 1:
+        return False
+    return node.operator.views or (isinstance(node.operator, MaxPooling) and not node.operator.clamps)
+
+
+def _unclamped(rewrite: Rewrite, view: GraphView, name: str) -> str:
+    """A tensor like that of this name."""
+    tensor = view.tensor(name)
+    return rewrite.add_tensor(tensor.with_(name=f"{name}_unclamped"))

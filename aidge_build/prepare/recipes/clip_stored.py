@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Clip of stored integers: how some exporters write a quantization of fewer bits, or one that leaves the lowest value out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.arithmetic.requantize import dequantize_linear, quantize
+from aidge_build.operators.quantize import DequantizeLinear
+from aidge_build.prepare.recipes.between_reals import on_plain_integers
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.recipe import recipe
+
+_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
+
+
+@recipe(exact=True)
+def clip_stored(view: GraphView) -> GraphView:
+    """1. Clip of a constant is a constant. 2. Clip behind QuantizeLinear becomes DequantizeLinear, Clip of the real numbers, and
+    QuantizeLinear again, if that gives the same for every stored value: it is then a clamp as others are. A graph output stays.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if node.type != "Clip" or view.is_output(node.outputs[0]) or not on_plain_integers(view, node):
+            continue
+        stored, before = view.tensor(node.inputs[0]), view.producer(node.inputs[0])
+        if stored.is_constant:
+            rewrite.redirect(
+                node.outputs[0], rewrite.add_tensor(constant(f"{node.outputs[0]}_clipped", node.operator.forward(stored.data)))
+            )
+            rewrite.remove_node(node)
+        elif before is not None and before.type == "QuantizeLinear" and stored.dtype in _TYPES:
+            quantization = linear_quantization(view, before)
+            if quantization is not None and quantization.per_tensor:
+                _replace(rewrite, node, before, stored, quantization)
+    return rewrite.finish()
+
+
+def _replace(rewrite: Rewrite, node: Node, before: Node, stored: Tensor, quantization: Quantization) -> None:
+    """The Clip in real numbers, or nothing where it changes no stored value; unchanged where both differ."""
+    levels = numpy.arange(stored.dtype.range[0], stored.dtype.range[1] + 1, dtype=numpy.int64).astype(stored.dtype.numpy)
+    wanted = node.operator.forward(levels)
+    if (wanted == levels).all():
+        rewrite.redirect(node.outputs[0], node.inputs[0])
+        rewrite.remove_node(node)
+        return
+    reals = dequantize_linear(levels, quantization)
+    low, high = dequantize_linear(wanted[[0, -1]], quantization)
+    if (quantize(numpy.clip(reals, low, high), quantization, stored.dtype) != wanted).any():
+        return
+    real, clipped = (
+        rewrite.add_tensor(Tensor(f"{node.outputs[0]}_{name}", stored.dims, DType.float32)) for name in ("real", "clipped")
+    )
+    parameters = before.inputs[1:]
+    rewrite.replace_node(
+        node,
+        Node(f"{node.name}_dequantize", DequantizeLinear(), (node.inputs[0], *parameters), (real,), node.origin),
+        node.with_(operator=replace(node.operator, minimum=float(low), maximum=float(high)), inputs=(real,), outputs=(clipped,)),
+        before.with_(name=f"{node.name}_quantize", inputs=(clipped, *parameters), outputs=node.outputs, origin=node.origin),
+    )

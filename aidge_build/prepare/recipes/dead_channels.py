@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""DequantizeLinear by a scale of 0, which pruning leaves: what it reads is 0, whatever is stored."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.prepare.recipes.recipe import recipe
+
+TINY = numpy.finfo(numpy.float32).tiny  # a scale for values that are all 0; products of it stay small
+
+
+@recipe(exact=True)
+def dead_channels(view: GraphView) -> GraphView:
+    """1. Of a constant: the channels whose scale is 0 hold their zero point, in another scale. 2. Of a computed tensor with one
+    scale: it is a constant of zeros.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if node.type != "DequantizeLinear":
+            continue
+        data, scale, *_ = view.input_tensors(node)
+        if scale.is_constant and not scale.data.all():
+            if data.is_constant:
+                _state_anew(view, rewrite, node, data, scale)
+            else:
+                _replace(view, rewrite, node)
+    return rewrite.finish()
+
+
+def _state_anew(view: GraphView, rewrite: Rewrite, node: Node, data: Tensor, scale: Tensor) -> None:
+    points = (
+        view.tensor(node.inputs[2]).data if len(node.inputs) > 2 and node.inputs[2] else numpy.zeros_like(data.data, shape=())
+    )
+    shape = [1] * data.rank
+    if scale.elements > 1:
+        shape[node.operator.axis] = -1
+    else:
+        shape, points = [], points.reshape(())
+    dead = (scale.data == 0).reshape(shape)
+    values = numpy.where(dead, points.reshape(shape if points.size > 1 else ()), data.data).astype(data.data.dtype)
+    names = (
+        rewrite.add_tensor(data.with_(name=f"{data.name}_pruned", data=values)),
+        rewrite.add_tensor(constant(f"{scale.name}_pruned", numpy.where(scale.data == 0, TINY, scale.data))),
+    )
+    rewrite.replace_node(node, node.with_(inputs=(*names, *node.inputs[2:])))
+
+
+def _replace(view: GraphView, rewrite: Rewrite, node: Node) -> None:
+    (result,) = view.output_tensors(node)
+    zeros = numpy.zeros(result.dims, result.dtype.numpy)
+    if view.is_output(result.name):
+        rewrite.update_tensor(result.name, data=zeros)
+    else:
+        rewrite.redirect(result.name, rewrite.add_tensor(constant(f"{result.name}_zeros", zeros)))
+    rewrite.remove_node(node)

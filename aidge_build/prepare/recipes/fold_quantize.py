@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""QuantizeLinear of a constant is a constant: some exporters store quantized weights in float, or dequantize and quantize
+them again."""
+
+from __future__ import annotations
+
+from aidge_build.contract.reference.evaluate import evaluate
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def fold_quantize(view: GraphView) -> GraphView:
+    """1. QuantizeLinear of a constant. 2. QuantizeLinear of a DequantizeLinear of a constant. A graph output stays computed."""
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if node.type != "QuantizeLinear" or view.is_output(node.outputs[0]):
+            continue
+        before = view.producer(node.inputs[0])
+        inputs = list(view.input_tensors(node))
+        if before is not None and before.type == "DequantizeLinear":
+            inputs[0] = _folded(view, before, list(view.input_tensors(before)))
+        stored = _folded(view, node, inputs)
+        if stored is not None:
+            rewrite.redirect(node.outputs[0], rewrite.add_tensor(stored))
+            rewrite.remove_node(node)
+    return rewrite.finish()
+
+
+def _folded(view: GraphView, node: Node, inputs: list[Tensor | None]) -> Tensor | None:
+    """The result as a constant; None when an input is computed."""
+    if inputs[0] is None or any(tensor is not None and not tensor.is_constant for tensor in inputs):
+        return None
+    (values,) = evaluate(
+        node.operator, [None if tensor is None else tensor.data for tensor in inputs], inputs, view.output_tensors(node)
+    )
+    return constant(f"{node.outputs[0]}_folded", values)

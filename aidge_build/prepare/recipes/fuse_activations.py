@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""A ReLU or Clip behind an operator that can clamp becomes part of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.base import Activated
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def fuse_activations(view: GraphView) -> GraphView:
+    """1. ReLU: clamp to [0, inf). 2. Clip: clamp to its bounds.
+
+    Between quantized tensors only where both sides have the same quantization: quantize and clamp then commute.
+    """
+    changed = True
+    while changed:
+        rewrite = Rewrite(view)
+        taken: set[str] = set()
+        for node in view.nodes:
+            bounds = bounds_of(node)
+            behind = view.producer(node.inputs[0]) if bounds is not None else None
+            if behind is None or node.name in taken or not _fusable(view, behind, node):
+                continue
+            taken.add(node.name)
+            low, high = bounds
+            operator = replace(
+                behind.operator, minimum=max(behind.operator.minimum, low), maximum=min(behind.operator.maximum, high)
+            )
+            rewrite.replace_node(
+                behind, behind.with_(operator=operator, outputs=node.outputs, origin=(*behind.origin, *node.origin))
+            )
+            rewrite.remove_node(node)
+            taken.update(reader.name for reader in view.consumers(node.outputs[0]))
+        changed, view = rewrite.changed, rewrite.finish()
+    return view
+
+
+def bounds_of(node: Node) -> tuple[float, float] | None:
+    """The least and the largest real value that a clamp leaves; None for other operators, and for bounds in disorder."""
+    """Between which numbers a ReLU or a Clip clamps; None for other nodes."""
+    if node.type == "ReLU":
+        return 0.0, numpy.inf
+    if node.type == "Clip" and node.operator.minimum <= node.operator.maximum:
+        return node.operator.minimum, node.operator.maximum
+    return None
+
+
+def _fusable(view: GraphView, behind: Node, node: Node) -> bool:
+    if (
+        not isinstance(behind.operator, Activated)
+        or len(behind.outputs) != 1
+        or view.only_consumer(behind.outputs[0]) is not node
+    ):
+        return False
+    low, high = bounds_of(node)
+    if max(behind.operator.minimum, low) > min(behind.operator.maximum, high):
+        return False
+    source, result = view.tensor(behind.outputs[0]), view.tensor(node.outputs[0])
+    return source.dtype is result.dtype and source.quantization == result.quantization

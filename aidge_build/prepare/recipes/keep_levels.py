@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Operators between a DequantizeLinear and a layer whose results are stored values again get QuantizeLinear and DequantizeLinear
+behind them: with these around it, the layer computes on bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.activation import Clip, PReLU
+from aidge_build.operators.arithmetic.requantize import dequantize_linear, quantize
+from aidge_build.operators.binary import Max, Min, Where
+from aidge_build.operators.kinds import ElementWise
+from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.pad import Pad, PadByInput
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.rearrange import Concat
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.quantize_islands import hands_on_elements
+from aidge_build.prepare.recipes.recipe import recipe
+from aidge_build.prepare.recipes.tabulate import results_of
+
+_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
+_PLAIN = (DType.int32, DType.int64, DType.bool)  # indices and conditions
+_QUANTIZING = ("QuantizeLinear", "DequantizeLinear")
+_OF_ONE_ELEMENT = (ElementWise, Clip, PReLU, Max, Min)
+_CHOOSING = (Concat, Max, Min, Where)  # their results are elements of one input or another
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Real numbers that are stored values of this type and quantization; `parameters` name its scale and zero point."""
+
+    dtype: DType
+    quantization: Quantization
+    parameters: tuple[str, ...]
+
+    @property
+    def reals(self) -> numpy.ndarray:
+        """All of them, from the lowest stored value."""
+        low, high = self.dtype.range
+        return dequantize_linear(numpy.arange(low, high + 1), self.quantization)
+
+    def holds(self, values: numpy.ndarray) -> bool:
+        """Whether each value is one of them."""
+        reals = values.astype(numpy.float32)
+        if not numpy.isfinite(reals).all():
+            return False
+        return bool((dequantize_linear(quantize(reals, self.quantization, self.dtype), self.quantization) == reals).all())
+
+
+@recipe(exact=True, of_quantized=True)
+def keep_levels(view: GraphView) -> GraphView:
+    """1. Operators that hand on elements, with pads and bounds that are stored values. 2. Functions of one element, Relu and Clip
+    mostly, that give a stored value for each of all stored values. 3. Several inputs have the same scale and zero point.
+    Only up to a layer that integers are for: one with quantized weights, or one behind which a QuantizeLinear is alone.
+    """
+    grids = _grids(view)
+    wanted = _wanted(view, grids)
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if node.type in _QUANTIZING or wanted.isdisjoint(node.outputs):
+            continue
+        grid, inner, behind = grids[node.outputs[0]], [], []
+        for tensor in view.output_tensors(node):
+            real = rewrite.add_tensor(Tensor(f"{tensor.name}_level", tensor.dims, DType.float32))
+            stored = rewrite.add_tensor(Tensor(f"{tensor.name}_stored_level", tensor.dims, grid.dtype))
+            inner.append(real)
+            behind += [
+                Node(f"{tensor.name}_quantize", QuantizeLinear(0, grid.dtype), (real, *grid.parameters), (stored,), node.origin),
+                Node(f"{tensor.name}_dequantize", DequantizeLinear(0), (stored, *grid.parameters), (tensor.name,), node.origin),
+            ]
+        rewrite.replace_node(node, node.with_(outputs=tuple(inner)), *behind)
+    return rewrite.finish()
+
+
+def _grids(view: GraphView) -> dict[str, Grid]:
+    """The floats that are stored values, by name."""
+    found: dict[str, Grid] = {}
+    for node in view.nodes:
+        if node.type == "DequantizeLinear":
+            source, stated = view.tensor(node.inputs[0]), linear_quantization(view, node)
+            if stated is not None and stated.per_tensor and source.dtype in _TYPES:
+                found[node.outputs[0]] = Grid(source.dtype, stated, node.inputs[1:])
+        elif node.type != "QuantizeLinear":
+            grid = _kept(view, node, found)
+            if grid is not None:
+                found.update((name, grid) for name in node.outputs)
+    return found
+
+
+def _kept(view: GraphView, node: Node, grids: dict[str, Grid]) -> Grid | None:
+    """The stored values of all its inputs, where its results are such ones, too."""
+    data = [one for one in view.input_tensors(node) if one is not None and not one.is_constant and one.dtype not in _PLAIN]
+    found = [grids.get(tensor.name) for tensor in data]
+    first = found[0] if found else None
+    if first is None or any(
+        other is None or (other.dtype, other.quantization) != (first.dtype, first.quantization) for other in found
+    ):
+        return None
+    return first if _gives_levels(view, node, data, first) else None
+
+
+def _gives_levels(view: GraphView, node: Node, data: list[Tensor], grid: Grid) -> bool:
+    operator = node.operator
+    constants = [one for one in view.input_tensors(node) if one is not None and one.is_constant and one.dtype not in _PLAIN]
+    if isinstance(operator, _OF_ONE_ELEMENT) and len(data) == 1 and len(node.outputs) == 1:
+        if any(tensor.elements != 1 or tensor.quantization is not None for tensor in constants):
+            return False
+        return grid.holds(results_of(view, [node], data[0].name, node.outputs[0], grid.reals))
+    bounds = [bound for bound in (getattr(operator, "minimum", 0), getattr(operator, "maximum", 0)) if numpy.isfinite(bound)]
+    if constants or getattr(operator, "clamps", False) and not grid.holds(numpy.array(bounds)):
+        return False
+    if isinstance(operator, Pad) and not isinstance(operator, PadByInput):
+        return operator.mode != "constant" or grid.holds(numpy.array([operator.value]))
+    return isinstance(operator, _CHOOSING) or hands_on_elements(node)
+
+
+def _wanted(view: GraphView, grids: dict[str, Grid]) -> set[str]:
+    """Those that layers read, and those from which they come, up to a DequantizeLinear."""
+    wanted: set[str] = set()
+    for node in reversed(view.nodes):
+        if node.type in _QUANTIZING:
+            continue
+        if not wanted.isdisjoint(node.outputs) or _computes_in_integers(view, node, grids):
+            wanted.update(name for name in node.inputs if name in grids)
+    return wanted
+
+
+def _computes_in_integers(view: GraphView, node: Node, grids: dict[str, Grid]) -> bool:
+    """Whether the node will, once its data come from a DequantizeLinear."""
+    if isinstance(node.operator, LinearQuantized) and len(node.inputs) > 1:
+        weights = view.tensor(node.inputs[1])
+        return weights.quantization is not None if weights.is_constant else weights.name in grids
+    results = [view.only_consumer(name) for name in node.outputs]
+    is_function = isinstance(node.operator, _OF_ONE_ELEMENT)
+    return not is_function and all(reader is not None and reader.type == "QuantizeLinear" for reader in results)

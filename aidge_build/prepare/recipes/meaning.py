@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Two graphs computed on the same seeded inputs: what rewrites promise about values."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.contract.reference import cpu
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView
+from aidge_build.prepare.recipes.dequantize_constants import dequantize_constants
+
+SEED = 12
+RELATIVE = 1e-4  # of the largest value of a float output, where nothing is quantized on the way
+LEVELS = 16  # by which roundings to the other side may add up in a network; one layer gives 1
+
+
+def require_same_meaning(
+    before: GraphView, after: GraphView, step: str, *, exact: bool, levels: int = LEVELS, seed: int = SEED
+) -> None:
+    """Raise AidgeError (code MEANING) where an output differs: at all if `exact`, else by more than rounding explains.
+
+    `levels` is what is allowed between quantized values; of a float that comes from them the same part of 128.
+    """
+    relative = levels / 128 if any(node.type == "QuantizeLinear" for node in before.nodes) else RELATIVE
+    inputs = seeded_inputs(before, seed)
+    old, new = (cpu.run(dequantize_constants(view), inputs) for view in (before, after))
+    for name, renamed in zip(before.outputs, after.outputs, strict=True):
+        distance = _distance(old[name], new[renamed])
+        allowed = 0.0 if exact else float(levels) if old[name].dtype.kind in "iu" else relative * _largest(old[name])
+        if not distance <= allowed:
+            raise AidgeError(
+                f"graph output '{name}' changed by {distance:g}, at most {allowed:g} is allowed",
+                where=f"graph after {step}",
+                code="MEANING",
+                hint=f"{step} is at fault, not the model; the inputs are numpy.random.default_rng({seed})'s",
+            )
+
+
+def seeded_inputs(view: GraphView, seed: int) -> dict[str, numpy.ndarray]:
+    """Random values for every graph input: normal floats, integers of a byte."""
+    random = numpy.random.default_rng(seed)
+    return {name: _values(view.tensor(name), random) for name in view.inputs}
+
+
+def _values(tensor: Tensor, random: numpy.random.Generator) -> numpy.ndarray:
+    if tensor.dtype.is_float:
+        return (random.normal(size=tensor.dims) * 3).astype(tensor.dtype.numpy)
+    low, high = (0, 1) if tensor.dtype is DType.bool else tensor.dtype.range
+    return random.integers(max(low, -128), min(high, 255), tensor.dims, endpoint=True).astype(tensor.dtype.numpy)
+
+
+def _distance(old: numpy.ndarray, new: numpy.ndarray) -> float:
+    """The largest difference; infinite where shapes, types or the places of NaN and infinity differ."""
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return numpy.inf
+    if old.size == 0 or numpy.array_equal(old, new, equal_nan=old.dtype.kind == "f"):
+        return 0.0
+    first, second = old.astype(numpy.float64), new.astype(numpy.float64)
+    ordinary = numpy.isfinite(first)
+    if not numpy.array_equal(first[~ordinary], second[~ordinary], equal_nan=True):
+        return numpy.inf
+    return float(numpy.nan_to_num(numpy.abs(first - second)[ordinary], nan=numpy.inf).max(initial=0.0))
+
+
+def _largest(values: numpy.ndarray) -> float:
+    return float(numpy.abs(values[numpy.isfinite(values)]).max(initial=0.0)) if values.size else 0.0

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Views between a quantization and the operator that it belongs to become views of the stored values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.arithmetic.requantize import dequantize_linear
+from aidge_build.operators.kinds import Moved
+from aidge_build.operators.restated import Restated
+from aidge_build.operators.view import Transpose
+from aidge_build.prepare.recipes.moved_constants import moved_constants
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.quantize_islands import selects
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def move_views(view: GraphView) -> GraphView:
+    """1. A view of a constant is a constant, and so are elements of quantized constants that an operator moves.
+    2. DequantizeLinear goes behind views and operators that select elements: what is behind them is then seen between
+    DequantizeLinear and QuantizeLinear. 3. QuantizeLinear, ReLU and Clip go in front of views, and of what selects more elements
+    than it reads: each of those is then computed once. Scales along an axis stay where they are, but for those of constants.
+    """
+    view = _behind(_folded(view))
+    while (moved := _in_front(view)) is not view:
+        view = moved
+    return view
+
+
+def _folded(view: GraphView) -> GraphView:
+    rewrite = Rewrite(view)
+    made: dict[str, Tensor] = {}
+    for node in view.nodes:
+        if isinstance(node.operator, Moved) and not any(map(view.is_output, node.outputs)):
+            inputs = [made.get(name, view.tensor(name)) if name else None for name in node.inputs]
+            moved = dict(zip(node.outputs, moved_constants(node, inputs)))
+            for name, tensor in moved.items():
+                rewrite.redirect(name, rewrite.add_tensor(tensor))
+            if moved:
+                made |= moved
+                rewrite.remove_node(node)
+            continue
+        source = made.get(node.inputs[0], view.tensor(node.inputs[0])) if node.operator.views else None
+        if source is None or not source.is_constant or isinstance(node.operator, Restated):
+            continue
+        (name,) = node.outputs
+        if view.is_output(name):
+            rewrite.update_tensor(name, data=node.operator.forward(_real(source).data))
+        else:
+            made[name] = _seen(node, source)
+            rewrite.redirect(name, rewrite.add_tensor(made[name]))
+        rewrite.remove_node(node)
+    return rewrite.finish()
+
+
+def _seen(node: Node, source: Tensor) -> Tensor:
+    """The constant as the view shows it: its real values where scales along an axis lie along none of the view's."""
+    if source.quantization is not None and not source.quantization.per_tensor:
+        quantization = _seen_quantization(node, source, source.quantization)
+        source = _real(source) if quantization is None else source.with_(quantization=quantization)
+    data = numpy.asarray(node.operator.forward(source.data), order="C")
+    return source.with_(name=f"{source.name}_seen", dims=data.shape, data=data)
+
+
+def _seen_quantization(node: Node, source: Tensor, quantization: Quantization) -> Quantization | None:
+    """Scales along an axis behind the view. An axis that goes up in a longer one gives each of its scales to several places."""
+    axis = quantization.axis
+    if isinstance(node.operator, Transpose):
+        return replace(quantization, axis=node.operator.permutation.index(axis))
+    dims, count = node.operator.forward(source.data).shape, len(quantization.scales)
+    before = math.prod(source.dims[:axis])
+    place = next((j for j, size in enumerate(dims) if size > 1 and size % count == 0 and math.prod(dims[:j]) == before), None)
+    if place is None:
+        return None
+    each = dims[place] // count
+    scales, points = (
+        tuple(numpy.repeat(list(values), each).tolist()) for values in (quantization.scales, quantization.zero_points)
+    )
+    return replace(quantization, scales=scales, zero_points=points, axis=place)
+
+
+def _real(source: Tensor) -> Tensor:
+    """The constant without quantization."""
+    if source.quantization is None:
+        return source
+    return source.with_(dtype=DType.float32, data=dequantize_linear(source.data, source.quantization), quantization=None)
+
+
+def _behind(view: GraphView) -> GraphView:
+    rewrite = Rewrite(view)
+    stated = {node.outputs[0]: linear_quantization(view, node) for node in view.nodes if node.type == "DequantizeLinear"}
+    dequantized = {node.outputs[0]: node for node in view.nodes if node.type == "DequantizeLinear"}
+    for node in view.nodes:
+        quantization = stated.get(node.inputs[0]) if node.inputs and len(node.outputs) == 1 else None
+        if quantization is None or not quantization.per_tensor or not selects(node) or _grows(view, node):
+            continue
+        if any(name in stated for name in node.inputs[1:]) or _is_island(view, node, quantization):
+            continue
+        before, (result,) = dequantized[node.inputs[0]], view.output_tensors(node)
+        stored = rewrite.tensors[before.inputs[0]]
+        name = rewrite.add_tensor(Tensor(f"{result.name}_stored", result.dims, stored.dtype, quantization=stored.quantization))
+        behind = Node(
+            f"{node.name}_dequantize", before.operator, (name, *before.inputs[1:]), node.outputs, (*before.origin, *node.origin)
+        )
+        rewrite.replace_node(node, node.with_(inputs=(before.inputs[0], *node.inputs[1:]), outputs=(name,)), behind)
+        stated[result.name], dequantized[result.name] = quantization, behind
+    return rewrite.finish()
+
+
+def _grows(view: GraphView, node: Node) -> bool:
+    """Whether the node copies elements: behind it there would be more to do."""
+    return selects(node) and view.tensor(node.outputs[0]).elements > view.tensor(node.inputs[0]).elements
+
+
+def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
+    """Whether each reader only quantizes again as it was."""
+    return node.outputs[0] not in view.outputs and all(
+        reader.type == "QuantizeLinear" and linear_quantization(view, reader) == quantization
+        for reader in view.consumers(node.outputs[0])
+    )
+
+
+def _is_of_each_element(view: GraphView, node: Node) -> bool:
+    """Whether the node does the same to every element, wherever that stands, and is best next to what computes it."""
+    if node.type != "QuantizeLinear":
+        return node.type in ("ReLU", "Clip")
+    quantization = linear_quantization(view, node)
+    return quantization is not None and quantization.per_tensor
+
+
+def _in_front(view: GraphView) -> GraphView:
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        behind = view.only_consumer(node.outputs[0]) if node.operator.views or _grows(view, node) else None
+        if behind is None or not _is_of_each_element(view, behind):
+            continue
+        before = view.producer(node.inputs[0])
+        if before is None or not _may_stand_before(view, node, before, behind):
+            continue
+        (result,) = view.output_tensors(behind)
+        dims = view.tensor(node.inputs[0]).dims
+        name = rewrite.add_tensor(Tensor(f"{node.inputs[0]}_stored", dims, result.dtype, quantization=result.quantization))
+        rewrite.replace_node(node, behind.with_(inputs=(node.inputs[0], *behind.inputs[1:]), outputs=(name,)))
+        rewrite.replace_node(behind, node.with_(inputs=(name, *node.inputs[1:]), outputs=behind.outputs))
+    return rewrite.finish()
+
+
+def _may_stand_before(view: GraphView, node: Node, before: Node, behind: Node) -> bool:
+    """Between two quantizations a view is behind both; what copies stands behind the second one, unless both are the same."""
+    if before.type == "DequantizeLinear":
+        if node.operator.views or behind.type != "QuantizeLinear":
+            return False
+        return linear_quantization(view, before) != linear_quantization(view, behind)
+    return view.only_consumer(node.inputs[0]) is node

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Fake quantization that an exporter wrote as arithmetic becomes QuantizeLinear and DequantizeLinear."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.activation import Clip
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.prepare.recipes.recipe import recipe
+
+NEAR = 2.0**-23  # relative: how far the factor may be from the reciprocal of the scale, both of float32
+_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
+
+
+@recipe(exact=False)
+def name_fake_quantization(view: GraphView) -> GraphView:
+    """Mul or Div by the scale, Round, Add of the zero point, Clip (or Max and Min) to the lowest and highest level, Sub of the
+    zero point, Mul by the scale: what torch.onnx.export(dynamo=True) makes of a fake quantization. A zero point of 0 may be left
+    out. The smallest type that holds the levels is taken; where it holds more, a Clip of the real numbers remains behind.
+
+    Exact behind Div, and where the scale is a power of two; else a product with the reciprocal of the scale and the quotient
+    may differ in the last bit of float32, which decides only beside the middle between two levels.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        found = _found(view, node) if node.type == "Mul" else None
+        if found is None:
+            continue
+        dims, name = view.tensor(node.outputs[0]).dims, node.name
+        scale = rewrite.add_tensor(constant(f"{name}_scale", numpy.array(found.scale, numpy.float32)))
+        point = rewrite.add_tensor(constant(f"{name}_zero_point", numpy.array(found.point, found.dtype.numpy)))
+        stored = rewrite.add_tensor(Tensor(f"{name}_stored", dims, found.dtype))
+        made = [Node(f"{name}_quantize", QuantizeLinear(0, found.dtype), (found.source, scale, point), (stored,), node.origin)]
+        reals = [(level - found.point) * found.scale for level in (found.low, found.high)]
+        read = node.with_(operator=DequantizeLinear(0), inputs=(stored, scale, point))
+        if (found.low, found.high) != found.dtype.range:
+            real = rewrite.add_tensor(Tensor(f"{name}_real", dims, DType.float32))
+            read = read.with_(outputs=(real,))
+            clip = Clip(minimum=float(reals[0]), maximum=float(reals[1]))
+            made += [read, Node(f"{name}_clip", clip, (real,), node.outputs, node.origin)]
+        else:
+            made.append(read)
+        rewrite.replace_node(node, *made)
+    return rewrite.finish()
+
+
+@dataclass(frozen=True)
+class _Fake:
+    source: str
+    scale: numpy.float32
+    point: int
+    low: int
+    high: int
+    dtype: DType
+
+
+def _found(view: GraphView, last: Node) -> _Fake | None:
+    """The fake quantization that ends with this product."""
+    scale, name = _number(view, last)
+    if scale is None or not scale > 0:
+        return None
+    point, name = _step(view, name, "Sub")
+    levels, name = _clamp(view, name)
+    added, name = _step(view, name, "Add")
+    rounded = view.producer(name)
+    if rounded is None or rounded.type != "Round" or point != added or point != round(point):
+        return None
+    first = view.producer(rounded.inputs[0])
+    dtype = next((one for one in _TYPES if one.range[0] <= levels[0] < levels[1] <= one.range[1]), None)
+    if first is None or dtype is None or any(level != round(level) for level in levels):
+        return None
+    factor, source = _number(view, first)
+    if factor is None or not _is_by(first, factor, scale) or not dtype.range[0] <= point <= dtype.range[1]:
+        return None
+    return _Fake(source, scale, int(point), int(levels[0]), int(levels[1]), dtype)
+
+
+def _is_by(node: Node, factor: numpy.float32, scale: numpy.float32) -> bool:
+    if node.type == "Div":
+        return bool(factor == scale)
+    return node.type == "Mul" and abs(float(factor) * float(scale) - 1) <= NEAR
+
+
+def _clamp(view: GraphView, name: str) -> tuple[tuple[float, float], str]:
+    """The lowest and highest number that a Clip lets through, or a Max and a Min in any order, and of what."""
+    node = view.producer(name)
+    if node is not None and node.type == "Clip":
+        return (node.operator.minimum, node.operator.maximum), node.inputs[0]
+    bounds = {"Max": -math.inf, "Min": math.inf}
+    while node is not None and node.type in bounds and math.isinf(bounds[node.type]):
+        number, source = _number(view, node)
+        if number is None:
+            break
+        bounds[node.type], name = float(number), source
+        node = view.producer(name)
+    return (bounds["Max"], bounds["Min"]), name
+
+
+def _step(view: GraphView, name: str, kind: str) -> tuple[float, str]:
+    """What a node of this type adds or takes off, and from what; 0 where there is no such node."""
+    node = view.producer(name)
+    if node is None or node.type != kind:
+        return 0.0, name
+    number, source = _number(view, node)
+    return (0.0, name) if number is None else (float(number), source)
+
+
+def _number(view: GraphView, node: Node) -> tuple[numpy.float32 | None, str]:
+    """The single float32 number that an operator of two inputs has beside its data, and the name of the data."""
+    first, second = (view.tensor(name) for name in node.inputs) if len(node.inputs) == 2 else (None, None)
+    if first is None or second is None:
+        return None, ""
+    if first.is_constant and node.type in ("Add", "Mul", "Max", "Min"):
+        first, second = second, first
+    is_number = second.is_constant and second.elements == 1 and second.dtype is DType.float32 and second.quantization is None
+    if first.is_constant or not is_number or first.rank < second.rank or getattr(node.operator, "clamps", False):
+        return None, ""
+    return second.data.reshape(-1)[0], first.name

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Weights in float that are levels of one scale for each output, as exporters leave them that fold batch normalization into
+quantized weights, become those levels."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.conv import Convolution
+from aidge_build.operators.matmul import FC
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.recipe import recipe
+
+ROUNDED = 2.0**-22  # relative: a level times a scale times a factor is rounded to float32 three times at most
+LARGEST = 127
+SOME = 16  # weights of an output that tell quickly that there are no levels
+_BYTES = (DType.int8, DType.uint8)
+
+
+@recipe(exact=False)
+def name_levels(view: GraphView) -> GraphView:
+    """1. A convolution or FC reads what a DequantizeLinear makes of bytes. 2. Its weights are a constant in float32. 3. Of each
+    output they are whole numbers from -127 to 127 times one scale, but for float32's rounding; the smallest such numbers are
+    taken. 4. The contract is `onnx`: under another one the file's own float32 layer is what it computes.
+    """
+    rewrite = Rewrite(view)
+    made: dict[str, str | None] = {}
+    for node in view.nodes:
+        if not isinstance(node.operator, Convolution | FC) or not _reads_bytes(view, node):
+            continue
+        name = node.inputs[1]
+        if name not in made:
+            found = levels(view.tensor(name))
+            made[name] = None if found is None else rewrite.add_tensor(found)
+        if made[name] is not None:
+            rewrite.replace_node(node, node.with_(inputs=(node.inputs[0], made[name], *node.inputs[2:])))
+    return rewrite.finish()
+
+
+def _reads_bytes(view: GraphView, node: Node) -> bool:
+    before = view.producer(node.inputs[0])
+    if before is None or before.type != "DequantizeLinear" or view.tensor(before.inputs[0]).dtype not in _BYTES:
+        return False
+    known = view.tensor(before.inputs[0]).quantization
+    if known is not None and known.rounding != Quantization.rounding:
+        return False
+    stated = linear_quantization(view, before)
+    return stated is not None and stated.per_tensor
+
+
+def levels(weights: Tensor) -> Tensor | None:
+    """The weights [outputs, ...] as int8 with a scale for each output; None where those of one output are no such levels."""
+    if not weights.is_constant or weights.quantization is not None or weights.dtype is not DType.float32:
+        return None
+    rows = weights.data.astype(numpy.float64).reshape(len(weights.data), -1)
+    if not rows.size or not numpy.isfinite(rows).all():
+        return None
+    found = []
+    for row in rows:
+        levels_of_row = _levels_of(row)
+        if levels_of_row is None:
+            return None
+        found.append(levels_of_row)
+    stored, scales = zip(*found)
+    values = numpy.stack(stored).astype(numpy.int8).reshape(weights.dims)
+    quantization = Quantization(scales, (0,) * len(scales), 0)
+    return Tensor(f"{weights.name}_levels", weights.dims, DType.int8, values, quantization)
+
+
+def _levels_of(row: numpy.ndarray) -> tuple[numpy.ndarray, float] | None:
+    """Levels and scale of one output's weights; a scale is a float32 as files state it."""
+    largest = numpy.abs(row).max()
+    if largest == 0:
+        return row, 1.0
+    for most in _likely(row[row != 0][:SOME] / largest):
+        stored = numpy.rint(row * (most / largest))
+        used = stored != 0
+        scale = float(numpy.float32((row[used] / stored[used]).mean()))
+        if scale > 0 and (numpy.abs(stored * scale - row) <= ROUNDED * numpy.abs(row)).all():
+            return stored, scale
+    return None
+
+
+def _likely(some: numpy.ndarray) -> numpy.ndarray:
+    """The levels of the largest weight that make nearly whole numbers of these weights, which are in units of it."""
+    wanted = numpy.arange(1, LARGEST + 1)
+    products = wanted[:, None] * some
+    near = numpy.abs(products - numpy.rint(products)) <= 4 * ROUNDED * numpy.abs(products)
+    return wanted[near.all(axis=1)]

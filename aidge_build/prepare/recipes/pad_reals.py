@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""A Pad of stored values becomes one of the real numbers that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.arithmetic.requantize import dequantize_linear, quantize
+from aidge_build.operators.pad import Pad
+from aidge_build.prepare.recipes.between_reals import between_reals, on_plain_integers
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def pad_reals(view: GraphView) -> GraphView:
+    """1. QOperator files pad 8-bit tensors with the zero point: DequantizeLinear, Pad with the real number, QuantizeLinear, by
+    what a QuantizeLinear before the Pad or a DequantizeLinear behind it states. 2. One scale and constant parameters, by
+    which each stored value comes back.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        stating = _stating(view, node) if isinstance(node.operator, Pad) else None
+        if stating is not None:
+            value = float(dequantize_linear(numpy.array(node.operator.value), linear_quantization(view, stating)))
+            padding = node.with_(operator=replace(node.operator, value=value))
+            rewrite.replace_node(node, *between_reals(view, rewrite, padding, stating.inputs[1:]))
+    return rewrite.finish()
+
+
+def _stating(view: GraphView, node: Node) -> Node | None:
+    """The QuantizeLinear or DequantizeLinear that says what the stored values mean."""
+    dtype = view.tensor(node.inputs[0]).dtype
+    if dtype not in (DType.int8, DType.uint8) or len(node.inputs) != 1 or not on_plain_integers(view, node):
+        return None
+    before, readers = view.producer(node.inputs[0]), view.consumers(node.outputs[0])
+    users = [before] if before is not None and before.type == "QuantizeLinear" else []
+    users += [reader for reader in readers if reader.type == "DequantizeLinear"]
+    return next((user for user in users if _come_back(linear_quantization(view, user), dtype)), None)
+
+
+def _come_back(stated: Quantization | None, dtype: DType) -> bool:
+    """Whether all values do: not where the scale is so large that they overflow."""
+    if stated is None or not stated.per_tensor:
+        return False
+    levels = numpy.arange(dtype.range[0], dtype.range[1] + 1)
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        return numpy.array_equal(quantize(dequantize_linear(levels, stated), stated, dtype), levels)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""DequantizeLinear, operator, QuantizeLinear becomes the operator on quantized tensors."""
+
+from __future__ import annotations
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.resize import Resize
+from aidge_build.operators.restated import Restated
+from aidge_build.operators.search import ArgMax
+from aidge_build.prepare.recipes.fit_bias import fitted, in_same_units
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.recipe import recipe
+
+BIAS = 2  # its place among the inputs of linear operators
+
+
+@recipe(exact=False, of_quantized=True)
+def quantize_islands(view: GraphView) -> GraphView:
+    """1. Tensors between QuantizeLinear and DequantizeLinear get their quantization as a property.
+    2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is
+       quantized, and each output goes to one QuantizeLinear alone: it then reads and writes the quantized tensors.
+       Under another contract than `onnx` a file that states quantizations on its tensors (.tflite) computes these nodes in
+       float32: of them only linear operators, which the importer writes so, and moves within one quantization are islands.
+    3. Linear operators get their bias in units of sx * sw, whatever the file states it in (`fit_bias`); operators that only move
+       data need equal quantizations.
+    Everything else keeps its explicit QuantizeLinear and DequantizeLinear and runs in float.
+    """
+    view = _annotate(view)
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if node.type in ("QuantizeLinear", "DequantizeLinear"):
+            continue
+        inputs = [_quantized_source(view, node, place) for place in range(len(node.inputs))]
+        results = [view.only_consumer(name) for name in node.outputs]
+        if None in inputs or not all(reader is not None and reader.type == "QuantizeLinear" for reader in results):
+            continue
+        sources = [view.tensor(name) if name else None for name in inputs]
+        outputs = [view.tensor(reader.outputs[0]) for reader in results]
+        if not _accepts(node, sources, outputs):
+            continue
+        if isinstance(node.operator, LinearQuantized) and not accepts_linear(sources):
+            fit = fitted(node.operator, sources[0], sources[1], sources[BIAS], outputs[0]) if sources[1].is_constant else None
+            if fit is None:
+                continue
+            inputs[1:] = [tensor.name if tensor in sources else rewrite.add_tensor(tensor) for tensor in (fit.weights, fit.bias)]
+        rewrite.replace_node(node, node.with_(inputs=tuple(inputs), outputs=tuple(tensor.name for tensor in outputs)))
+        for reader in results:
+            rewrite.remove_node(reader)
+    return rewrite.finish()
+
+
+def _annotate(view: GraphView) -> GraphView:
+    """Quantization of every integer tensor that a QuantizeLinear writes or a DequantizeLinear reads, and through views."""
+    found: dict[str, Quantization | None] = {}
+    for node in view.nodes:
+        if node.type in ("QuantizeLinear", "DequantizeLinear"):
+            name = node.outputs[0] if node.type == "QuantizeLinear" else node.inputs[0]
+            _note(found, name, linear_quantization(view, node))
+    for nodes in (view.nodes, tuple(reversed(view.nodes))):
+        for node in nodes:
+            if selects(node):
+                for result in node.outputs:
+                    _pass_through(view, found, node.inputs[0], result)
+    plain = {name for name in found if _has_integer_user(view, name, found)}
+    for nodes in (view.nodes, tuple(reversed(view.nodes))):
+        for node in nodes:
+            if selects(node) and (not plain.isdisjoint((node.inputs[0], *node.outputs)) or _disagrees(view, node, found)):
+                plain |= {node.inputs[0], *node.outputs}  # the same elements: one statement about them
+    rewrite = Rewrite(view)
+    for name, quantization in found.items():
+        if quantization is not None and view.tensor(name).quantization is None and name not in plain:
+            rewrite.update_tensor(name, quantization=quantization)
+    return rewrite.finish()
+
+
+# Operators whose results hold elements of input 0 and nothing else: they mean the same on stored and on real values.
+_SELECTING = (
+    "DepthToSpace",
+    "Expand",
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "GlobalMaxPooling",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "ReduceMax",
+    "ReduceMin",
+    "Slice",
+    "SpaceToDepth",
+    "Split",
+    "Tile",
+)
+
+
+_PLAIN = (DType.int32, DType.int64, DType.bool)
+_STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # what their tensors mean they say, or those around them
+
+
+def selects(node: Node) -> bool:
+    """Whether the results hold elements of input 0 and nothing else: stored values then mean the same on both sides."""
+    return hands_on_elements(node) and not getattr(node.operator, "clamps", False)
+
+
+def hands_on_elements(node: Node) -> bool:
+    """Whether the results hold elements of input 0, perhaps within bounds."""
+    if node.operator.views:
+        return not isinstance(node.operator, Restated)
+    return node.type in _SELECTING or isinstance(node.operator, Resize) and node.operator.selects
+
+
+def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization | None]) -> bool:
+    """Whether an operator other than these two and those that select elements works on the stored integers as plain numbers.
+
+    Between two different quantizations a selecting operator does, too: stored values pass, and mean something else behind it.
+    """
+    return any(
+        node is not None and not (_keeps_meaning(node, found) or node.type in _STATING or _reads_stored(node))
+        for node in (view.producer(name), *view.consumers(name))
+    )
+
+
+def _reads_stored(node: Node) -> bool:
+    """Whether it takes whatever the tensor stores: what keeps a state, and searches, for which the order of values is enough."""
+    return node.operator.stores or isinstance(node.operator, ArgMax)
+
+
+def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:
+    known = found.get(node.inputs[0])
+    return selects(node) and (node.operator.views or known is not None and all(found.get(name) == known for name in node.outputs))
+
+
+def _disagrees(view: GraphView, node: Node, found: dict[str, Quantization | None]) -> bool:
+    """Whether a view of a computed tensor has another quantization than the tensor: scales along an axis do not pass through."""
+    source, *results = node.inputs[0], *node.outputs
+    return (
+        node.operator.views
+        and not view.tensor(source).is_constant
+        and any(found.get(source) != found.get(name) for name in results)
+    )
+
+
+def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:
+    """Two different statements about one tensor cancel each other: its nodes stay explicit."""
+    found[name] = quantization if found.get(name, quantization) == quantization else None
+
+
+def _pass_through(view: GraphView, found: dict[str, Quantization | None], source: str, result: str) -> None:
+    if view.tensor(source).dtype is not view.tensor(result).dtype or view.tensor(source).dtype.is_float:
+        return
+    for known, other in ((source, result), (result, source)):
+        quantization = found.get(known)
+        if quantization is not None and quantization.per_tensor and other not in found:
+            found[other] = quantization
+
+
+def _quantized_source(view: GraphView, node: Node, place: int) -> str | None:
+    """The quantized tensor behind an input; "" for an absent input; None when there is none. Any constant may be a bias, and
+    indices and conditions mean themselves."""
+    name = node.inputs[place]
+    if not name:
+        return ""
+    if place > 0 and view.tensor(name).dtype in _PLAIN and not isinstance(node.operator, LinearQuantized):
+        return name
+    if view.tensor(name).is_constant:
+        is_bias = place == BIAS and isinstance(node.operator, LinearQuantized)
+        return name if is_bias or view.tensor(name).quantization is not None else None
+    producer = view.producer(name)
+    if producer is None or producer.type != "DequantizeLinear":
+        return None
+    source = view.tensor(producer.inputs[0])
+    return source.name if source.quantization is not None and source.quantization == linear_quantization(view, producer) else None
+
+
+def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> bool:
+    if any(tensor.quantization is None or not tensor.quantization.per_tensor for tensor in outputs):
+        return False
+    if not any(tensor is not None and not tensor.is_constant for tensor in inputs):
+        return False
+    if isinstance(node.operator, LinearQuantized):
+        return _has_integer_products(inputs) and (len(inputs) < 3 or inputs[BIAS] is None or inputs[BIAS].is_constant)
+    if any(tensor is not None and tensor.quantization is not None and not tensor.quantization.per_tensor for tensor in inputs):
+        return False
+    if any(tensor.quantization.rounding != Quantization.rounding for tensor in outputs) and not _moves_stored(
+        node, inputs, outputs
+    ):
+        return False
+    if node.operator.views or node.operator.moves:
+        return all(inputs[0].quantization == tensor.quantization and inputs[0].dtype is tensor.dtype for tensor in outputs)
+    return True
+
+
+def _moves_stored(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> bool:
+    """Whether stored values are handed on within one quantization: every contract then gives the same."""
+    return selects(node) and all(tensor.quantization == inputs[0].quantization for tensor in outputs)
+
+
+def _has_integer_products(inputs: list[Tensor | None]) -> bool:
+    """Data by one scale, weights by one or by one for each output."""
+    data, weights = inputs[:2]
+    return data.quantization.per_tensor and weights.quantization.axis in (None, 0)
+
+
+def accepts_linear(inputs: list[Tensor | None]) -> bool:
+    """Whether a linear operator computes in integers on these: data and weights by one scale each (weights: per output), the bias
+    in units of both."""
+    data, weights, *rest = inputs
+    bias = rest[0] if rest else None
+    if not _has_integer_products(inputs) or bias is None:
+        return bias is None and _has_integer_products(inputs)
+    wanted = (DType.int32, DType.int64) if data.dtype is DType.int16 else (DType.int32,)
+    if not bias.is_constant or bias.dtype not in wanted or bias.quantization is None or any(bias.quantization.zero_points):
+        return False
+    return in_same_units(data.quantization, weights.quantization, bias.quantization)

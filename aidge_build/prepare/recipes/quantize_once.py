@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""What several layers of dynamic quantization read is quantized once: tools write a DynamicQuantizeLinear for each layer."""
+
+from __future__ import annotations
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.quantize import DynamicQuantizeLinear
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def quantize_once(view: GraphView) -> GraphView:
+    """1. Of the same tensor. 2. Of the same views of a tensor. Where the graph hands out what the second one makes, it stays."""
+    rewrite = Rewrite(view)
+    first: dict[tuple, Node] = {}
+    for node in view.nodes:
+        if not isinstance(node.operator, DynamicQuantizeLinear):
+            continue
+        before = first.setdefault(_seen(view, node.inputs[0]), node)
+        if before is node or any(map(view.is_output, node.outputs)):
+            continue
+        for old, new in zip(node.outputs, before.outputs):
+            rewrite.redirect(old, new)
+        rewrite.remove_node(node)
+    return rewrite.finish()
+
+
+def _seen(view: GraphView, name: str) -> tuple:
+    """The tensor that views show under this name, and these views."""
+    views = []
+    while (producer := view.producer(name)) is not None and producer.operator.views:
+        views.append(producer.operator)
+        name = producer.inputs[0]
+    return (name, *views)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""Take out nodes that hand on their input: Identity, Dropout, a Cast to the same type, a Transpose in the same order."""
+
+from __future__ import annotations
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def remove_identities(view: GraphView) -> GraphView:
+    """1. Readers of the output read the input. 2. Where the output is a graph output, the producer writes it directly;
+    when the input has no producer (a graph input or constant), or is an output itself, the node stays: it is a copy.
+    """
+    rewrite = Rewrite(view)
+    renamed: dict[str, str] = {}  # tensors that take over a graph output's name; one take-over per producer
+    handed: dict[str, str] = {}  # what is taken out -> what it handed on, through others that are taken out
+    for node in view.nodes:
+        if not _hands_on(view, node):
+            continue
+        source, result = handed.get(node.inputs[0], node.inputs[0]), node.outputs[0]
+        if not view.is_output(result):
+            handed[result] = source
+            rewrite.redirect(result, source)
+            rewrite.remove_node(node)
+        elif view.producer(source) is not None and not view.is_output(source) and source not in renamed:
+            renamed[source] = result
+    view = rewrite.finish()
+    for source, result in renamed.items():
+        view = _take_over(view, source, result)
+    return view
+
+
+def _hands_on(view: GraphView, node: Node) -> bool:
+    if node.type in ("Identity", "Dropout", "StopGrad"):
+        return len(node.outputs) == 1
+    source, result = view.tensor(node.inputs[0]) if node.inputs and node.inputs[0] else None, view.tensor(node.outputs[0])
+    if node.type == "Cast":
+        return source.dtype is result.dtype
+    if node.type in ("Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"):
+        return source.dims == result.dims and (
+            node.type != "Transpose" or list(node.operator.permutation) == sorted(node.operator.permutation)
+        )
+    return False
+
+
+def _take_over(view: GraphView, source: str, result: str) -> GraphView:
+    """Let the producer of `source` write `result` (a graph output), and drop the node between them."""
+    producer, between = view.producer(source), view.producer(result)
+    if producer is None or between is None or between.inputs[0] != source:
+        return view
+    rewrite = Rewrite(view)
+    rewrite.replace_node(producer, producer.with_(outputs=tuple(result if name == source else name for name in producer.outputs)))
+    rewrite.remove_node(between)
+    rewrite.redirect(source, result)
+    return rewrite.finish()

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The index of an extreme element is searched among stored values: DequantizeLinear keeps their order."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView
+from aidge_build.operators.arithmetic.requantize import dequantize_linear
+from aidge_build.operators.search import ArgMax
+from aidge_build.prepare.recipes.quantize_constants import linear_quantization
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def search_stored(view: GraphView) -> GraphView:
+    """1. ArgMax or ArgMin of the result of a DequantizeLinear with one scale. 2. The real values of all 8-bit ones rise with
+    them: they do where none overflows and the scale is a normal number.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        before = view.producer(node.inputs[0]) if isinstance(node.operator, ArgMax) else None
+        if before is None or before.type != "DequantizeLinear" or view.tensor(before.inputs[0]).dtype.size_bytes != 1:
+            continue
+        if _keeps_order(linear_quantization(view, before), *view.tensor(before.inputs[0]).dtype.range):
+            rewrite.replace_node(node, node.with_(inputs=before.inputs[:1]))
+    return rewrite.finish()
+
+
+def _keeps_order(stated: Quantization | None, low: int, high: int) -> bool:
+    if stated is None or not stated.per_tensor:
+        return False
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        reals = dequantize_linear(numpy.arange(low, high + 1), stated)
+    return bool((reals[1:] > reals[:-1]).all())

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""Pow with the exponent 2 becomes a product of the tensor with itself: no powf, and its tables, in the firmware."""
+
+from __future__ import annotations
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.binary import Mul, Pow
+from aidge_build.prepare.recipes.recipe import recipe
+
+
+@recipe(exact=True)
+def square_powers(view: GraphView) -> GraphView:
+    """Float tensors alone: between quantized ones a function of one input is a table already. The exact square, rounded once, is
+    what both give."""
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if isinstance(node.operator, Pow) and _squares(view, node):
+            rewrite.replace_node(node, node.with_(operator=Mul(), inputs=(node.inputs[0], node.inputs[0])))
+    return rewrite.finish()
+
+
+def _squares(view: GraphView, node: Node) -> bool:
+    base, exponent = (view.tensor(name) for name in node.inputs)
+    (result,) = view.output_tensors(node)
+    plain = base.quantization is None and exponent.quantization is None and result.quantization is None
+    constant = exponent.data is not None and bool((exponent.data == 2).all())
+    return plain and constant and base.dtype is DType.float32 and result.dims == base.dims

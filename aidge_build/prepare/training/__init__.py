@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""Training on the numpy backend: gradient descent on a graph whose last node is a loss. The generator imports nothing of this."""
+
+from aidge_build.prepare.training.aware import QuantizedTraining, coarser
+from aidge_build.prepare.training.batches import batches
+from aidge_build.prepare.training.descent import SGD, Adam, Optimizer
+from aidge_build.prepare.training.fit import fit, train_step
+from aidge_build.prepare.training.initial import glorot, he, orthogonal
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "Optimizer",
+    "QuantizedTraining",
+    "batches",
+    "coarser",
+    "fit",
+    "glorot",
+    "he",
+    "orthogonal",
+    "train_step",
+]

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""What a linked ELF file says: sections, symbols, memory and stack use, and the claims of the models in it."""
+
+from __future__ import annotations
+
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.disassembly import read_disassembly
+from aidge_build.prove.elf.image import Image, Section, Symbol, read_image
+from aidge_build.prove.elf.regions import RegionUse, region_use
+from aidge_build.prove.elf.stack import StackBound, StackUse, stack_use
+
+__all__ = [
+    "Claim",
+    "Image",
+    "RegionUse",
+    "Section",
+    "StackBound",
+    "StackUse",
+    "Symbol",
+    "read_claims",
+    "read_disassembly",
+    "read_image",
+    "region_use",
+    "stack_use",
+]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The proof about a model with replaceable weights: the firmware binds weights, or no inference ever runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from aidge_build.prove.elf.callers import Callers
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.findings import ERROR, NOTE, Finding
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.elf.program_code import Code
+
+_SHOWN = 3  # callers
+
+
+def check_bind(image: Image, claims: Sequence[Claim], code: Callable[[], Code | None]) -> Iterator[Finding]:
+    """MEM07 for each model that nothing in the program binds weights of: N_run returns N_WEIGHTS and computes nothing. It is an
+    error where that is proved, and a note where the program may bind in a way that is not read, or calls no function of the
+    model.
+
+    `code()` is the program's code, None where no tool of this machine reads it; it is asked for only where N_bind is linked.
+    """
+    for claim in claims:
+        if claim.update is None:
+            continue
+        name, prefix = claim.model, claim.model.upper()
+        runs = next((function for function in claim.computing if image.symbol(function)), f"{name}_run")
+        call = f"{name}_bind({'' if claim.arenas else '&instance, '}{name}_weights, {name}_weights_bytes)"
+        hint = f"before the first {runs}: if ({call} != {prefix}_OK) {{ ... }}, or bind the block that {name}_newer returns"
+        caller, doubt = _never_bound(image, claim, code)
+        if doubt:
+            text = f"model {name}: it is not proved that the program calls {name}_bind: {doubt}"
+            yield Finding("MEM07", NOTE, text, hint)
+        elif caller:
+            text = f"model {name}: {caller} calls {name}_bind, so {runs} returns {prefix}_WEIGHTS (4) and computes nothing"
+            yield Finding("MEM07", ERROR, text, hint)
+
+
+def _never_bound(image: Image, claim: Claim, code: Callable[[], Code | None]) -> tuple[str, str]:
+    """The words for those that call N_bind, of which none runs, and what speaks against that; ("", "") where weights are bound
+    or nothing of the code is read."""
+    bind = image.symbol(f"{claim.model}_bind")
+    if bind is None:
+        linked = [symbol for symbol in map(image.symbol, claim.functions) if symbol]
+        is_merged = any(symbol.is_local for symbol in linked)  # link-time optimisation may put N_bind into a caller
+        if not linked or is_merged and image.symbol(_variable(claim)):
+            return "", ""
+        return "nothing", "link-time optimisation left no such function" if is_merged else ""
+    read = code()
+    if read is None:
+        return "", ""
+    callers = Callers(read)
+    dead = callers.dead(bind.address)
+    if dead is None:
+        return "", ""
+    return _named(read, dead), _doubt(image, claim, callers, bind.address, dead)
+
+
+def _doubt(image: Image, claim: Claim, callers: Callers, bind: int, dead: frozenset[int]) -> str:
+    """Why N_bind may be called though no caller is seen, or need not be; "" where it is never called and should be."""
+    computing = [symbol.address for symbol in map(image.symbol, (*claim.computing, *claim.layers)) if symbol]
+    if all(callers.dead(address) is not None for address in computing):
+        return "nothing in it calls a function that computes, either"
+    if not callers.has_begin:
+        return "it has neither a vector table nor an entry point, so other programs may call its functions"
+    variable = image.symbol(_variable(claim))
+    users = callers.users(variable.address) if variable else ()
+    if any(user is not None and not callers.code.name(user).startswith(f"{claim.model}_") for user in users):
+        return "link-time optimisation may have put it into a caller"
+    return callers.may_compute(bind, dead, claim.weights)
+
+
+def _variable(claim: Claim) -> str:
+    """The variable for the bound weights, unless they are part of an instance."""
+    return f"{claim.model}_bound"
+
+
+def _named(code: Code, dead: frozenset[int]) -> str:
+    """`nothing`, or `only code that nothing reaches (old_update, test)`."""
+    names = sorted(map(code.name, dead))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"only code that nothing reaches ({', '.join(names[:_SHOWN])}{more})" if names else "nothing"

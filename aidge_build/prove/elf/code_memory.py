@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Code of a model that runs in RAM: something must bring it there after each reset. Code for which the plan names a memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from aidge_build.boards import Region
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.findings import ERROR, NOTE, Finding
+from aidge_build.prove.elf.image import Image, Section, Symbol
+from aidge_build.prove.elf.regions import region_at
+
+_MOVW, _MOVT = 0xF240, 0xF2C0
+_KERNELS = "aidge_"  # what the names of functions begin with that models have in common
+
+
+def check_code_memory(image: Image, claim: Claim, regions: Sequence[Region]) -> Iterator[Finding]:
+    """MEM03: functions of the model, and kernels, that run in RAM and are not stored in flash; a note where they are stored
+    there, and nothing was recognised that copies them."""
+    held: dict[Section, list[Symbol]] = {}
+    for symbol in image.symbols:
+        if symbol.kind == "function" and symbol.size_bytes and _is_of_model(symbol, claim):
+            section = image.section_of(symbol)
+            if section is not None:
+                held.setdefault(section, []).append(symbol)
+    for section, symbols in held.items():
+        others = f" and {len(symbols) - 1} more" if len(symbols) > 1 else ""
+        label = f"code of model {claim.model} ({symbols[0].linked_name}{others} in {section.name})"
+        planned = any(memory[0] <= section.address < memory[0] + memory[1] for memory in (code.memory for code in claim.code_in))
+        yield from _check(image, label, section, regions, planned)
+
+
+def check_code_places(image: Image, claim: Claim, claims: Sequence[Claim]) -> Iterator[Finding]:
+    """MEM02: functions that are not in the memory of the plan, and more bytes of them than it gives. A kernel may be in other
+    models of the program, too: there must be a function of its name for each of the `claims` that moves it. MEM07 names functions
+    that are not in the program."""
+    for code in claim.code_in:
+        outside, absent, taken = [], [], 0
+        for name in code.functions:
+            found = image.by_name.get(name, ())
+            inside = [symbol for symbol in found if _is_inside(symbol, code.memory)]
+            taken += min((symbol.size_bytes for symbol in inside), default=0)
+            if not found:
+                absent.append(name)
+            elif len(inside) < min(len(found), _movers(claims, code.memory, name)):
+                outside += [symbol for symbol in found if symbol not in inside][:1]
+        if outside:
+            others = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
+            origin, length = code.memory
+            yield Finding(
+                "MEM02",
+                ERROR,
+                f"function {outside[0].name}{others} of model {claim.model}: at 0x{outside[0].address:08x}, the plan says "
+                f"{code.region} (0x{origin:08x} to 0x{origin + length - 1:08x})",
+                f"the linker script needs, before .text: .aidge_code_{code.region} : {{ *(.text.aidge_{code.region}.*) }} > "
+                f"{code.region} AT > flash",
+            )
+        if taken > code.room_bytes:
+            yield Finding(
+                "MEM02",
+                ERROR,
+                f"functions of model {claim.model} take {taken:,} B of {code.region}, the plan gives them {code.room_bytes:,} B",
+                "the compiler made more code than in the measurement of `explain --place auto`: write the file again with fewer "
+                "bytes in --within, or raise `bytes` of its [[memory]]",
+            )
+        if absent:
+            yield Finding(
+                "MEM07",
+                NOTE,
+                f"model {claim.model}: functions planned in {code.region} but absent, inlined by the compiler or not used: "
+                f"{', '.join(absent)}",
+            )
+
+
+def _movers(claims: Sequence[Claim], memory: tuple[int, int], name: str) -> int:
+    """How many of the models move a function of this name to the memory."""
+    return sum(any(code.memory == memory and name in code.functions for code in claim.code_in) for claim in claims)
+
+
+def _is_inside(symbol: Symbol, memory: tuple[int, int]) -> bool:
+    address = symbol.address & ~1
+    return memory[0] <= address and address + symbol.size_bytes <= memory[0] + memory[1]
+
+
+def _is_of_model(symbol: Symbol, claim: Claim) -> bool:
+    return symbol.name in claim.functions or symbol.name in claim.layers or symbol.name.startswith(_KERNELS)
+
+
+def _check(image: Image, label: str, section: Section, regions: Sequence[Region], planned: bool) -> Iterator[Finding]:
+    region = region_at(section.address, regions)
+    if not section.is_loaded:
+        reason = "no segment of the ELF file holds its bytes" if section.content else "no contents fill the section"
+        yield Finding("MEM03", ERROR, f"{label} is not stored: {reason}", "a section with contents, and a PHDRS line for it")
+    elif region is not None and region.kind == "ram":
+        stored = region_at(section.load_address or 0, regions)
+        if stored is not None and stored.kind == "ram":
+            yield Finding(
+                "MEM03",
+                ERROR,
+                f"{label} runs in {region.name} and is stored in {stored.name}, which is RAM: no code copies it there after a "
+                "reset",
+                f"a load address in flash: `> {region.name} AT > FLASH` in the linker script, and start-up code that copies; a "
+                "memory that a boot loader fills, and no code writes, has kind flash",
+            )
+        elif not is_copied(image, section):
+            yield not_copied(image, f"{label} runs in {region.name}", section, "code", planned)
+
+
+def not_copied(image: Image, what: str, section: Section, kind: str, planned: bool) -> Finding:
+    """MEM03: nothing in the program brings a section from flash to its place, an error if the plan says that place. Other cores
+    than Arm's may make the addresses by instructions that nothing here reads. `kind` is the linker script's word for it."""
+    name = section.name.removeprefix(".")
+    names = f"PROVIDE({name}_load = LOADADDR({section.name})), {name}_first and {name}_end in the linker script, or "
+    is_ours = section.name.startswith(f".aidge_{kind}_")
+    return Finding(
+        "MEM03",
+        ERROR if planned and image.machine == "ARM" else NOTE,
+        f"{what}, and no start-up code was found that copies from 0x{section.load_address:08x} to there",
+        f"{names if is_ours else ''}start-up code must copy it, from the load address that the linker script gives",
+    )
+
+
+def is_copied(image: Image, section: Section) -> bool:
+    """Whether the program holds the address where the section is stored, as the start of a copy needs it: alone, or with what is
+    stored and runs in front of it by the same distance. What brings the begin of the program to its place brings this, too."""
+    begin = image.first_section
+    if begin is not None and begin.shift == section.shift:
+        return True
+    before = (part for part in image.sections if part.shift == section.shift and part.address <= section.address)
+    return any(_holds(image, part.load_address) for part in before if part.load_address is not None)
+
+
+def _holds(image: Image, address: int) -> bool:
+    """Whether the program holds an address: as a word, or in two instructions of Thumb, movw and movt into one register."""
+    word = address.to_bytes(4, "little")
+    pairs = b"|".join(
+        re.escape(_move(_MOVW, address & 0xFFFF, register)) + b".{0,32}?" + re.escape(_move(_MOVT, address >> 16, register))
+        for register in range(15)
+    )
+    return any(
+        word in section.content or section.executable and re.search(pairs, section.content, re.DOTALL)
+        for section in image.sections
+    )
+
+
+def _move(opcode: int, number: int, register: int) -> bytes:
+    """An instruction of Thumb that brings 16 bits to a register."""
+    first = opcode | (number >> 11 & 1) << 10 | number >> 12
+    second = (number >> 8 & 7) << 12 | register << 8 | number & 0xFF
+    return first.to_bytes(2, "little") + second.to_bytes(2, "little")

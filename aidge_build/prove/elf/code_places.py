@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Where in a program the sections of an object file lie: by the symbols of both, and by what refers to what has none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from aidge_build.prove.elf.objects import ObjectFile, Part
+from aidge_build.prove.elf.references import Linked, Reference, references, without_fields
+from aidge_build.prove.elf.veneers import reached
+
+
+@dataclass(frozen=True)
+class Places:
+    """`bases` are the addresses of the parts of an object that are in the program; `others` the functions and constants that
+    another object defines instead, as it may where they are weak."""
+
+    bases: dict[int, int] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+
+
+def find_places(objects: ObjectFile, linked: Linked) -> Places:
+    """The parts of `objects` in the program; a linker leaves out what nobody refers to, and unites merged parts.
+
+    A global symbol says where its part lies. A local name alone may be another file's: it counts where a part that was found
+    refers to its part, and else only where the bytes are equal.
+    """
+    placer = _Placer(objects, linked)
+    placer.by_global_names()
+    placer.by_weak_names()
+    placer.by_references()
+    placer.by_local_names()
+    return placer.places
+
+
+class _Placer:
+    def __init__(self, objects: ObjectFile, linked: Linked):
+        self.objects = objects
+        self.linked = linked
+        self.places = Places()
+        self.pending: list[int] = []
+        self.elsewhere: set[int] = set()
+        self.parts = {index: part for index, part in objects.parts.items() if part.size_bytes and not part.is_merged}
+
+    def by_global_names(self) -> None:
+        for index, part in sorted(self.parts.items()):
+            bases = [] if part.is_shared else self._candidates(index, "global")
+            if bases:
+                self._put(index, self._best(part, bases))
+
+    def by_weak_names(self) -> None:
+        for index, part in sorted(self.parts.items()):
+            bases = self._candidates(index, "weak", *(["global"] if part.is_shared else []))
+            if bases and index not in self.places.bases:
+                base = self._best(part, bases)
+                if self._agrees(part, base):
+                    self._put(index, base)
+                else:
+                    self.elsewhere.add(index)
+                    self.places.others.append(self.objects.names_of(index)[0].name)
+
+    def by_references(self) -> None:
+        while self.pending:
+            index = self.pending.pop(0)
+            part, base = self.parts[index], self.places.bases[index]
+            if not any(self._is_wanted(self.objects.symbols[one.symbol].part) for one in part.relocations):
+                continue
+            for reference in references(self.objects, part, base, self.linked.read(base, part.size_bytes)):
+                target = self.objects.part_of(reference.symbol)
+                if target is not None and self._is_wanted(target.index):
+                    bases = self._led_to(target, reference)
+                    if bases:
+                        self._put(target.index, self._best(target, bases))
+
+    def _is_wanted(self, index: int | None) -> bool:
+        return index in self.parts and index not in self.places.bases and index not in self.elsewhere
+
+    def by_local_names(self) -> None:
+        for index, part in sorted(self.parts.items()):
+            for base in self._candidates(index, "local") if index not in self.places.bases else ():
+                if index not in self.places.bases and self._agrees(part, base):
+                    self._put(index, base)
+            self.by_references()
+
+    def _put(self, index: int, base: int) -> None:
+        self.places.bases[index] = base
+        self.pending.append(index)
+
+    def _candidates(self, index: int, *bindings: str) -> list[int]:
+        """Where the part would lie by each of its symbols, the place that most of them agree on first."""
+        counted = Counter(
+            linked.address - symbol.value
+            for symbol in self.objects.names_of(index)
+            if symbol.binding in bindings
+            for linked in self.linked.named(symbol.name, symbol.binding)
+        )
+        return [base for base, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
+
+    def _led_to(self, target: Part, reference: Reference) -> list[int]:
+        """Where a part would lie by a reference to it, if the program has no symbol of it that says otherwise."""
+        if reference.leads_to is None:
+            return []
+        ends = [reference.leads_to]
+        if reference.branch_to is not None:
+            ends += [end - 4 for end in reached(reference.branch_to, self.linked.read)]
+        bases = [(end & ~int(reference.symbol.is_thumb)) - reference.addend - reference.symbol.value for end in ends]
+        named = self._candidates(target.index, "local", "weak")
+        return [base for base in bases if base in named] or named or bases
+
+    def _best(self, part: Part, bases: Sequence[int]) -> int:
+        return next((base for base in bases[1:] and bases if self._agrees(part, base)), bases[0])
+
+    def _agrees(self, part: Part, base: int) -> bool:
+        """Whether the bytes there are the part's, but for what the linker fills in."""
+        if not part.content:
+            return True
+        return without_fields(part, self.linked.read(base, part.size_bytes)) == without_fields(part, part.content)

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""Compares the code and constants of a program with the object files that they were linked from, byte by byte.
+
+What a linker fills in is computed again from the object's relocations and compared, too: a branch must reach the function that it
+is a branch to, through veneers where there are some.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aidge_build.prove.elf.claims import Claim
+from aidge_build.prove.elf.code_places import Places, find_places
+from aidge_build.prove.elf.findings import ERROR, Finding
+from aidge_build.prove.elf.image import Image, source_name
+from aidge_build.prove.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part
+from aidge_build.prove.elf.references import Linked, Reference, references, without_fields
+from aidge_build.prove.elf.relocations import FIELDS
+from aidge_build.prove.elf.veneers import branch_target, reached
+
+_WORD = 0xFFFFFFFF
+_MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
+
+
+@dataclass(frozen=True)
+class CodeProof:
+    """What was compared: names of `objects`, numbers of functions and constants, and their bytes.
+
+    `not_compared` says, in plain words, what was not and why. `referred` are the symbols that the compared code refers to,
+    `unproved` the models of which a function was not compared.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    objects: tuple[str, ...] = ()
+    functions: int = 0
+    constants: int = 0
+    size_bytes: int = 0
+    not_compared: tuple[str, ...] = ()
+    referred: frozenset[str] = frozenset()
+    unproved: frozenset[str] | None = None  # all models
+
+    def leaves_out(self, model: str, symbol: str) -> bool:
+        """Whether it is proved that the code of a model does not refer to a symbol."""
+        return self.unproved is not None and model not in self.unproved and symbol not in self.referred
+
+
+NOT_COMPARED = CodeProof()
+
+
+def check_code(
+    image: Image, names: Mapping[str, Sequence[LinkedName]], objects: Sequence[ObjectFile], claims: Sequence[Claim]
+) -> CodeProof:
+    """COD01: other bytes. COD02: an address leads elsewhere."""
+    reason = _general_reason(image, objects)
+    if reason and not objects and not claims:
+        return NOT_COMPARED
+    if reason:
+        return CodeProof(not_compared=(reason,))
+    linked = Linked(image, names)
+    comparisons = [_Comparison(one, linked) for one in objects]
+    for comparison in comparisons:
+        comparison.run()
+    found = {name for comparison in comparisons for name in comparison.functions}
+    left_out = [reason for comparison in comparisons for reason in comparison.not_compared]
+    missing = {claim.model: functions for claim in claims if (functions := _missing(image, claim, found))}
+    for model, functions in () if any(one.refusal for one in objects) else missing.items():
+        left_out.append(f"{', '.join(functions)} of model {model}: in none of the objects, or not in the program")
+    return CodeProof(
+        tuple(finding for comparison in comparisons for finding in comparison.findings()),
+        tuple(comparison.objects.name for comparison in comparisons if comparison.places.bases),
+        sum(len(comparison.functions) for comparison in comparisons),
+        sum(len(comparison.constants) for comparison in comparisons),
+        sum(comparison.size_bytes for comparison in comparisons),
+        tuple(left_out),
+        frozenset().union(*(comparison.referred for comparison in comparisons)),
+        frozenset(missing),
+    )
+
+
+def _missing(image: Image, claim: Claim, found: Collection[str]) -> list[str]:
+    """The functions of a model that were not compared. Where others of them were, one that the program lacks has no code:
+    nothing calls it, and the linker left it out."""
+    is_partial = any(name in found for name in claim.functions)
+    return [name for name in claim.functions if name not in found and not (is_partial and image.symbol(name) is None)]
+
+
+def _general_reason(image: Image, objects: Sequence[ObjectFile]) -> str:
+    if image.machine != "ARM":
+        return f"the program is for {image.machine}, code is read for Cortex-M alone"
+    if not objects:
+        return "no objects were given (--objects)"
+    if not image.symbols:
+        return "the program has no symbols"
+    return ""
+
+
+def _unread(kind: int) -> str:
+    """The name of a relocation whose field is left out; "" where it is compared, or where nothing is filled in."""
+    known = FIELDS.get(kind)
+    return str(kind) if known is None else known.name if known.mask and known.read is None else ""
+
+
+def _first_names(symbols: Sequence[ObjectSymbol]) -> list[ObjectSymbol]:
+    """One name of each place: a model's functions have a second one."""
+    first: dict[int, ObjectSymbol] = {}
+    for symbol in symbols:
+        if symbol.kind in ("function", "object"):
+            first.setdefault(symbol.value, symbol)
+    return list(first.values())
+
+
+class _Comparison:
+    def __init__(self, objects: ObjectFile, linked: Linked):
+        self.objects = objects
+        self.linked = linked
+        self.places = Places()
+        self.functions: list[str] = []
+        self.constants: list[str] = []
+        self.size_bytes = 0
+        self.not_compared: list[str] = []
+        self._found: list[Finding] = []
+        self._names: dict[int, list[ObjectSymbol]] = {}
+        self._unknown: set[str] = set()
+        self._absent: set[str] = set()
+        self.referred: set[str] = set()
+
+    def run(self) -> None:
+        if self.objects.refusal:
+            self.not_compared.append(f"{self.objects.name}: {self.objects.refusal}")
+            return
+        self.places = find_places(self.objects, self.linked)
+        for name in self.places.others:
+            self._leave_out(f"{name} is weak, and another object defines it")
+        for index, base in sorted(self.places.bases.items()):
+            part = self.objects.parts[index]
+            self._names[index] = _first_names(self.objects.names_of(index))
+            if part.content and not (part.is_zero and self.linked.section(base) is None):
+                self._compare(part, base)
+            self._found += self._misplaced(part, base)
+        if not self.functions and not self.constants:
+            self._leave_out("nothing of it is in the program")
+        if self._absent:
+            self._found.append(
+                Finding(
+                    "COD02",
+                    ERROR,
+                    f"{self.objects.name} refers to {', '.join(sorted(self._absent))}, which the program does not have",
+                    "link again from these objects, and let no tool after the link drop or rename symbols",
+                )
+            )
+        if self._unknown:
+            self._leave_out(f"addresses of {', '.join(sorted(self._unknown))}, which the program's symbols do not name")
+
+    def findings(self) -> Iterator[Finding]:
+        """The first ones; with a wrong object all of it differs."""
+        yield from self._found[:_MOST_FINDINGS]
+        more = len(self._found) - _MOST_FINDINGS
+        if more > 0:
+            yield Finding("COD01", ERROR, f"{self.objects.name}: {more} more differences")
+
+    def _leave_out(self, reason: str) -> None:
+        self.not_compared.append(f"{self.objects.name}: {reason}")
+
+    def _compare(self, part: Part, base: int) -> None:
+        content = self.linked.read(base, part.size_bytes)
+        met = list(references(self.objects, part, base, content))
+        spared = [one for one in met if one.is_call_of_nobody and not self._targets(one.symbol)]
+        replaced = self._replaced(part, base, content)
+        if replaced:
+            self._leave_out(f"{len(replaced)} instructions of {part.name} that the linker replaced for an erratum of the core")
+        spans = [*replaced, *((one.relocation.offset, one.field.width) for one in spared)]
+        mine, theirs = (without_fields(part, each, spans) for each in (part.content, content))
+        self._found += self._differences(part, base, mine, theirs) if mine != theirs else ()
+        self.referred.update(one.symbol.name for one in met)
+        for reference in met:
+            self._found += self._astray(part, reference) if reference not in spared else ()
+        for name in sorted({_unread(one.kind) for one in part.relocations} - {""}):
+            self._leave_out(f"fields of relocation {name} in {part.name}")
+        symbols = [symbol for symbol in self._names[part.index] if symbol.size_bytes]
+        self.functions += [source_name(symbol.name) for symbol in symbols if symbol.kind == "function"]
+        self.constants += [symbol.name for symbol in symbols if symbol.kind == "object"]
+        self.size_bytes += part.size_bytes
+
+    def _replaced(self, part: Part, base: int, content: bytes) -> list[tuple[int, int]]:
+        """Places and sizes of instructions for which `ld --fix-stm32l4xx-629360` has put a branch to a veneer of its own."""
+        found = []
+        for place, veneer in self.linked.errata:
+            offset = place - base
+            if 0 <= offset <= len(content) - 4 and branch_target(place, content[offset : offset + 4]) == veneer:
+                found.append((offset, 4))
+        return found
+
+    def _differences(self, part: Part, base: int, mine: bytes, theirs: bytes) -> Iterator[Finding]:
+        if len(theirs) < len(mine):
+            yield self._other(
+                f"{self._owner(part, len(theirs))} is cut off: {len(theirs):,} of {len(mine):,} B of {part.name} are stored"
+            )
+            return
+        counts: dict[str, list[int]] = {}
+        for at in (at for at in range(len(mine)) if mine[at] != theirs[at]):
+            counts.setdefault(self._owner(part, at), []).append(at)
+        for owner, places in counts.items():
+            yield self._other(f"{owner} differs in {len(places):,} B, first at {self._place(part, base, places[0])}")
+
+    def _other(self, text: str) -> Finding:
+        return Finding("COD01", ERROR, f"{text}: it is not what {self.objects.name} holds")
+
+    def _misplaced(self, part: Part, base: int) -> Iterator[Finding]:
+        """Global symbols that the program has elsewhere than where their part lies."""
+        for symbol in self.objects.names_of(part.index):
+            addresses = [linked.address for linked in self.linked.named(symbol.name)]
+            if symbol.binding == "global" and addresses and base + symbol.value not in addresses:
+                yield Finding(
+                    "COD02",
+                    ERROR,
+                    f"{symbol.name} is at 0x{addresses[0]:08x}, but the rest of {self.objects.name} puts it at "
+                    f"0x{base + symbol.value:08x}",
+                )
+
+    def _astray(self, part: Part, reference: Reference) -> Iterator[Finding]:
+        symbol, kind = reference.symbol, reference.field
+        own = self.objects.part_of(symbol)
+        if own is not None and own.is_merged:
+            if not 0 <= reference.symbol.value + reference.addend < len(own.content):
+                self._unknown.add(own.name)  # the end of constants, say, each of which the linker may have put elsewhere
+            elif not self._holds(own, reference):
+                yield self._wrong(part, reference, f"a constant of {own.name}")
+            return
+        targets = self._targets(symbol)
+        if not targets and symbol.binding != "weak":
+            if own is None:
+                self._absent.add(symbol.name)
+            else:
+                self._unknown.add(symbol.name or own.name)
+            return
+        for address, thumb in targets or [(0, 0)]:
+            if reference.found == kind.number(reference.place, address, thumb, reference.addend):
+                return
+            through = reached(reference.branch_to, self.linked.read) if reference.branch_to is not None else ()
+            if (address + reference.addend + 4) & _WORD in through:
+                return
+        yield self._wrong(part, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
+
+    def _targets(self, symbol: ObjectSymbol) -> list[tuple[int, int]]:
+        """The addresses that may be meant, each with what says "Thumb"."""
+        if symbol.kind == "absolute":
+            return [(symbol.value, 0)]
+        named = [] if symbol.binding == "local" else [*self.linked.named(symbol.name)]
+        if symbol.part is None and not named:  # as the linker's --wrap renames them
+            named = [*self.linked.named(f"__wrap_{symbol.name}"), *self.linked.named(symbol.name.removeprefix("__real_"))]
+        elif symbol.part is None:
+            named += self.linked.named(f"__wrap_{symbol.name}")
+        own = self.objects.part_of(symbol)
+        base = self.places.bases.get(own.index) if own else None
+        if base is not None and (symbol.binding != "weak" or not named):
+            return [(base + symbol.value, int(symbol.is_thumb))]
+        return [(linked.address, linked.thumb) for linked in named]
+
+    def _holds(self, merged: Part, reference: Reference) -> bool:
+        """Whether the constant that is named has the bytes that it has in the object, wherever the linker put it."""
+        begin = reference.symbol.value + reference.addend
+        if reference.leads_to is None:
+            return True
+        unit = merged.entry_bytes
+        end = begin - begin % unit + unit
+        while merged.is_text and any(merged.content[end - unit : end]) and end < len(merged.content):
+            end += unit
+        return self.linked.read(reference.leads_to, end - begin) == merged.content[begin:end]
+
+    def _wrong(self, part: Part, reference: Reference, name: str) -> Finding:
+        end = reference.branch_to if reference.branch_to is not None else reference.leads_to
+        where = self._place(part, reference.place - reference.relocation.offset, reference.relocation.offset)
+        leads = "another address" if end is None else self.linked.image.describe(end & ~1)
+        return Finding("COD02", ERROR, f"{where} leads to {leads}; {self.objects.name} says {name}")
+
+    def _owner(self, part: Part, offset: int) -> str:
+        symbols = self._names[part.index]
+        index = bisect_right([symbol.value for symbol in symbols], offset)
+        return symbols[index - 1].name if index else part.name
+
+    def _place(self, part: Part, base: int, offset: int) -> str:
+        """`kws_run+0x12 (0x08000412)`."""
+        symbols = self._names[part.index]
+        index = bisect_right([symbol.value for symbol in symbols], offset)
+        begin = symbols[index - 1].value if index else 0
+        return f"{self._owner(part, offset)}+0x{offset - begin:x} (0x{base + offset:08x})"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What must be true of memory in which a word at an address that is no multiple of 4 is a fault: no model may read it so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+from aidge_build.boards import Region
+from aidge_build.boards.cores import UnalignedAccess, all_cores, find_core
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.findings import ERROR, WARNING, Finding
+from aidge_build.prove.elf.image import Image, Symbol
+from aidge_build.prove.elf.occupants import Span
+from aidge_build.prove.elf.regions import region_at
+
+_SHOWN = 3
+
+
+def check_device(
+    image: Image,
+    claims: Sequence[Claim],
+    named: Sequence[str],
+    regions: Sequence[Region],
+    passed: Callable[[], Collection[int]],
+    folders: Sequence[Path] = (),
+) -> Iterator[Finding]:
+    """MEM15: what a model reads or writes lies in a Device range of the architecture, though its code may access words at any
+    address, and nobody says that the MPU makes that memory Normal. A warning about other arrays, which may be inputs or outputs.
+
+    `named` are arrays of the firmware that DMA reads or writes; `passed()` gives addresses that the firmware passes to models;
+    `folders` are those of boards, which may have cores.
+    """
+    for claim in claims:
+        unaligned = _access_of(image, claim, folders) if claim.unaligned else None
+        if unaligned is None:
+            continue
+        own = list(filter(None, map(image.symbol, dict.fromkeys((*claim.buffers, *claim.weights, *named)))))
+        for memory, symbols in _in_device(own, unaligned, regions).items():
+            what = f"model {claim.model} may read and write words at any address, and"
+            yield Finding("MEM15", ERROR, f"{what} {_listed(symbols, memory)}", _remedy(memory, unaligned))
+        models = {name for other in claims for name in (*other.buffers, *other.weights)} | set(named)
+        others = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.linked_name not in models]
+        for memory, symbols in _in_device(others, unaligned, regions).items():
+            addresses = passed()
+            given = [one for one in symbols if any(one.address <= each < one.address + one.size_bytes for each in addresses)]
+            severity = ERROR if given else WARNING
+            what = f"model {claim.model} may read its inputs and write its outputs in words at any address, and"
+            yield Finding("MEM15", severity, f"{what} {_listed(given or symbols, memory)}", _remedy(memory, unaligned))
+
+
+def _access_of(image: Image, claim: Claim, folders: Sequence[Path]) -> UnalignedAccess | None:
+    """How the core reads words at any address: the one that the code is for, or one of the program's architecture."""
+    core = find_core(claim.cpu.partition("+")[0], folders)
+    if core is None or core.is_portable:
+        core = next((one for one in all_cores(folders) if one.architecture and one.architecture == image.architecture), None)
+    return core.unaligned if core else None
+
+
+def _in_device(symbols: Sequence[Symbol], unaligned: UnalignedAccess, regions: Sequence[Region]) -> dict[str, list[Symbol]]:
+    """Those that lie in a Device range, by the memory ("" where nobody names it); not where that is said to be Normal."""
+    found: dict[str, list[Symbol]] = {}
+    for symbol in symbols:
+        span = Span(symbol.address, symbol.address + symbol.size_bytes)
+        memory = region_at(symbol.address, regions)
+        if symbol.size_bytes and not (memory and memory.normal):
+            if any(span.meets(first, last + 1) for first, last in unaligned.device):
+                found.setdefault(memory.name if memory else "", []).append(symbol)
+    return found
+
+
+def _listed(symbols: Sequence[Symbol], memory: str) -> str:
+    names = ", ".join(f"{symbol.name} (0x{symbol.address:08x})" for symbol in symbols[:_SHOWN])
+    more = f" and {len(symbols) - _SHOWN} more" if len(symbols) > _SHOWN else ""
+    where = f" ({memory})" if memory else ""
+    verb = "is" if len(symbols) == 1 else "are"
+    return f"{names}{more} {verb} in a Device range{where}, where such an access is a fault"
+
+
+def _remedy(memory: str, unaligned: UnalignedAccess) -> str:
+    """Both ways out."""
+    name = memory or "NAME"
+    return (
+        f'if the MPU makes {name} Normal: memory = "normal" in regions.{name} of the board file, or --region {name}=...,normal; '
+        f"if not: generate with --unaligned off, compile with {unaligned.off}"
+    )

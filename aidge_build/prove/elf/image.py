@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""Reads an ELF file into plain values; only this folder imports pyelftools."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.constants import P_FLAGS, SH_FLAGS
+from elftools.elf.elffile import ELFFile
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import split_second_name
+from aidge_build.base.reading import open_regular
+from aidge_build.prove.elf.attributes import Units, read_attributes
+from aidge_build.prove.elf.tables import ABSOLUTE, UNDEFINED, sections_of, symbol_entries
+
+# What gcc appends to the name of a function or variable that it cloned or made local.
+_COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
+# What C++ makes of a function or variable outside of classes and namespaces: _Z, L where it is static, its length, its name
+# (Itanium C++ ABI, 5.1.3); generated code has no others.
+_CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d*)(\D.*)")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section that the target sees; `load_address` is where its content is stored (flash for .data), None without content.
+
+    `is_loaded`: a loader that goes by segments gets the same bytes, which is not so where no segment holds the section.
+    """
+
+    name: str
+    address: int
+    size_bytes: int
+    load_address: int | None
+    writable: bool
+    executable: bool
+    content: bytes = field(repr=False)
+    is_loaded: bool = True
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.address + self.size_bytes
+
+    @property
+    def shift(self) -> int:
+        """By how much further on than it runs it is stored."""
+        return 0 if self.load_address is None else self.load_address - self.address
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function, variable or absolute symbol; `name` is as in the source, `linked_name` as in the ELF.
+
+    They differ where the compiler appended a clone's suffix, or where C++ coded the types of parameters into the name.
+
+    `file` is the name of the source file of a local symbol, "" where the ELF does not say it. `is_local`: other files may have
+    one of the same name. `is_weak`: any other definition would have been linked instead.
+    """
+
+    name: str
+    linked_name: str
+    address: int
+    size_bytes: int
+    kind: str
+    section: str
+    file: str = ""
+    is_local: bool = False
+    is_weak: bool = field(default=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Image:
+    """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
+
+    `architecture` is that of a Cortex-M program, e.g. "v7E-M", or "" where its build attributes do not say it; `headers_at`
+    are the addresses where a loader of whole segments would put the ELF file's own headers. `digests` are those of the headers
+    that the second names of a function end in.
+    """
+
+    path: str
+    machine: str
+    architecture: str
+    entry: int
+    sections: tuple[Section, ...]
+    symbols: tuple[Symbol, ...]
+    notes: tuple[bytes, ...]
+    headers_at: tuple[int, ...]
+    by_name: Mapping[str, tuple[Symbol, ...]] = field(repr=False)
+    digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    is_big_endian: bool = False
+    has_64_bits: bool = field(default=False, repr=False)  # pointers
+    units: Units | None = field(default=None, repr=False)  # None where the program does not say which it uses
+
+    def symbol(self, name: str) -> Symbol | None:
+        """The symbol called `name` in the source; a clone counts only where the plain one is gone, and another file's own where
+        there is no global one."""
+        candidates = self.by_name.get(name, ())
+        return min(candidates, key=lambda symbol: (symbol.linked_name != name, symbol.is_local, symbol.linked_name), default=None)
+
+    def section(self, name: str) -> Section | None:
+        """The allocated section `name`."""
+        return next((section for section in self.sections if section.name == name), None)
+
+    @property
+    def first_section(self) -> Section | None:
+        """The section where the program begins. A whole image may be stored elsewhere than it runs, for a boot loader to put it
+        there."""
+        return next((section for section in self.sections if section.address <= self.entry < section.end), None)
+
+    def section_of(self, symbol: Symbol) -> Section | None:
+        """The allocated section that a symbol belongs to; of several with one name that in which it lies."""
+        named = [section for section in self.sections if section.name == symbol.section]
+        inside = (section for section in named if section.address <= symbol.address < section.end)
+        return next(inside, named[0] if named else None)
+
+    def content(self, symbol: Symbol) -> bytes:
+        """The bytes of an object as they are stored; b"" where nothing is stored."""
+        section = self.section_of(symbol)
+        offset = symbol.address - section.address if section else -1
+        return section.content[offset : offset + symbol.size_bytes] if section and offset >= 0 else b""
+
+    def describe(self, address: int) -> str:
+        """`symbol+offset` of an address, or the plain number."""
+        for symbol in self.symbols:
+            if symbol.kind != "absolute" and symbol.address <= address < symbol.address + max(symbol.size_bytes, 1):
+                offset = address - symbol.address
+                return f"{symbol.linked_name}+0x{offset:x}" if offset else symbol.linked_name
+        return f"0x{address:08x}"
+
+
+def read_image(path: Path) -> Image:
+    """The ELF file `path`; AidgeError (ELF) when it is missing or not a linked 32-bit program."""
+    try:
+        with open_regular(path, "ELF") as stream:
+            return _read(ELFFile(stream), str(path))
+    except (ELFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, zlib.error) as error:
+        # pyelftools lets many kinds of error escape on damaged files; all mean the same to the user.
+        raise AidgeError(
+            f"not a readable ELF file ({error})",
+            where=str(path),
+            code="ELF",
+            hint="name the program that the linker wrote, not an image made from it",
+        ) from error
+
+
+def machine_of(path: Path) -> str:
+    """The machine that the ELF file `path` is for ("ARM"); "" where that cannot be read."""
+    return _said_by(path, _machine)
+
+
+def architecture_of(path: Path) -> str:
+    """The `architecture` of the image of the ELF file `path`; "" where that cannot be read."""
+    return _said_by(path, lambda elf: read_attributes(elf)[0])
+
+
+def _said_by(path: Path, read: Callable[[ELFFile], str]) -> str:
+    try:
+        with open_regular(path, "ELF") as stream:
+            return read(ELFFile(stream))
+    except (ELFError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+
+
+def _machine(elf: ELFFile) -> str:
+    return str(elf["e_machine"]).removeprefix("EM_")
+
+
+def _read(elf: ELFFile, path: str) -> Image:
+    if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
+        raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
+    for section in elf.iter_sections():
+        if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > elf.stream_len:
+            raise AidgeError(f"section {section.name} ends beyond the end of the file", where=path, hint="link again", code="ELF")
+        if section["sh_flags"] & SH_FLAGS.SHF_COMPRESSED and not section.name.startswith(".debug"):
+            raise AidgeError(
+                f"section {section.name} is compressed", where=path, hint="compress nothing but debug information", code="ELF"
+            )
+    segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
+    sections = tuple(_section(section, segments) for section in elf.iter_sections() if _is_allocated(section))
+    named = [*_symbols(elf)]
+    symbols = tuple(
+        sorted(_without_second_names(named), key=lambda symbol: (symbol.address, -symbol.size_bytes, symbol.linked_name))
+    )
+    by_name: dict[str, list[Symbol]] = {}
+    for symbol in symbols:
+        by_name.setdefault(symbol.name, []).append(symbol)
+    grouped = {name: tuple(members) for name, members in by_name.items()}
+    architecture, units = read_attributes(elf)
+    return Image(
+        path,
+        _machine(elf),
+        architecture,
+        elf["e_entry"],
+        sections,
+        symbols,
+        tuple(_notes(elf, "little" if elf.little_endian else "big")),
+        tuple(segment["p_paddr"] for segment in segments if _loads_headers(elf, segment)),
+        grouped,
+        _digests(named),
+        not elf.little_endian,
+        elf.elfclass == 64,
+        units,
+    )
+
+
+def _loads_headers(elf: ELFFile, segment) -> bool:
+    """Whether the file's own headers are a part of the segment: not of one of zeroed variables, where they do no harm."""
+    headers = elf["e_phoff"] + elf["e_phnum"] * elf["e_phentsize"]
+    is_zeroed = segment["p_flags"] & P_FLAGS.PF_W and segment["p_filesz"] <= headers
+    return segment["p_offset"] == 0 and segment["p_filesz"] > 0 and not is_zeroed
+
+
+def _is_allocated(section) -> bool:
+    """Whether it has addresses of its own: .tbss has none, it is the pattern of what each thread gets."""
+    flags = section["sh_flags"]
+    is_pattern = flags & SH_FLAGS.SHF_TLS and section["sh_type"] == "SHT_NOBITS"
+    return bool(flags & SH_FLAGS.SHF_ALLOC) and not is_pattern
+
+
+def _section(section, segments) -> Section:
+    flags, address, size = section["sh_flags"], section["sh_addr"], section["sh_size"]
+    has_content = section["sh_type"] != "SHT_NOBITS" and size > 0
+    load_address, is_loaded = _load_address(section, segments) if has_content else (None, False)
+    return Section(
+        section.name,
+        address,
+        size,
+        load_address,
+        bool(flags & SH_FLAGS.SHF_WRITE),
+        bool(flags & SH_FLAGS.SHF_EXECINSTR),
+        section.data() if has_content else b"",
+        is_loaded,
+    )
+
+
+def _load_address(section, segments) -> tuple[int, bool]:
+    """Through the segment that contains the section: a segment as a whole may begin with ELF headers that nobody loads. And
+    whether it holds the section's own bytes; of several segments at one address (overlays) that is the one that does."""
+    found = []
+    for segment in segments:
+        offset = section["sh_addr"] - segment["p_vaddr"]
+        if 0 <= offset and offset + section["sh_size"] <= segment["p_filesz"]:
+            found.append((segment["p_offset"] + offset == section["sh_offset"], segment["p_paddr"] + offset))
+    is_loaded, address = max(found, key=lambda entry: entry[0], default=(False, section["sh_addr"]))
+    return address, is_loaded
+
+
+def _symbols(elf: ELFFile) -> Iterator[Symbol]:
+    sections = [*sections_of(elf)]
+    file = ""
+    for entry in symbol_entries(elf, sections):
+        if entry.kind == "file" or not entry.name and entry.section == UNDEFINED:
+            file = entry.name
+        if entry.section == UNDEFINED or not entry.name or entry.name.startswith("$"):
+            continue
+        is_function, is_local = entry.kind == "function", entry.binding == "local"
+        # Bit 0 of a function's address says "Thumb" and is no part of the address.
+        address = entry.value & ~1 if is_function and elf["e_machine"] == "EM_ARM" else entry.value
+        yield Symbol(
+            source_name(entry.name),
+            entry.name,
+            address,
+            entry.size_bytes,
+            "absolute" if entry.section == ABSOLUTE else entry.kind if entry.kind in ("function", "object") else "other",
+            sections[entry.section].name if entry.has_section else "",
+            file if is_local else "",
+            is_local,
+            entry.binding == "weak",
+        )
+
+
+def _without_second_names(symbols: Sequence[Symbol]) -> Iterator[Symbol]:
+    """A model's functions and arrays once: users of its header are linked to a second name of the same bytes."""
+    places = {(symbol.name, symbol.kind, symbol.address, symbol.size_bytes) for symbol in symbols}
+    for symbol in symbols:
+        split = split_second_name(symbol.name)
+        if split is None or (split[0], symbol.kind, symbol.address, symbol.size_bytes) not in places:
+            yield symbol
+
+
+def _digests(symbols: Sequence[Symbol]) -> dict[str, tuple[str, ...]]:
+    """What the second names of functions end in, by the first name."""
+    splits = [split_second_name(symbol.name) for symbol in symbols if symbol.kind == "function"]
+    found: dict[str, tuple[str, ...]] = {}
+    for name, digest in sorted({split for split in splits if split}):
+        found[name] = (*found.get(name, ()), digest)
+    return found
+
+
+def source_name(linked_name: str) -> str:
+    """The name of a function or variable in the source: without a clone's suffix, without the parameters' types of C++."""
+    name = _COMPILER_SUFFIX.sub("", linked_name)
+    match = _CPLUSPLUS_NAME.fullmatch(name)
+    length = int(match[1]) if match and len(match[1]) < 6 else 0
+    return match[2][:length] if match and 0 < length <= len(match[2]) else name
+
+
+def _notes(elf: ELFFile, order: Literal["little", "big"] = "little") -> Iterator[bytes]:
+    """The descriptors as bytes; a section may hold several notes, each padded to 4 bytes. One that is cut off is its rest."""
+    section = elf.get_section_by_name(".note.aidge")
+    content = section.data() if section is not None and section["sh_type"] != "SHT_NOBITS" else b""
+    position = 0
+    while position + 12 <= len(content):
+        name_size, size, kind = (int.from_bytes(content[position + at : position + at + 4], order) for at in (0, 4, 8))
+        name_at = position + 12
+        at = name_at + (name_size + 3) // 4 * 4
+        if content[name_at : name_at + name_size] == b"aidge\0" and kind == 1:
+            yield content[at : at + size]
+        position = at + (size + 3) // 4 * 4

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Where a `switch` may go: the jump tables that gcc emits, read from the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.prove.elf.frames import Refusal
+
+# libgcc's switches of Cortex-M0: the table follows the call; (bytes of an entry, signed, bytes that an entry counts).
+THUMB1_SWITCHES = {
+    "__gnu_thumb1_case_uqi": (1, False, 2),
+    "__gnu_thumb1_case_sqi": (1, True, 2),
+    "__gnu_thumb1_case_uhi": (2, False, 2),
+    "__gnu_thumb1_case_shi": (2, True, 2),
+    "__gnu_thumb1_case_si": (4, True, 1),
+}
+_LIMIT = 4096
+
+ReadConstant = Callable[[int, int], int | None]
+
+
+def offsets(
+    table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction], read: ReadConstant, count: int = 0
+) -> tuple[int, ...]:
+    """The targets of a table of distances that lies in the code at `table`, and has at least `count` entries.
+
+    All its entries lead to instructions, so that it has ended where one does not: at the code behind it, or at constants.
+    """
+    targets: set[int] = set()
+    for index in range(_LIMIT):
+        place = table + index * width
+        if place in code:
+            break
+        entry = read(place, width)
+        if entry is None:
+            break
+        if signed and entry >> (8 * width - 1):
+            entry -= 1 << 8 * width
+        target = table + entry * scale
+        if target not in code:
+            if index < count:
+                raise Refusal(f"the jump table at 0x{table:x} leads to 0x{target:x}, where no instruction is")
+            break
+        targets.add(target)
+    if not targets:
+        raise Refusal(f"the jump table at 0x{table:x} cannot be read")
+    return tuple(sorted(targets))
+
+
+def words(table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
+    """The targets of a table of addresses: all words from `table` on that lead to instructions inside of the function."""
+    targets = set()
+    for place in range(table, table + 4 * _LIMIT, 4):
+        entry = read(place, 4)
+        if place in code or entry is None or entry & ~1 not in code or not is_inside(entry & ~1):
+            break
+        targets.add(entry & ~1)
+    return tuple(sorted(targets))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""The map that GNU ld writes: the memories of the linker script, whoever's it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aidge_build.boards import Region
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.elf.regions import region_at
+
+_HEAD, _BODY = "\nMemory Configuration\n", "\nLinker script and memory map\n"
+_MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]{1,16}) +0x([0-9a-f]{1,16})(?: +([!a-zA-Z]+))?$")
+_FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
+# `.text  0x08000000  0x1234`, where the name is long on two lines; input sections begin with a space.
+_PLACED = re.compile(r"^(\S+)\s+0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\b", re.MULTILINE)
+
+
+def read_memories(link_map: str) -> tuple[Region, ...]:
+    """The memories of a linker script, from the table that GNU ld prints into its map.
+
+    Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM. A part of
+    another memory is left out: the linker has counted what it holds, and what the larger one holds may lie there, too.
+    """
+    table = link_map.partition(_HEAD)[2].partition(_BODY)[0]
+    rows = (match.groups() for match in map(_MEMORY.match, table.splitlines()) if match)
+    regions = [
+        Region(name, int(origin, 16), int(length, 16), _kind(name, attributes), ())
+        for name, origin, length, attributes in rows
+        if name != "*default*" and int(length, 16)  # scripts for several chips name memories that this one lacks
+    ]
+    return tuple(region for region in regions if not any(_is_part(region, other) for other in regions))
+
+
+def _is_part(region: Region, other: Region) -> bool:
+    return other.origin <= region.origin and region.end <= other.end and other.length_bytes > region.length_bytes
+
+
+def _kind(name: str, attributes: str | None) -> str:
+    is_flash = "w" not in attributes.lower() if attributes else bool(_FLASH_NAME.search(name.upper()))
+    return "flash" if is_flash else "ram"
+
+
+def describes(link_map: str, image: Image) -> bool:
+    """Whether it is the map of this program, and not of yesterday's: each section is where and as large as it says."""
+    body = link_map.partition(_BODY)[2]
+    placed = {(match[1], int(match[2], 16), int(match[3], 16)) for match in _PLACED.finditer(body)}
+    sections = {(section.name, section.address, section.size_bytes) for section in image.sections if section.size_bytes}
+    return bool(sections) and sections <= placed
+
+
+def memories_of(link_map: str, image: Image) -> tuple[Region, ...]:
+    """The memories of the script that linked `image`; () where it names none.
+
+    What a script calls writable may be flash all the same, and a program for a debugger lies in RAM alone. So flash is only what
+    holds no variables, RAM only what holds nothing that is stored where it runs; of other memories the kind is "".
+    """
+    regions = read_memories(link_map)
+    sections = [section for section in image.sections if section.size_bytes]
+    variable = [section.address for section in sections if section.load_address != section.address]
+    stored = [section.address for section in sections if section.load_address == section.address]
+    against = {"flash": variable, "ram": stored}
+    return tuple(replace(region, kind="" if _holds(region, against[region.kind]) else region.kind) for region in regions)
+
+
+def _holds(region: Region, addresses: Sequence[int]) -> bool:
+    return any(region_at(address, [region]) for address in addresses)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Compares what a program was built for with the core that a model's code was generated for, and both with the board."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from aidge_build.boards.board import Board
+from aidge_build.boards.cores import FPU, FPU_NAME, MVE, Core, find_core, runs_code_of
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.findings import ERROR, NOTE, WARNING, Finding
+from aidge_build.prove.elf.image import Image
+
+_OTHER = "name the board of this program; or build the program for this board"
+
+
+def check_machine(image: Image, claim: Claim, folders: Sequence[Path] = ()) -> Iterator[Finding]:
+    """MEM13. The program's architecture is the largest one of all its objects: what the linker writes into the attributes.
+
+    Generated constants and code are little-endian. `folders` are those of boards, which may have cores."""
+    if image.is_big_endian:
+        yield Finding(
+            "MEM13",
+            ERROR,
+            f"the code and the constants of model {claim.model} are little-endian, the program is big-endian",
+            "compile without -mbig-endian",
+        )
+    core = find_core(claim.cpu.partition("+")[0], folders)
+    if core is None:
+        return
+    what = f"model {claim.model} was generated for {claim.cpu}" + (f" ({core.architecture})" if core.architecture else "")
+    unused = f"{what}, the program is for {image.architecture}: kernels that are made for it are not used"
+    if core.is_native or core.is_portable:
+        if image.architecture:
+            yield Finding("MEM13", WARNING, unused)
+    elif image.machine not in core.machines:
+        yield Finding("MEM13", ERROR, f"model {claim.model} was generated for {claim.cpu}, the program is for {image.machine}")
+    elif image.has_64_bits != (core.pointer_bytes == 8):
+        bits = 64 if image.has_64_bits else 32
+        yield Finding(
+            "MEM13", ERROR, f"model {claim.model} was generated for {claim.cpu}, the program has pointers of {bits} bits"
+        )
+    elif core.architecture and image.architecture:
+        if not runs_code_of(image.architecture, core.architecture, folders):
+            yield Finding("MEM13", ERROR, f"{what}, the program is for {image.architecture}")
+        elif image.architecture != core.architecture:
+            yield Finding("MEM13", WARNING, unused)
+        else:
+            yield from _check_fpu(image, claim, core)
+
+
+def _check_fpu(image: Image, claim: Claim, core: Core) -> Iterator[Finding]:
+    """Kernels for an FPU compute with library functions where there is none: about eight times as many instructions."""
+    if claim.features is None or image.units is None:
+        return
+    if FPU in claim.features and not image.units.fpu_version:
+        yield Finding(
+            "MEM13",
+            ERROR,
+            f"model {claim.model} was generated for {claim.cpu} with an FPU, the program is compiled without one: layers take "
+            "many times the instructions",
+            f"generate {claim.model} with --cpu={claim.cpu} and without --fpu (for a board: --fpu=none), or compile with "
+            "-mfloat-abi=hard (or softfp)",
+        )
+    elif FPU not in claim.features and FPU in core.may_have and image.units.fpu_version:
+        yield Finding(
+            "MEM13",
+            NOTE,
+            f"model {claim.model} was generated for {claim.cpu} without an FPU, which the program uses: float layers are slower",
+            f"generate {claim.model} with --fpu=auto",
+        )
+
+
+def check_board(image: Image, claims: Sequence[Claim], board: Board, folders: Sequence[Path] = ()) -> Iterator[Finding]:
+    """MEM13: the program, or a model in it, is for another core than that of the board, or uses units that the board lacks."""
+    core = board.core
+    is_run = image.architecture in core.runs and _version(image.architecture) == _version(core.architecture)
+    if core.machines and image.machine not in core.machines:
+        yield _other(f"the program is for {image.machine}, board {board.name} has {board.cpu}")
+    elif image.architecture and core.runs and not is_run:
+        yield _other(f"the program is for {image.architecture}, board {board.name} has {board.cpu} ({core.architecture})")
+    else:
+        yield from (
+            _other(f"the program uses {what}, board {board.name} has {has}", hint) for what, has, hint in _lacking(image, board)
+        )
+        for claim in claims:
+            yield from _check_claimed(claim, board, folders)
+
+
+def _version(architecture: str) -> str:
+    """The 7 of "v7E-M". Applications run on a core of a later version, firmware does not: its system registers are others."""
+    return re.split(r"\D", architecture[1:])[0]
+
+
+def _other(text: str, hint: str = _OTHER) -> Finding:
+    return Finding("MEM13", ERROR, text, hint)
+
+
+def _lacking(image: Image, board: Board) -> Iterator[tuple[str, str, str]]:
+    """What the program uses, what the board has instead, a hint; the compiler derives an FPU "auto" from the core's name."""
+    units, fpu = image.units, board.chip_fpu or board.fpu
+    if units is None:
+        return
+    known = FPU_NAME.fullmatch(fpu)
+    if units.fpu_version and FPU not in board.features and not board.chip_fpu:
+        may_have = FPU in board.core.may_have
+        yield "an FPU", "none", _if_there(board, f"fpv{units.fpu_version}-sp-d16", "-mfloat-abi=soft") if may_have else _OTHER
+    elif known and units.fpu_version > int(known[1]):
+        yield f"version {units.fpu_version} of the FPU's instructions", fpu, _OTHER
+    elif known and known[2] and units.has_double:
+        yield "an FPU in double precision", fpu, _if_there(board, f"fpv{known[1]}-d16", f"-mfpu={fpu}")
+    if units.has_vectors and MVE not in board.features:
+        yield "MVE", "none", _OTHER
+
+
+def _if_there(board: Board, fpu: str, flag: str) -> str:
+    """For firmware that may use more of the chip than its board's file names."""
+    return (
+        f'if the chip has it, say chip_fpu = "{fpu}" in a board file with extends = "{board.name}" (docs/howto-board.md); '
+        f"else compile with {flag}, or name the board of this program"
+    )
+
+
+def _check_claimed(claim: Claim, board: Board, folders: Sequence[Path]) -> Iterator[Finding]:
+    """Cores of one architecture run each other's code, but for what a later one has beside it."""
+    core = find_core(claim.cpu.partition("+")[0], folders)
+    if core is None or core.name == board.core.name or not core.architecture:
+        return
+    text = f"model {claim.model} was generated for {claim.cpu}, board {board.name} has {board.cpu}"
+    if board.core.name in core.later_than:
+        yield _other(text)
+    elif core.architecture == board.core.architecture:
+        yield Finding(
+            "MEM13", NOTE, f"{text}: it runs there, with the kernels for {claim.cpu}", f"generate it with --board={board.name}"
+        )

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""How much of each memory an ELF file uses, to the byte as the linker counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aidge_build.boards import Region
+from aidge_build.prove.elf.image import Image, Section
+
+
+@dataclass(frozen=True)
+class RegionUse:
+    """`used_bytes` counts from the region's origin to the end of the last thing in it, alignment gaps included."""
+
+    region: Region
+    used_bytes: int
+    largest: tuple[tuple[str, int], ...]
+
+
+def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse, ...], tuple[Section, ...]]:
+    """The use of each region, and the sections that lie, or are stored, in none of them.
+
+    A section occupies the memory where it runs, and, where its content is stored elsewhere (.data in flash), that one, too.
+    Segments are not asked: the first one may contain ELF headers, which nobody loads.
+    """
+    uses = []
+    for region in regions:
+        ends = [end for _, begin, end in places(image) if region.origin <= begin < region.end]
+        uses.append(RegionUse(region, max(ends, default=region.origin) - region.origin, _largest(image, region)))
+    return tuple(uses), tuple(section for section, begin, _ in places(image) if region_at(begin, regions) is None)
+
+
+def places(image: Image) -> Iterator[tuple[Section, int, int]]:
+    """Each section with its first address and the one behind it: where it runs and, if that is elsewhere, where it is stored."""
+    for section in image.sections:
+        if section.size_bytes:
+            yield section, section.address, section.end
+            if section.load_address not in (None, section.address):
+                yield section, section.load_address, section.load_address + section.size_bytes
+
+
+def region_at(address: int, regions: Sequence[Region]) -> Region | None:
+    """The memory that holds an address."""
+    return next((region for region in regions if region.origin <= address < region.end), None)
+
+
+def _largest(image: Image, region: Region) -> tuple[tuple[str, int], ...]:
+    """The three largest objects of a region, for the message of an overfull one; several names of the same bytes are one."""
+    inside = {
+        (symbol.address, symbol.size_bytes): symbol.linked_name
+        for symbol in reversed(image.symbols)
+        if symbol.kind in ("object", "function") and region.origin <= symbol.address < region.end and symbol.size_bytes
+    }
+    named = ((name, size) for (_, size), name in inside.items())
+    return tuple(sorted(named, key=lambda item: (-item[1], item[0]))[:3])

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: MIT
+"""An upper bound of a program's stack use, from its machine code alone; no number where none can be defended."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+from aidge_build.base.naming import counted
+from aidge_build.prove.elf.activation import Activation, Answer, walk
+from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.reservations import stack_reservation
+from aidge_build.prove.elf.stack_place import stack_begin
+from aidge_build.prove.elf.vector_moves import Move, vector_moves
+from aidge_build.prove.elf.vectors import VectorTable, table_at, tables_in_ram
+
+# What the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
+_FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
+SHOWN_CALLS = 10  # at each end of a long chain
+_Path = tuple[tuple[str, int], ...]  # functions, and what each holds
+
+
+@dataclass(frozen=True)
+class StackBound:
+    """`bytes` is the bound, along the calls of `path`; None with the `reason` why there is none.
+
+    `held_bytes` are what each function of the path holds while the next one runs; they add up to the bound. `lost` are the
+    registers that a function should hand back as it found them, and does not.
+    """
+
+    bytes: int | None
+    path: tuple[str, ...]
+    reason: str = ""
+    held_bytes: tuple[int, ...] = ()
+    lost: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class StackUse:
+    """The program from reset, one inference per run function, and what one interrupt adds in the worst case.
+
+    `tables` are the addresses of the vector tables whose handlers count, `unseen` says which handlers may be missing among them.
+    `begin` is the address where the stack begins, None where no vector table says it. `reserved_by` names what keeps the
+    `reserved_bytes` in a script that is not ours: there the stack may have more. `is_read` is False for a machine whose code is
+    not read: nothing about the program is wrong then.
+    """
+
+    program: StackBound
+    runs: dict[str, StackBound]
+    interrupt: StackBound
+    reserved_bytes: int | None
+    tables: tuple[int, ...] = ()
+    unseen: tuple[str, ...] = ()
+    begin: int | None = None
+    reserved_by: str = ""
+    is_read: bool = True
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The bound of the program with one interrupt on top; None where the program has no bound."""
+        return None if self.program.bytes is None else self.program.bytes + (self.interrupt.bytes or 0)
+
+
+def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> StackUse:
+    """Bounds for the program from reset on, and for each of `run_symbols`."""
+    code = Code(image, instructions)
+    if not code.starts:
+        unknown = StackBound(None, (), "the program has no symbols")
+        return StackUse(unknown, {}, unknown, None, begin=stack_begin(image))
+    begin = stack_begin(image, code)
+    reserved, by = _reserved(image, begin)
+    moves = vector_moves(code)
+    moved = {move.table: table_at(image, move.table) for move in moves if move.table is not None}
+    tables = {table.address: table for table in (*code.tables, *moved.values()) if table}
+    return StackUse(
+        _program(code),
+        _runs(code, run_symbols),
+        _interrupt(code, list(tables.values())),
+        reserved,
+        tuple(tables),
+        tuple(_unseen(code, list(tables.values()), moves)),
+        begin,
+        by,
+    )
+
+
+def _reserved(image: Image, begin: int | None) -> tuple[int | None, str]:
+    """How many bytes the linker script keeps, and what keeps them in a script that is not ours."""
+    limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
+    if limit and top:
+        return top.address - limit.address, ""
+    kept = None if begin is None else stack_reservation(image, begin)
+    return (kept.end - kept.begin, kept.by) if kept else (None, "")
+
+
+def runs_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> dict[str, StackBound]:
+    """Bounds for each of `run_symbols` alone."""
+    return _runs(Code(image, instructions), run_symbols)
+
+
+def _runs(code: Code, names: tuple[str, ...]) -> dict[str, StackBound]:
+    return {name: _run(code, name) for name in names}
+
+
+def _program(code: Code) -> StackBound:
+    """From where the core begins: the reset handler of the vector table; without a table, the ELF's entry."""
+    starts = [*(table.reset for table in code.tables[:1]), code.image.entry & ~1]
+    entry = next((start for start in starts if start in code.instructions), None)
+    if entry is None:
+        return StackBound(None, (), f"there is no code at the ELF's entry point 0x{code.image.entry:08x}")
+    return _bound(code, entry, True)
+
+
+def _run(code: Code, name: str) -> StackBound:
+    symbol = code.image.symbol(name)
+    return _bound(code, symbol.address, False) if symbol else StackBound(None, (), f"{name} is not in the program")
+
+
+def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
+    search = _Search(code, entry if is_root else None)
+    try:
+        total, path = search.bound(entry)
+        lost = search.answer(entry) or frozenset()
+        return StackBound(total, tuple(name for name, _ in path), held_bytes=tuple(held for _, held in path), lost=lost)
+    except Refusal as refusal:
+        return StackBound(None, tuple(map(code.name, refusal.chain)), str(refusal))
+
+
+def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
+    """The deepest handler of the vector tables on top of the frame that the core pushes."""
+    if not tables:
+        return StackBound(None, (), "there is no vector table in the program's constant memory")
+    deepest = StackBound(0, ())
+    uses_vectors = any(name.startswith(("v", "f")) for name, _ in code.texts)
+    for handler in _handlers(code, tables, inside=True):
+        found = _bound(code, handler, False)
+        if found.bytes is None:
+            return StackBound(None, found.path, found.reason)
+        if found.lost:
+            reason = f"{code.name(handler)} does not hand back {', '.join(sorted(found.lost))} as it found them"
+            return StackBound(None, found.path, reason)
+        deepest = max(deepest, found, key=lambda bound: bound.bytes)
+    frame = _VECTOR_FRAME_BYTES if uses_vectors else _FRAME_BYTES
+    return StackBound(frame + deepest.bytes, deepest.path)
+
+
+def _handlers(code: Code, tables: Sequence[VectorTable], *, inside: bool) -> list[int]:
+    """What the vector tables name, `inside` the program or not; a reserved entry may hold a check sum."""
+    named = sorted({handler for table in tables for handler in table.handlers})
+    return [handler for handler in named if inside == any(part.address <= handler < part.end for part in code.image.sections)]
+
+
+def _place(code: Code, table: int | None) -> str:
+    if table is None:
+        return "an address that is not known"
+    section = next((part for part in code.image.sections if part.address <= table < part.end), None)
+    return f"{code.image.describe(table)}, {'in RAM' if section else 'not in the program'}"
+
+
+def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) -> Iterator[str]:
+    """Where handlers may come from that no table shows; one that can be written may name others later."""
+    sections = code.image.sections
+    writable = {
+        table.address for table in tables if any(part.writable and part.address <= table.address < part.end for part in sections)
+    }
+    for move in moves:
+        if move.instead:
+            yield f"{move.where} {move.instead}"
+        elif move.table not in {table.address for table in tables} - writable:
+            yield f"{move.where} sets VTOR to {_place(code, move.table)}"
+    for table in code.tables:
+        if table.address in writable:
+            yield f"{code.image.describe(table.address)}, a vector table, is among code and variables, and can be written"
+    yield from (f"{name} in RAM looks like a vector table" for name in tables_in_ram(code.image))
+    outside = _handlers(code, tables, inside=False)
+    if outside:
+        yield f"the vector table names {', '.join(f'0x{handler:08x}' for handler in outside)}, which is not in the program"
+
+
+def chain_of(names: Sequence[str]) -> str:
+    """`main > run > layer`, of a long chain its ends."""
+    if len(names) > 2 * SHOWN_CALLS + 1:
+        names = [*names[:SHOWN_CALLS], f"... {counted(len(names) - 2 * SHOWN_CALLS, 'call')} ...", *names[-SHOWN_CALLS:]]
+    return " > ".join(names)
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    """A function's bound: what it holds at its deepest point, itself or when it calls `below`, and how it returns."""
+
+    total: int
+    held: _Path
+    below: int | None
+    answer: Answer
+
+
+@dataclass
+class _Begun:
+    """A function that is being walked, and the called one that it has asked about."""
+
+    walk: Generator[int, Answer, Activation]
+    asked: int | None = None
+
+
+class _Search:
+    """The longest way through the calls; each function is walked once. `chain` is the way to where the search is.
+
+    Without recursion: programs call deeper than Python does.
+    """
+
+    def __init__(self, code: Code, root: int | None):
+        self.code = code
+        self.root = root
+        self.chain: dict[int, _Begun] = {}
+        self._done: dict[int, _Bounded] = {}
+        self._refused: dict[int, Refusal] = {}
+
+    def bound(self, entry: int) -> tuple[int, _Path]:
+        """Bytes and path from `entry` on."""
+        self._enter(entry)
+        while self.chain:
+            self._advance()
+        if entry in self._refused:
+            raise self._refused[entry]
+        path: list[tuple[str, int]] = []
+        place: int | None = entry
+        while place is not None:
+            path += self._done[place].held
+            place = self._done[place].below
+        return self._done[entry].total, tuple(path)
+
+    def answer(self, entry: int) -> Answer:
+        """How a function that has a bound comes back."""
+        return self._done[entry].answer
+
+    def _enter(self, entry: int) -> None:
+        self.chain[entry] = _Begun(walk(self.code, entry, entry == self.root))
+
+    def _advance(self) -> None:
+        """Answers what the function at the end of the chain asks, or puts what it asks about behind it."""
+        entry, begun = next(reversed(self.chain.items()))
+        try:
+            while begun.asked is None or any(begun.asked in known for known in (self._done, self._refused, self.chain)):
+                begun.asked = self._answer(begun)
+        except StopIteration as end:
+            self._done[entry] = self._longest(entry, end.value)
+            del self.chain[entry]
+        except Refusal as refusal:
+            refusal.chain = refusal.chain or tuple(self.chain)
+            self._refused[entry] = refusal
+            del self.chain[entry]
+        else:
+            self._enter(begun.asked)
+
+    def _answer(self, begun: _Begun) -> int:
+        """What is asked next."""
+        if begun.asked is None:
+            return next(begun.walk)
+        if begun.asked in self._done:
+            return begun.walk.send(self._done[begun.asked].answer)
+        return begun.walk.throw(self._refused.get(begun.asked) or self._recursion(begun.asked))
+
+    def _recursion(self, target: int) -> Refusal:
+        chain = list(self.chain)
+        refusal = Refusal(f"recursion {chain_of([*map(self.code.name, chain[chain.index(target) :]), self.code.name(target)])}")
+        refusal.chain = tuple(chain)
+        return refusal
+
+    def _longest(self, entry: int, activation: Activation) -> _Bounded:
+        total, below = activation.depth_bytes, None
+        site, held_bytes = activation.deepest, activation.depth_bytes
+        for call in activation.calls:
+            deeper = call.depth_bytes + self._done[call.target].total
+            if deeper > total:
+                total, site, held_bytes, below = deeper, call.site, call.depth_bytes, call.target
+        return _Bounded(total, self._held(entry, site, held_bytes), below, activation.answer)
+
+    def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
+        """The function, and the one that it went on in by a tail call, which then holds the bytes of both."""
+        name, last = self.code.name(entry), self.code.name(site)
+        return ((name, held_bytes),) if name == last else ((name, 0), (last, held_bytes))

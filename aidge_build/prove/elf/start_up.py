@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""The functions that start-up code calls by tables of the linker script: constructors and destructors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from aidge_build.prove.elf.destinations import written_registers
+from aidge_build.prove.elf.disassembly import Instruction, memory_operand
+from aidge_build.prove.elf.frames import CALL_CLOBBERS, Refusal, State, address_of, apply
+from aidge_build.prove.elf.program_code import BRANCHES, Code
+
+# The names of our start-up code's symbols begin so; others with aidge_ are kernels.
+START_UP_NAMES = ("aidge_start", "aidge_vectors", "aidge_copied_", "aidge_cleared_", "aidge_constructors_")
+# Functions of start-up code that call each function of tables between two symbols.
+_TABLES = {
+    "aidge_start": (("aidge_constructors_first", "aidge_constructors_end"),),
+    "__libc_init_array": (("__preinit_array_start", "__preinit_array_end"), ("__init_array_start", "__init_array_end")),
+    "__libc_fini_array": (("__fini_array_start", "__fini_array_end"),),
+}
+_WORD_BYTES = 4
+# What a register or a place in the stack holds: an address in a table, or a word from there.
+_PLACE, _ENTRY = "place", "entry"
+_KEEPING = ("mov", "movs", "add", "adds", "addw", "sub", "subs", "subw")
+_Limits = Sequence[tuple[int, int]]
+
+
+def tabled(code: Code, call: Instruction) -> tuple[int, ...] | None:
+    """The functions that an indirect call of start-up code calls, or None where it calls no entry of a table.
+
+    Taken for granted is that the code goes from the begin of the table to its end, and not farther.
+    """
+    limits = list(_limits(code, code.name(call.address)))
+    if not limits or not _calls_entry(code, call, limits):
+        return None
+    # Compilers call these tables writable, but nothing writes them.
+    entries = [code.stored(at, _WORD_BYTES) for first, end in limits for at in range(first, end, _WORD_BYTES)]
+    return None if None in entries else tuple(entry & ~1 for entry in entries if entry is not None)
+
+
+def _limits(code: Code, name: str) -> Iterator[tuple[int, int]]:
+    """Where the tables of a function begin and end; none where a symbol is missing."""
+    symbols = [tuple(map(code.image.symbol, names)) for names in _TABLES.get(name, ())]
+    if all(first and end for first, end in symbols):
+        yield from ((first.address, end.address) for first, end in symbols)
+
+
+def _calls_entry(code: Code, call: Instruction, limits: _Limits) -> bool:
+    """Whether the register that is called holds a word of one of the tables, on each way that leads there."""
+    first, end = code.extent(call.address)
+    seen: dict[int, _Held] = {}
+    pending = [(first, _Held())]
+    while pending:
+        address, held = pending.pop()
+        instruction = code.instructions.get(address)
+        if instruction is None or not first <= address < end or (address in seen and not seen[address].meet(held)):
+            continue
+        onward = seen.setdefault(address, held).copy()
+        onward.follow(code, instruction, limits)
+        pending += [(place, onward.copy()) for place in _successors(instruction)]
+    return call.address in seen and seen[call.address].kinds.get(call.operands[0]) == _ENTRY
+
+
+def _successors(instruction: Instruction) -> Iterator[int]:
+    name, target = instruction.mnemonic, instruction.target
+    if target is not None and (name == "b" or name in BRANCHES):
+        yield target
+    if name not in ("b", "bx") and "pc" not in written_registers(name, instruction.operands):
+        yield instruction.next
+
+
+@dataclass
+class _Held:
+    """What is known on a way, and which registers and places in the stack hold a place in a table or a word from there."""
+
+    state: State = field(default_factory=State)
+    kinds: dict[str | int, str] = field(default_factory=dict)
+
+    def copy(self) -> _Held:
+        return _Held(self.state.copy(), dict(self.kinds))
+
+    def meet(self, other: _Held) -> bool:
+        """Forgets what `other` does not confirm; whether anything was forgotten."""
+        before = len(self.kinds)
+        self.kinds = {where: kind for where, kind in self.kinds.items() if other.kinds.get(where) == kind}
+        return self.state.meet(other.state) or len(self.kinds) != before
+
+    def follow(self, code: Code, instruction: Instruction, limits: _Limits) -> None:
+        """Changes it as the instruction does."""
+        name, operands, kind = instruction.mnemonic, instruction.operands, self._made(instruction)
+        place = self._slot(instruction)
+        if name == "str" and place is not None:
+            self._set(place, self.kinds.get(operands[0]))
+        with suppress(Refusal):  # where the stack pointer is set
+            apply(self.state, instruction, name, lambda constant: code.read(constant, _WORD_BYTES))
+        written = written_registers(name, operands)
+        if name == "bl" or name.startswith("blx"):
+            self.state.after_call()
+            written = frozenset(CALL_CLOBBERS)
+        for register in written:
+            value = self.state.value(register)
+            is_place = value and value[0] == "number" and any(low - _WORD_BYTES <= value[1] <= high for low, high in limits)
+            self._set(register, _PLACE if is_place else kind)
+
+    def _made(self, instruction: Instruction) -> str | None:
+        """What the instruction puts into its destinations."""
+        name, operands = instruction.mnemonic, instruction.operands
+        memory = next((operand for operand in operands if operand.startswith("[")), None)
+        if name.startswith("ldm"):
+            return _ENTRY if self.kinds.get(operands[0].removesuffix("!")) == _PLACE else None
+        if name == "ldr" and memory:
+            base, words, _ = memory_operand(memory)
+            slot = self._slot(instruction)
+            return _ENTRY if self._is_place(base, *words) else self.kinds.get(slot) if slot is not None else None
+        if name in _KEEPING:
+            sources = operands[1:] if name.startswith("mov") or len(operands) > 2 else operands
+            kinds = {self.kinds[source] for source in sources if source in self.kinds}
+            return kinds.pop() if name.startswith("mov") and len(sources) == 1 and kinds else _PLACE if _PLACE in kinds else None
+        return None
+
+    def _is_place(self, *words: str) -> bool:
+        return any(self.kinds.get(word) == _PLACE for word in words)
+
+    def _slot(self, instruction: Instruction) -> int | None:
+        """The place in the stack that a memory operand names."""
+        operand = next((operand for operand in instruction.operands if operand.startswith("[")), None)
+        place = address_of(self.state, instruction, operand) if operand else None
+        return place[1] if place and place[0] == "stack" else None
+
+    def _set(self, where: str | int, kind: str | None) -> None:
+        if kind is None:
+            self.kinds.pop(where, None)
+        else:
+            self.kinds[where] = kind

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""Where a program tells the core to use another vector table: stores to the register VTOR."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from struct import iter_unpack
+
+from aidge_build.prove.elf.disassembly import Instruction, immediate, register_list
+from aidge_build.prove.elf.frames import Refusal, State, Value, address_of, apply, settles, shape_of
+from aidge_build.prove.elf.program_code import DIRECT, Code
+from aidge_build.prove.elf.straight import Guess, straight_on
+
+# The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture
+# Reference Manual, D1.2.270).
+_VTOR = (0xE000ED08, 0xE002ED08)
+_CONTROL_BLOCKS = (0xE000ED00, 0xE002ED00)
+_OTHER_STATE = 0x20000
+# What indices are added to and no array of registers begins at: the begin of the system control space, and between the priorities
+# of interrupts and VTOR. An index from elsewhere is taken to be one of an array.
+_NO_ARRAYS = (range(0xE000E000, 0xE000E010), range(0xE000E5F0, 0xE000ED0C))
+_SPACE, _TOP, _WORD = 0xE0, 0xFF000000, 0xFFFFFFFF  # the first byte of the addresses of the system control space
+_SPACE_BEGIN, _SPACE_BYTES = 0xDFFF0000, 0x1010000  # and what small numbers may be added to
+_SMALL = 0xFFFF
+_UNKNOWN = ("", 0)
+_SUMS = frozenset(("add", "adds", "addw", "sub", "subs", "subw"))
+_REACH = 1 << 12  # bytes from an instruction to the word that it loads
+_ARGUMENTS = ("r0", "r1", "r2", "r3")
+_STORES = ("str", "stl", "vst")
+
+
+@dataclass(frozen=True)
+class Move:
+    """A store to VTOR at `where` ("boot+0x1a"); `table` is the address that is stored, None where the code does not say it.
+
+    `instead` says what else the code does with the address of VTOR, "" for a store.
+    """
+
+    where: str
+    table: int | None
+    instead: str = ""
+
+
+def vector_moves(code: Code) -> tuple[Move, ...]:
+    """The stores in the program, and what might lead to one, in order of address.
+
+    Where a function shows no use of VTOR though its address is there, be it in a register or in data, this is said, too; and
+    where it stores at an index that is not known which VTOR may have.
+    """
+    literals = set[int]()
+    starts = sorted({code.extent(address)[0] for address in _numbers_near(code)})
+    moves = [move for start in starts for move in _in_function(code, straight_on(code, start), literals)]
+    return (*moves, *_in_data(code, literals))
+
+
+def _numbers_near(code: Code) -> Iterator[int]:
+    """Places in all functions that may know an address of the system control space: most know none, and are not read.
+
+    Such a number is in an instruction, as it is or inverted; in a word that the function loads, or that is where a number of it
+    leads; or is made of other numbers.
+    """
+    words = sorted(_constants(code, [range(_SPACE_BEGIN, _SPACE_BEGIN + _SPACE_BYTES)]))
+    halves = {place - below >> 16 for place in words for below in (0, _REACH)}
+    for (name, operands), places in code.texts.items():
+        number = immediate(operands[-1]) if operands and operands[-1].startswith("#") else None
+        if not number:
+            continue
+        if name.startswith("movt"):
+            if number >> 8 == _SPACE or number in halves:
+                yield from places
+        elif number & _TOP in (_SPACE << 24, ~(_SPACE << 24) & _TOP):
+            yield from places
+    yield from (first for first, instructions in code.of_functions() if _computes_one(code, instructions))
+    leading = _constants(code, _up_to(words))
+    for place in (*words, *leading):
+        # The functions that reach it from where they are.
+        yield from code.addresses[bisect_left(code.addresses, place - _REACH) : bisect_right(code.addresses, place)]
+
+
+def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
+    """Whether numbers of a function make such an address, or are added to something unknown more than once: it is read then."""
+    state, sums = State(registers={}), set[str]()  # the registers that hold a sum with a large number
+    registers, plain = state.registers, code.plain
+    for instruction in instructions:
+        place, _, name, operands, _ = instruction
+        if name in DIRECT or not operands:
+            if name == "bl":
+                state.after_call()
+            continue
+        large = [word for word in operands[len(operands) > 2 :] if _is_large(word, registers, sums)] if name in _SUMS else ()
+        if len(large) > 1:
+            return True
+        if not settles(state, plain.get(place) or shape_of(name, operands)):
+            try:
+                apply(state, instruction, name, code.word)
+            except Refusal:
+                pass  # where the stack pointer is set
+        elif name == "blx":
+            state.after_call()
+        kind, value = registers.get(operands[0], _UNKNOWN)
+        if kind == "number" and _is_near(value):
+            return True
+        if sums:
+            sums.difference_update(operands[:2])
+        if large and kind != "number":
+            sums.add(operands[0])
+    return False
+
+
+def _is_near(number: int) -> bool:
+    """Whether a number is an address of the system control space, or a small one less."""
+    return number - _SPACE_BEGIN & _WORD < _SPACE_BYTES
+
+
+def _is_large(word: str, registers: Mapping[str, Value], sums: Collection[str]) -> bool:
+    kind, value = registers.get(word, _UNKNOWN)
+    return kind == "number" and value > _SMALL or word in sums
+
+
+def _up_to(places: Sequence[int]) -> list[range]:
+    """The addresses from which it is at most `_REACH` to one of the sorted places."""
+    found: list[range] = []
+    for place in places:
+        begin = place + 1 - _REACH
+        if found and begin <= found[-1].stop:
+            begin = found.pop().start
+        found.append(range(begin, place + 1))
+    return found
+
+
+def _constants(code: Code, wanted: Sequence[range]) -> list[int]:
+    """The places of words that are wanted in memory that cannot be written, but for instructions."""
+    found = []
+    for section in code.image.sections:
+        if section.content and not section.writable:
+            begin = section.address + -section.address % 4
+            whole = section.content[begin - section.address :]
+            words = [word for (word,) in iter_unpack("<I", whole[: len(whole) // 4 * 4])]
+            for part in wanted:
+                low, high = part.start, part.stop
+                found += [begin + 4 * index for index, word in enumerate(words) if low <= word < high]
+    return [place for place in found if place not in code.instructions and place + 2 not in code.instructions]
+
+
+def _in_data(code: Code, literals: set[int]) -> Iterator[Move]:
+    """Words that are the address of VTOR, but for those that code loads by itself."""
+    patterns = [register.to_bytes(4, "little") for register in _VTOR]
+    for section in code.image.sections:
+        for pattern in patterns:
+            at = section.content.find(pattern)
+            while at >= 0:
+                place = section.address + at
+                if place % 4 == 0 and place not in literals:
+                    yield Move(code.image.describe(place), None, "holds VTOR's address")
+                at = section.content.find(pattern, at + 1)
+
+
+def _in_function(code: Code, guesses: Iterable[Guess], literals: set[int]) -> Iterator[Move]:
+    """Adds to `literals` what the function loads by itself."""
+    held, where, is_used = "", 0, False
+    for guess in guesses:
+        if not held and any(value[0] == "number" and value[1] in _VTOR for value in guess.state.registers.values()):
+            held = code.image.describe(where)
+        where = guess.instruction.address
+        stored = [value for place, value in _stores(guess) if place in _VTOR]
+        for value in stored:
+            yield Move(code.image.describe(where), value)
+        instead = _handed_on(code, guess) or _indexed(guess)
+        if instead:
+            yield Move(code.image.describe(where), None, instead)
+        is_used = is_used or bool(stored or instead) or (guess.name == "ldr" and _place(guess) in _VTOR)
+        literals.update(_literals(guess))
+    if held and not is_used:
+        yield Move(held, None, "takes VTOR's address")
+
+
+def _literals(guess: Guess) -> Iterator[int]:
+    """Where a constant is that the instruction loads."""
+    operands = guess.instruction.operands
+    if guess.name.startswith("ldr") and len(operands) == 2 and operands[1].startswith("[pc"):
+        place = address_of(guess.state, guess.instruction, operands[1])
+        yield from [place[1]] if place else []
+
+
+def _stores(guess: Guess) -> Iterator[tuple[int, int | None]]:
+    """Each word that is stored at a known address, with its value."""
+    operands, name = guess.instruction.operands, guess.name
+    if name in ("str", "strd"):
+        place, registers = _place(guess), operands[: 1 if name == "str" else 2]
+    elif name in ("stm", "stmia", "stmdb"):
+        place, registers = guess.number(operands[0].removesuffix("!")), register_list(operands[1])
+        below = 4 * len(registers) if name == "stmdb" else 0
+        place = None if place is None else place - below
+    else:
+        return
+    for index, register in enumerate(registers if place is not None else ()):
+        yield place + 4 * index, guess.number(register)
+
+
+def _place(guess: Guess) -> int | None:
+    """The address of a memory operand where it is known."""
+    place, is_known = guess.address() or (0, False)
+    return place if is_known else None
+
+
+def _indexed(guess: Guess) -> str:
+    """What is said of a store where no array of the core's begins, at an index that is not known."""
+    place, is_known = guess.address() or (0, True)
+    if is_known or not guess.name.startswith(_STORES) or not any(place & ~_OTHER_STATE in part for part in _NO_ARRAYS):
+        return ""
+    return "stores at an index that is not known, which VTOR may have"
+
+
+def _handed_on(code: Code, guess: Guess) -> str:
+    """What is said where the address goes to another function, or to memory that is not the function's own."""
+    first, end = code.extent(guess.instruction.address)
+    target = guess.instruction.target
+    leaves = guess.name == "b" and target is not None and not first <= target < end
+    if leaves or guess.name in ("bl", "blx"):
+        numbers = [guess.number(register) for register in _ARGUMENTS]
+        is_given = numbers[0] in _CONTROL_BLOCKS or any(number in _VTOR for number in numbers)
+        return f"gives VTOR's address to {code.name(target) if target else 'another function'}" if is_given else ""
+    if guess.name == "str" and guess.number(guess.instruction.operands[0]) in _VTOR:
+        into = address_of(guess.state, guess.instruction, next(iter(guess.instruction.operands[1:]), ""))
+        return "" if into and into[0] == "stack" else "keeps VTOR's address"
+    return ""

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""The vector tables of a Cortex-M program: where the core finds its first stack pointer and what it runs on an interrupt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from aidge_build.prove.elf.image import Image, Section, Symbol
+
+_SECTIONS = (".vectors", ".isr_vector")
+# The table's address is a multiple of 128 or more (Armv7-M Architecture Reference Manual, B3.2.5); 16 words are the core's own.
+_ALIGNMENT = 128
+_LEAST_BYTES = 64
+_MOST_WORDS = 16 + 496
+# What tables that are filled while the program runs are called: ram_vector_table, __vectors_ram, g_pfnRAMVectors.
+_RAM_TABLE = re.compile(r".*(ram_*(isr|vec)|(isr_*)?vec(tor)?s?(_*table)?_*(in_)?ram).*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class VectorTable:
+    """The table at `address`: the initial stack pointer, the address of the reset handler, and those of all other handlers."""
+
+    address: int
+    stack: int
+    reset: int
+    handlers: tuple[int, ...]
+
+
+def find_tables(image: Image) -> tuple[VectorTable, ...]:
+    """The tables in memory that the program does not write, that of the ELF's entry first, then by address.
+
+    They are sections of their own, or lie within .text, where what they hold tells them: a place for the stack, then handlers.
+    Where there is none, those in a section that a linker script made of code, constants and variables.
+    """
+    functions = _functions(image)
+    constant = _constant(image)
+    named = [section for section in constant if section.name in _SECTIONS and section.size_bytes >= 8]
+    found = [_table(section, section.address, section.end) for section in named]
+    for sections in (constant, _merged(image)):
+        found = found or [table for section in sections for table in _in_section(image, section, functions)]
+    return tuple(sorted(found, key=lambda table: (table.reset != image.entry & ~1, table.address)))
+
+
+def table_at(image: Image, address: int) -> VectorTable | None:
+    """The table at an address that the program gives the core, as it is at first; None where nothing is stored there."""
+    stored = (part for part in image.sections if part.content)
+    section = next((part for part in stored if part.address <= address and address + 8 <= part.end), None)
+    return _found(image, section, address, _functions(image)) if section else None
+
+
+def _functions(image: Image) -> set[int]:
+    return {symbol.address for symbol in image.symbols if symbol.kind == "function"}
+
+
+def _constant(image: Image) -> list[Section]:
+    return [section for section in image.sections if section.content and not section.writable]
+
+
+def _merged(image: Image) -> list[Section]:
+    """What holds code and can be written."""
+    return [section for section in image.sections if section.content and section.writable and section.executable]
+
+
+def tables_in_ram(image: Image) -> tuple[str, ...]:
+    """The names of variables and sections that look like a table of handlers which the program fills itself, or hold one."""
+    writable = [section for section in image.sections if section.writable]
+    names = {section.name for section in writable}
+    named = [symbol.linked_name for symbol in image.symbols if symbol.section in names and (_is_large(symbol))]
+    named += [section.name.lstrip(".") for section in writable if section.size_bytes >= _LEAST_BYTES]
+    held = [image.describe(table.address) for table in _held_in_ram(image, [part for part in writable if part.content])]
+    return tuple(sorted({*filter(_RAM_TABLE.fullmatch, named), *held}))
+
+
+def _held_in_ram(image: Image, writable: Sequence[Section]) -> Iterator[VectorTable]:
+    """Tables in the first content of variables, as large as one or with the stack of one: other words may look like its begin."""
+    functions, known = _functions(image), find_tables(image)
+    stacks, addresses = {table.stack for table in known}, {table.address for table in known}
+    sizes = {symbol.address: symbol.size_bytes for symbol in image.symbols if symbol.size_bytes >= _LEAST_BYTES}
+    for section in writable:
+        for table in _in_section(image, section, functions):
+            if table.address not in addresses and (table.address in sizes or table.stack in stacks):
+                yield table
+
+
+def _is_large(symbol: Symbol) -> bool:
+    """Whether a table fits in; linker scripts give no sizes."""
+    return symbol.size_bytes >= _LEAST_BYTES or (symbol.kind == "other" and not symbol.size_bytes)
+
+
+def _in_section(image: Image, section: Section, functions: Collection[int]) -> Iterator[VectorTable]:
+    position = section.address + -section.address % _ALIGNMENT
+    while position + 8 <= section.end:
+        if _is_table(image, section, position, functions):
+            yield _found(image, section, position, functions)
+        position += _ALIGNMENT
+
+
+def _is_table(image: Image, section: Section, position: int, functions: Collection[int]) -> bool:
+    """Whether the words there are a stack pointer and handlers: the core's own, or the ELF's entry where a table may begin."""
+    words = _words(section, position, min(position + 16, section.end))
+    handled = [bool(word & 1) and word & ~1 in functions for word in words[1:]]
+    if not handled[0] or not words[0] or words[0] % 4:
+        return False
+    if any(not part.writable and part.address <= words[0] < part.end for part in image.sections):
+        return False
+    if len(handled) == 3 and all(handled):
+        return True
+    begins = position == section.address or any(symbol.address == position for symbol in image.symbols)
+    return begins and words[1] & ~1 == image.entry & ~1
+
+
+def _found(image: Image, section: Section, position: int, functions: Collection[int]) -> VectorTable:
+    """The table there: as long as its symbol says, or else to where the next thing begins, words that are no functions left
+    out."""
+    sized = max((symbol.size_bytes for symbol in image.symbols if symbol.address == position), default=0)
+    if sized >= 8:
+        return _table(section, position, min(position + sized, section.end))
+    following = (symbol.address for symbol in image.symbols if symbol.address > position and symbol.kind != "absolute")
+    end = min(position + 4 * _MOST_WORDS, section.end, max(position + 8, min(following, default=section.end)))
+    table = _table(section, position, end)
+    return VectorTable(position, table.stack, table.reset, tuple(entry for entry in table.handlers if entry in functions))
+
+
+def _table(section: Section, begin: int, end: int) -> VectorTable:
+    stack, reset, *handlers = _words(section, begin, end)
+    return VectorTable(begin, stack, reset & ~1, tuple(sorted({word & ~1 for word in handlers if word})))
+
+
+def _words(section: Section, begin: int, end: int) -> list[int]:
+    content = section.content[begin - section.address : end - section.address]
+    return [int.from_bytes(content[at : at + 4], "little") for at in range(0, len(content) - 3, 4)]

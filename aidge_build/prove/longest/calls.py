@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Calls of a program's functions by a caller of which nothing is known but where its memory is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.longest.blocks import Blocks, State
+from aidge_build.prove.longest.library import Library
+from aidge_build.prove.longest.memory import Constants, Memory
+from aidge_build.prove.longest.operands import COUNT, SP, Registers
+from aidge_build.prove.longest.search import Search
+from aidge_build.prove.longest.values import Objects, Span, Value
+
+# Memory of the caller, far away from any program's: a stack, and what pointers lead to.
+_STACK_END, _STACK_BYTES = 0xA0000000, 1 << 24
+GIVEN_BYTES, MOST_GIVEN = 1 << 24, 16
+GIVEN = tuple(range(_STACK_END, _STACK_END + MOST_GIVEN * GIVEN_BYTES, GIVEN_BYTES))
+_STACK = _STACK_END - 4 * MOST_GIVEN  # behind it are the arguments that are not in registers
+_ERRNO = _STACK_END - 4
+_IN_REGISTERS = 4  # arguments (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.4)
+
+
+class Calls:
+    """A program whose functions are called. `constants` are variables that nobody writes once the program runs."""
+
+    def __init__(self, image: Image, instructions: Mapping[int, Instruction], constants: Iterable[str] = ()):
+        self.image = image
+        self.objects = Objects(_objects(image))
+        self._constants = Constants(_constants(image, constants))
+        code = Code(image, instructions)
+        self._search = Search(Blocks(code, self.objects, Library(code, self.objects, self.memory, _STACK, _ERRNO)))
+
+    def memory(self) -> Memory:
+        """Memory of which nothing is known but the constants."""
+        return Memory(self._constants, self.objects, GIVEN[0])
+
+    def call(self, entry: int, arguments: Sequence[int | None], memory: Memory, limit: int) -> State:
+        """The state behind a call, with the instructions of its longest way. An argument that is None may be anything. Refusal
+        where there is no bound below `limit`."""
+        values: list[Value] = [*arguments[:_IN_REGISTERS], *[None] * (COUNT - len(arguments[:_IN_REGISTERS]))]
+        values[SP] = _STACK
+        for index, argument in enumerate(arguments[_IN_REGISTERS:]):
+            memory.store(_STACK + 4 * index, 4, argument)
+        return self._search.call(State(Registers(values), memory, (), entry), entry, limit)
+
+
+def _objects(image: Image) -> Iterator[Span]:
+    """Variables, what the caller hands over, and the stack."""
+    writable = [section for section in image.sections if section.writable]
+    for symbol in image.symbols:
+        if symbol.kind == "object" and symbol.size_bytes:
+            if any(section.address <= symbol.address < section.end for section in writable):
+                yield Span(symbol.address, symbol.address + symbol.size_bytes)
+    yield from (Span(first, first + GIVEN_BYTES) for first in GIVEN)
+    yield Span(_STACK_END - _STACK_BYTES, _STACK_END - 1)
+
+
+def _constants(image: Image, names: Iterable[str]) -> Iterator[tuple[int, bytes]]:
+    """What lies in memory that is not written, and constants that start-up code copies."""
+    yield from ((section.address, section.content) for section in image.sections if section.content and not section.writable)
+    for name in names:
+        symbol = image.symbol(name)
+        section = image.section_of(symbol) if symbol else None
+        if symbol and section and section.writable and image.content(symbol):
+            yield symbol.address, image.content(symbol)

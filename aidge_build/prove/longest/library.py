@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""Functions of the C library whose meaning an ABI or the C standard fixes: what a call of one takes at most is found once.
+
+Each is a function of its arguments alone, and writes nothing but its own part of the stack (and `errno`). That is proved for
+the code that was linked, and so is the number of instructions. The code is followed as any other, with two differences:
+
+- Ways that differ in known numbers go on side by side, and a condition parts them, so that a loop that counts the bits of a
+  result ends when it does.
+- A loop that shifts until a bit comes to a place is bounded by the bits that there are (`shifts.py`), and a few others by what
+  their functions compute (`ROUNDS`).
+
+A float that is certainly no denormal number (`Normal`: a constant, an integer, a sum with a constant that is not tiny) costs less
+in a product.
+
+Code that cannot be followed so, of another library, has no cost, and is followed like the rest of the program.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+from aidge_build.base.c_library import MATHEMATICS
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.longest.blocks import Blocks, State
+from aidge_build.prove.longest.memory import Memory, Room
+from aidge_build.prove.longest.operands import COUNT, SP, VECTORS, Registers
+from aidge_build.prove.longest.search import MOST_NUMBERS, Search
+from aidge_build.prove.longest.values import Normal, Objects, Partly, Value
+
+
+def _run_time_abi() -> dict[str, int]:
+    """The words of arguments by name (Run-time ABI for the Arm Architecture, IHI 0043, 4.1 to 4.3)."""
+    found = {"idiv": 2, "uidiv": 2, "idivmod": 2, "uidivmod": 2, "lmul": 4, "ldivmod": 4, "uldivmod": 4}
+    found |= {"llsl": 3, "llsr": 3, "lasr": 3, "lcmp": 4, "ulcmp": 4, "f2d": 1, "d2f": 2}
+    for letter, words in (("f", 1), ("d", 2)):
+        found |= {f"{letter}{name}": 2 * words for name in ("add", "sub", "rsub", "mul", "div")}
+        found |= {f"{letter}cmp{name}": 2 * words for name in ("eq", "lt", "le", "ge", "gt", "un")}
+        found |= {f"{letter}2{name}": words for name in ("iz", "uiz", "lz", "ulz")}
+        found |= {f"{name}2{letter}": of for name, of in (("i", 1), ("ui", 1), ("l", 2), ("ul", 2))}
+    return {f"__aeabi_{name}": words for name, words in found.items()}
+
+
+_ERRNO = "__errno"  # of newlib: the address of errno, which is apart from all other objects
+# The words in which arguments come; 0 where they may come in registers of the FPU.
+ARGUMENT_WORDS = {
+    **_run_time_abi(),
+    **{name: 0 for single in MATHEMATICS for name in (single, single.removesuffix("f"))},
+    **{"__clzsi2": 1, "__clzdi2": 2, _ERRNO: 0},
+}
+# How often each loop of a function comes round at most, where its code does not say it. Known from what the functions compute:
+# - a quotient of 64 bits has 64 of them, and both divisions find at least one in a round;
+# - the exponents of two floats differ by at most 127 + 149 places, and fmod finds a bit of the quotient for each, and one more.
+ROUNDS = {
+    **{f"__{name}": 64 for name in ("udivmoddi4", "udivdi3", "divdi3", "umoddi3", "moddi3")},
+    **{name: 127 + 149 + 1 for name in ("__ieee754_fmodf", "fmodf")},
+}
+_LIMIT = 20_000  # instructions of one call
+_SUMS = tuple(f"__aeabi_{name}" for name in ("fadd", "fsub", "frsub"))
+_OF_FLOATS = (*_SUMS, "__aeabi_fmul", "__aeabi_fdiv")
+_OF_INTEGERS = tuple(f"__aeabi_{name}" for name in ("i2f", "ui2f", "l2f", "ul2f"))  # 0, or at least 1
+# The least exponent of a term that no sum with it is denormal: a term that may cancel it is at least half as large, and so both
+# and their sum are multiples of 2^-124; the least float that is normal is 2^-126.
+_LEAST_OF_SUM = 27
+_FRACTION, _EXPONENT, _SIGN = 23, 0xFF, 0x80000000
+# The floats that are no denormal numbers: zeros, and for each place of the first bit of the exponent those with 1 there.
+_NORMAL = (
+    Partly(_SIGN - 1, 0),
+    *(Partly((_EXPONENT << bit & _EXPONENT) << _FRACTION, 1 << bit + _FRACTION) for bit in range(8)),
+)
+_MORE_NUMBERS = 16  # for a switch over the kinds of two floats: number, zero, infinity or NaN
+_MOST_KNOWN = 32  # calls with known arguments of a function for which a cost of its own is found
+_KEPT = (*range(4, 12), *range(VECTORS + 16, COUNT))  # what a function leaves as it was (IHI 0042, 6.1.1, 6.1.2)
+_CHANGED = [at for at in range(COUNT) if at not in _KEPT and at != SP]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The most instructions of a call, and the bytes of stack that it writes."""
+
+    instructions: int
+    stack_bytes: int
+
+
+_Argument = int | Normal | None
+
+
+def _exponent(number: int) -> int:
+    return number >> _FRACTION & _EXPONENT
+
+
+def _kind(value: _Argument) -> Normal | None:
+    """What is known of a float where its number is not asked for."""
+    if isinstance(value, int):
+        return Normal() if _exponent(value) or not value & ~_SIGN else None
+    return value
+
+
+class Library:
+    """The functions of a program whose meaning is known. `memory` is one of which only constants are known, for a call with its
+    stack at `stack`; `errno` is the place where that of the C library counts as lying."""
+
+    def __init__(self, code: Code, objects: Objects, memory: Callable[[], Memory], stack: int, errno: int):
+        functions = [symbol for symbol in code.image.symbols if symbol.kind == "function" and symbol.name in ARGUMENT_WORDS]
+        self._words = {symbol.address: ARGUMENT_WORDS[symbol.name] for symbol in functions}
+        self._results: dict[int, Value] = {symbol.address: errno for symbol in functions if symbol.name == _ERRNO}
+        self._results |= {symbol.address: Normal() for symbol in functions if symbol.name in _OF_INTEGERS}
+        self._of_floats = {symbol.address for symbol in functions if symbol.name in _OF_FLOATS}
+        self._rounds = {symbol.address: ROUNDS[symbol.name] for symbol in code.image.symbols if symbol.name in ROUNDS}
+        self._sums = {symbol.address for symbol in functions if symbol.name in _SUMS}
+        self._memory, self._stack, self._errno = memory, stack, errno
+        self._blocks = Blocks(code, Objects(objects.spans, keeps_bits=True), self, parts=True)
+        self._costs: dict[tuple[int, tuple[_Argument, ...]], Cost | None] = {}
+        self._asked: Counter[int] = Counter()
+        self._found_now: list[int] = []
+
+    def __contains__(self, entry: int) -> bool:
+        return entry in self._words
+
+    def rounds(self, entry: int) -> int | None:
+        """The most of a loop of this function, by its name."""
+        return self._rounds.get(entry)
+
+    def call(self, entry: int, state: State) -> bool:
+        """Calls a function, and says whether that was done: not where all arguments are known or it has no cost."""
+        values = state.registers.values
+        if self._found_now and self._found_now[-1] == entry and len(state.frames) == 1:
+            return False  # its own cost is being found
+        known = tuple(value if isinstance(value, int | Normal) else None for value in values[: self._words[entry]])
+        if known and all(isinstance(value, int) for value in known):
+            return False
+        cost, stack = self._cost(entry, known), values[SP]
+        if cost is None or not isinstance(stack, int):
+            return False
+        state.instructions += cost.instructions
+        if cost.stack_bytes:
+            state.memory.kill(stack - cost.stack_bytes, cost.stack_bytes)
+        for at in _CHANGED:
+            values[at] = None
+        is_sum = entry in self._sums and any(isinstance(value, int) and _exponent(value) >= _LEAST_OF_SUM for value in known)
+        values[0] = Normal() if is_sum else self._results.get(entry)
+        state.registers.flags = None
+        return True
+
+    def _cost(self, entry: int, known: tuple[_Argument, ...]) -> Cost | None:
+        """That of a call with these arguments, or with others of their kind where many were asked for."""
+        if (entry, known) not in self._costs:
+            self._asked[entry] += 1
+            if self._asked[entry] > _MOST_KNOWN:
+                known = tuple(_kind(value) if entry in self._of_floats else None for value in known)
+        if (entry, known) not in self._costs:
+            self._costs[entry, known] = None  # where it calls itself, that is followed
+            self._costs[entry, known] = self._most(entry, known)
+        return self._costs[entry, known]
+
+    def _most(self, entry: int, known: tuple[_Argument, ...]) -> Cost | None:
+        """That of the dearest arguments which these may be."""
+        choices = [_NORMAL if isinstance(value, Normal) and entry in self._of_floats else (value,) for value in known]
+        found = [self._found(entry, given) for given in product(*choices)]
+        costs = [cost for cost in found if cost is not None]
+        if len(costs) < len(found):
+            return None
+        return Cost(max(cost.instructions for cost in costs), max(cost.stack_bytes for cost in costs))
+
+    def _found(self, entry: int, known: tuple[Value, ...]) -> Cost | None:
+        """That of one way of arguments: with few numbers of a register side by side, or else with more."""
+        found = (self._followed(entry, known, most) for most in (MOST_NUMBERS, _MORE_NUMBERS))
+        return next((cost for cost in found if cost is not None), None)
+
+    def _followed(self, entry: int, known: tuple[Value, ...], most_numbers: int) -> Cost | None:
+        values: list[Value] = [*known, *[None] * (COUNT - len(known))]
+        for at in _KEPT:
+            values[at] = 0xC0DE0001 + 8 * at  # as nothing else
+        values[SP] = self._stack
+        before, memory = values[:], self._memory()
+        memory.room = room = Room(self._stack, self._errno)
+        self._found_now.append(entry)
+        try:
+            state = Search(self._blocks, most_numbers).call(State(Registers(values), memory, (), entry), entry, _LIMIT)
+        except Refusal:
+            return None
+        finally:
+            self._found_now.pop()
+        if any(before[at] != state.registers.values[at] for at in (*_KEPT, SP)):
+            return None
+        return Cost(state.instructions, self._stack - room.lowest)

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""What is known of memory: constants, and what was stored since a call began. All else may hold anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.values import Near, Objects, Span, Value
+
+_Part = int | None
+# A word: all of it, four bytes of which some are known, or nothing.
+_Word = Value | tuple[_Part, ...]
+
+_ALL = 1 << 32
+
+
+class Constants:
+    """Bytes that nobody writes, as (address, bytes)."""
+
+    def __init__(self, parts: Iterable[tuple[int, bytes]]):
+        self._parts = sorted(parts)
+        self._known: dict[int, _Word] = {}
+
+    def word(self, at: int) -> _Word:
+        """What is known of the word at a multiple of four: other things may begin in the same one."""
+        if at not in self._known:
+            found = tuple(map(self._byte, range(at, at + 4)))
+            self._known[at] = None if found == (None,) * 4 else found if None in found else _number(found)
+        return self._known[at]
+
+    def _byte(self, at: int) -> _Part:
+        inside = (content[at - first] for first, content in self._parts if first <= at < first + len(content))
+        return next(inside, None)
+
+
+@dataclass
+class Room:
+    """What a function of the C library may write: the stack below `stack`, of which `lowest` is written, and the word at
+    `errno`."""
+
+    stack: int
+    errno: int
+    lowest: int = -1
+
+    def __post_init__(self) -> None:
+        self.lowest = self.stack
+
+    def take(self, address: int) -> None:
+        """Refusal where it may not."""
+        if self.stack - _MOST_STACK <= address < self.stack:
+            self.lowest = min(self.lowest, address)
+        elif address & ~3 != self.errno:
+            raise Refusal(f"a store to 0x{address:x}")
+
+
+_MOST_STACK = 1 << 12
+
+
+class Memory:
+    """The words that are known, where ways part in a table of each way's own. `saved` are the places of the stack where
+    registers were saved: no pointer leads there. `touched` are the first addresses of the objects from `given` on that were read
+    or written."""
+
+    def __init__(self, constants: Constants, objects: Objects, given: int = _ALL):
+        self.constants = constants
+        self.objects = objects
+        self.given = given
+        self.touched: set[int] = set()
+        self._base: dict[int, _Word] = {}
+        self._own: dict[int, _Word] | None = None
+        self.saved: set[int] = set()
+        self.room: Room | None = None  # None: anywhere
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other way has parted from this one."""
+        return self._own is None
+
+    def parted(self) -> Memory:
+        """A memory that changes by itself from here on, as this one does."""
+        other = Memory(self.constants, self.objects, self.given)
+        other.touched, other.room = self.touched, self.room  # of all ways
+        self._own = {} if self._own is None else self._own
+        other._base, other._own, other.saved = self._base, dict(self._own), set(self.saved)
+        return other
+
+    def moved(self, first: int, end: int, by: int) -> Memory:
+        """The same, but pointers to where `first` to `end` is lead so many bytes further."""
+        assert self._own is None
+        other = Memory(self.constants, self.objects, self.given)
+        other.saved = set(self.saved)
+        for at, word in self._base.items():
+            other._base[at] = word + by if isinstance(word, int) and first <= word < end else word
+        return other
+
+    def meet(self, other: Memory) -> None:
+        """Keeps what `other`, which parted from it, confirms."""
+        assert self._own is not None and other._own is not None
+        for at in {*self._own, *other._own}:
+            self._own[at] = _joined(self.objects, self._word(at), other._word(at))
+        self.saved &= other.saved
+
+    def settle(self) -> None:
+        """No other way is left."""
+        for at, word in (self._own or {}).items():
+            if word is None:
+                self._base.pop(at, None)
+            else:
+                self._base[at] = word
+        self._own = None
+
+    def _word(self, at: int) -> _Word:
+        if self._own is not None and at in self._own:
+            return self._own[at]
+        return self._base.get(at)
+
+    def _put(self, at: int, word: _Word) -> None:
+        if self._own is not None:
+            self._own[at] = word
+        elif word is None:
+            self._base.pop(at, None)
+        else:
+            self._base[at] = word
+
+    def load(self, address: Value, width: int) -> Value:
+        """The little-endian number at an address, or what is known of it."""
+        if not isinstance(address, int):
+            if isinstance(address, Near):
+                self._touch(address.place)
+            return None
+        at, offset = address & ~3, address & 3
+        word = self._word(at)
+        if word is None:
+            word = self.constants.word(at)
+            if address >= self.given:
+                self._touch(address)
+        if offset == 0 and width == 4:
+            return None if isinstance(word, tuple) else word
+        if offset + width <= 4:
+            return _number(_bytes(word)[offset : offset + width])
+        return _number([self._byte(address + index) for index in range(width)])
+
+    def _reach(self, address: int) -> None:
+        """What is stored at an address."""
+        if self.room is not None:
+            self.room.take(address)
+        if address >= self.given:
+            self._touch(address)
+
+    def _touch(self, address: int) -> None:
+        span = self.objects.span(address)
+        if span is not None:
+            self.touched.add(span.first)
+
+    def _byte(self, address: int) -> _Part:
+        found = self.load(address, 1)
+        return found if isinstance(found, int) else None
+
+    def store(self, address: Value, width: int, value: Value) -> None:
+        """Stores a number of `width` bytes; through a pointer of which only the object is known, anywhere in that."""
+        if not isinstance(address, int):
+            self.forget(address)
+            return
+        self._reach(address)
+        self.saved.discard(address & ~3)
+        if width == 4 and not address & 3:
+            self._put(address, value)
+            return
+        number = value if isinstance(value, int) else None
+        for index in range(width):
+            self._put_byte(address + index, None if number is None else number >> 8 * index & 255)
+
+    def _put_byte(self, address: int, byte: _Part) -> None:
+        at, known = address & ~3, self._word(address & ~3)
+        if known is None and byte is None:
+            return
+        parts = [*_bytes(known)]
+        parts[address & 3] = byte
+        self._put(at, None if parts == [None] * 4 else tuple(parts) if None in parts else _number(parts))
+
+    def save(self, address: int, value: Value) -> None:
+        """What `push` does with a register."""
+        self.store(address, 4, value)
+        self.saved.add(address)
+
+    def kill(self, address: Value, size_bytes: int) -> None:
+        """So many bytes were written, nobody knows what."""
+        if not isinstance(address, int):
+            self.forget(address)
+            return
+        self._reach(address)
+        for at in range(address & ~3, address + size_bytes, 4):
+            if self._word(at) is not None:
+                for byte in range(max(at, address), min(at + 4, address + size_bytes)):
+                    self._put_byte(byte, None)
+            self.saved.discard(at)
+
+    def forget(self, address: Value) -> None:
+        """Something was written somewhere in an object, or anywhere."""
+        if self.room is not None:
+            raise Refusal("a store to an address that is not known")
+        span = self.objects.span(address.place) if isinstance(address, Near) else None
+        spans: Sequence[Span] = self.objects.spans if span is None else [span]
+        if span is not None:
+            self._touch(span.first)
+        for at in [*self._base, *(self._own or ())]:
+            if at not in self.saved and any(span.first - 3 <= at < span.end for span in spans):
+                self._put(at, None)
+
+
+def _bytes(word: _Word) -> Sequence[_Part]:
+    if isinstance(word, int):
+        return [word >> shift & 255 for shift in (0, 8, 16, 24)]
+    return word if isinstance(word, tuple) else [None] * 4
+
+
+def _number(parts: Sequence[_Part]) -> int | None:
+    total = 0
+    for index, part in enumerate(parts):
+        if part is None:
+            return None
+        total |= part << 8 * index
+    return total
+
+
+def _joined(objects: Objects, one: _Word, two: _Word) -> _Word:
+    if one == two:
+        return one
+    if not isinstance(one, tuple) and not isinstance(two, tuple):
+        found = objects.joined(one, two)
+        if found is not None or not (isinstance(one, int) and isinstance(two, int)):
+            return found
+    parts = tuple(first if first == second else None for first, second in zip(_bytes(one), _bytes(two), strict=True))
+    return None if parts == (None,) * 4 else parts

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""Operands of instructions as functions of the registers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.arithmetic import SHIFTS
+from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.values import WORD, Flags, Near, Objects, Partly, Value, shifted
+
+NUMBERS = {**{f"r{number}": number for number in range(13)}, "sp": 13, "lr": 14}
+SP, LR, VECTORS, COUNT = 13, 14, 16, 48
+_VECTOR = re.compile(r"([sdq])(\d+)(?:\[\d+\])?")
+_SHIFT = re.compile(r"(lsl|lsr|asr|ror) (#\d+|r\d+|lr)")
+
+
+class Registers:
+    """r0 to r12, sp, lr and, from number 16 on, s0 to s31; the flags; and how many elements an instruction of a loop of vectors
+    takes (1 outside)."""
+
+    __slots__ = ("values", "flags", "elements")
+
+    def __init__(self, values: list[Value], flags: Flags = None, elements: int = 1):
+        self.values = values
+        self.flags = flags
+        self.elements = elements
+
+    def copy(self) -> Registers:
+        """Registers that change by themselves."""
+        return Registers(self.values[:], self.flags, self.elements)
+
+
+def vector_parts(word: str) -> range:
+    """The numbers of the registers that `s3`, `d1` and `q0` are made of; of an element of one (`q0[1]`), all of it."""
+    match = _VECTOR.fullmatch(word)
+    if match is None:
+        return range(0)
+    parts = {"s": 1, "d": 2, "q": 4}[match[1]]
+    first = VECTORS + parts * int(match[2])
+    return range(first, first + parts) if first < COUNT else range(0)
+
+
+Reader = Callable[[list], Value]
+Operation = Callable[[Registers, Memory], None]
+
+
+def register(word: str) -> int | None:
+    """The number of a core register but pc."""
+    return NUMBERS.get(word)
+
+
+def program_counter(instruction: Instruction, aligned: bool) -> int:
+    """What pc reads as."""
+    return instruction.address + 4 & (~3 if aligned else WORD)
+
+
+def reader(instruction: Instruction, words: tuple[str, ...]) -> Reader | None:
+    """What `r1`, `#4`, `pc` or `r2, lsl #3` is; None for what is no such operand."""
+    number = immediate(words[0])
+    if number is not None and len(words) == 1:
+        constant = number & WORD
+        return lambda values: constant
+    if words == ("pc",):
+        place = program_counter(instruction, len(instruction.operands) > 2)
+        return lambda values: place
+    at = register(words[0])
+    if at is None or len(words) > 2:
+        return None
+    if len(words) == 1:
+        return lambda values: values[at]
+    return _shifted(at, words[1])
+
+
+def _shifted(at: int, shift: str) -> Reader | None:
+    match = _SHIFT.fullmatch(shift)
+    if match is None:
+        return (lambda values: None) if shift == "rrx" else None
+    compute, by = SHIFTS[match[1]], register(match[2])
+    amount = immediate(match[2]) or 0
+    if by is not None:
+
+        def read_shifted(values: list) -> Value:
+            one, two = values[at], values[by]
+            return compute(one, two & 255) & WORD if type(one) is int and type(two) is int else None
+
+        return read_shifted
+
+    def read(values: list) -> Value:
+        one = values[at]
+        if type(one) is int:
+            return compute(one, amount) & WORD
+        return shifted(match[1], one, amount) if type(one) is Partly else None
+
+    return read
+
+
+@dataclass(frozen=True)
+class Address:
+    """A memory operand: where it is, and what its base becomes (`base` None: nothing)."""
+
+    place: Reader
+    base: int | None = None
+    after: Reader | None = None
+
+
+def address(instruction: Instruction, objects: Objects, written_bytes: int = 0) -> Address:
+    """The memory operand `[r1, #4]!`, `[r1], #4`, `[r1, r2, lsl #2]`; `written_bytes` are what `[r1]!` adds."""
+    position = next(index for index, operand in enumerate(instruction.operands) if operand.startswith("["))
+    name, words, writes_back = memory_operand(instruction.operands[position])
+    behind = instruction.operands[position + 1 :]
+    if name == "pc":
+        place = program_counter(instruction, True)
+        offset = immediate(words[0]) if words else 0
+        if offset is None or len(words) > 1:
+            return Address(lambda values: None)
+        constant = place + offset & WORD
+        return Address(lambda values: constant)
+    base = register(name)
+    if base is None:
+        return Address(lambda values: None)  # a vector of addresses
+    if behind:
+        return Address(lambda values: values[base], base, moved(base, behind, instruction, objects))
+    if writes_back and not words:
+        return Address(lambda values: values[base], base, moved(base, (f"#{written_bytes}",), instruction, objects))
+    place_reader = moved(base, words, instruction, objects) if words else lambda values: values[base]
+    return Address(place_reader, base if writes_back else None, place_reader if writes_back else None)
+
+
+def moved(base: int, words: tuple[str, ...], instruction: Instruction, objects: Objects) -> Reader:
+    """A register plus an operand."""
+    number = immediate(words[0])
+    if number is not None and len(words) == 1:
+
+        def plus(values: list) -> Value:
+            one = values[base]
+            if type(one) is int:
+                return one + number & WORD
+            return one if type(one) is Near else None  # of a sum not even the bits are known
+
+        return plus
+    offset = reader(instruction, words)
+    if offset is None:  # a vector of offsets
+        return lambda values: objects.near(values[base], None)
+
+    def total(values: list) -> Value:
+        one, two = values[base], offset(values)
+        return one + two & WORD if type(one) is int and type(two) is int else objects.near(one, two)
+
+    return total
+
+
+def require_known(value: Value, what: str) -> int:
+    """A number, or Refusal."""
+    if not isinstance(value, int):
+        raise Refusal(f"{what} depends on data")
+    return value

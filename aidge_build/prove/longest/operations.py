@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Instructions as functions that change registers and memory, as far as they are known.
+
+What is not understood makes unknown whatever it may write. Nothing here counts: how long an instruction takes is 1.
+"""
+
+from __future__ import annotations
+
+from aidge_build.prove.elf.destinations import CUSTOM, is_misread, written_registers
+from aidge_build.prove.elf.disassembly import Instruction, memory_operand
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.operands import LR, NUMBERS, SP, Operation, Registers, register, vector_parts
+from aidge_build.prove.longest.transfers import block, load, several_words, store, transfer, vector, vector_sum
+from aidge_build.prove.longest.values import Objects, holds, joined_flags
+from aidge_build.prove.longest.words import comparison, plain
+
+_NOTHING = ("nop", "pld", "dsb", "isb", "dmb", "sev", "yield", "wfe", "wfi", "cpsid", "cpsie", "csdb", "it")
+_REFUSED = ("<undefined>", "svc", "udf", "bkpt", "bf", "bfl", "bfx", "bflx", "blxns", "clrm", "vscclrm", "lctp")
+_COUNTING_VECTORS = ("vidup", "vddup", "viwdup", "vdwdup", "vshlc")  # vectors that write a core register, too
+
+
+def operation(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation:
+    """What the instruction `name` (without its condition) does; `raw` are its halfwords, the first one lowest."""
+    if name in _REFUSED or is_misread(name, instruction.operands):
+        return _refusal(instruction, name)
+    for make in (_counting, plain, comparison, load, store, block, several_words, vector, vector_sum, transfer):
+        found = make(instruction, name, objects, raw)
+        if found is not None:
+            return found
+    return _forgetting(instruction, name)
+
+
+def _refusal(instruction: Instruction, name: str) -> Operation:
+    def refuse(registers: Registers, memory: Memory) -> None:
+        raise Refusal(f"'{name}' at 0x{instruction.address:x} is not followed")
+
+    return refuse
+
+
+def predicated(inner: Operation, condition: str, name: str) -> Operation:
+    """The instruction `name` of an IT block."""
+    writes = name.startswith(("st", "vst", "push", "vpush"))
+
+    def apply(registers: Registers, memory: Memory) -> None:
+        met = holds(condition, registers.flags)
+        if met:
+            inner(registers, memory)
+        elif met is None:
+            _maybe(inner, registers, memory, writes)
+
+    return apply
+
+
+def _maybe(inner: Operation, registers: Registers, memory: Memory, writes: bool) -> None:
+    before, was_alone = registers.copy(), memory.is_alone
+    other = memory.parted() if writes else None
+    inner(registers, memory)
+    if other is not None:
+        memory.meet(other)
+        if was_alone:
+            memory.settle()
+    meet(registers, before, memory.objects)
+
+
+def meet(registers: Registers, other: Registers, objects: Objects) -> None:
+    """Keeps what `other` confirms."""
+    registers.values = [objects.joined(one, two) for one, two in zip(registers.values, other.values, strict=True)]
+    registers.flags = joined_flags(registers.flags, other.flags)
+    if registers.elements != other.elements:
+        raise Refusal("loops of vectors with elements of several sizes meet")
+
+
+def _counting(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """The begin of a loop that the core counts; those that may jump are ends of blocks."""
+    if name in _NOTHING or name.startswith("it") and name.strip("te") == "i":
+        return lambda registers, memory: None
+    if name not in ("dls", "dlstp"):
+        return None
+    source = register(instruction.operands[1])
+    elements = elements_of(raw) if name == "dlstp" else 1
+    assert source is not None
+
+    def begin(registers: Registers, memory: Memory) -> None:
+        registers.values[LR] = registers.values[source]
+        registers.elements = elements
+
+    return begin
+
+
+def elements_of(raw: int) -> int:
+    """How many elements of a vector `dlstp` and `wlstp` take at a time, by bits 4 and 5."""
+    return 16 >> (raw >> 4 & 3)
+
+
+def _forgetting(instruction: Instruction, name: str) -> Operation:
+    """An instruction of which only is known what it may write."""
+    moves = [operand for operand in instruction.operands if "[" in operand or "!" in operand]
+    if any("!" in operand or not name.startswith("ld") for operand in moves) and not name.startswith("v"):
+        return _refusal(instruction, name)
+    written = sorted(NUMBERS[word] for word in destinations(instruction, name) if word in NUMBERS)
+    written += [part for word in instruction.operands[:1] for part in vector_parts(word)]
+    written += [NUMBERS[word] for operand in instruction.operands if operand.startswith("[") for word in _base(operand)]
+    loses_flags = (
+        name.endswith("s") or name in ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM) or "pc" in instruction.operands
+    )
+    if SP in written:
+        return _refusal(instruction, name)
+
+    def forget(registers: Registers, memory: Memory) -> None:
+        for at in written:
+            registers.values[at] = None
+        if loses_flags:
+            registers.flags = None
+
+    return forget
+
+
+def _base(operand: str) -> tuple[str, ...]:
+    word = memory_operand(operand)[0]
+    return (word,) if word in NUMBERS else ()
+
+
+def destinations(instruction: Instruction, name: str) -> frozenset[str]:
+    """The core registers that an instruction may write."""
+    operands = instruction.operands
+    plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
+    if name.startswith("v") and plain and plain[0][0] in "sdqfp" and plain[0] != "sp" and name not in _COUNTING_VECTORS:
+        return frozenset()
+    return written_registers(name, operands)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Follows a call through code: where what is known decides a branch, one way, and else all of them, to where they meet.
+
+Where ways meet, what differs between them is not known any more, and the longer one counts. So the instructions of what comes
+back are those of the longest way, for all data that nothing was assumed about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.longest.blocks import NOWHERE, Blocks, Frame, State
+from aidge_build.prove.longest.operands import LR, VECTORS
+from aidge_build.prove.longest.operations import meet
+from aidge_build.prove.longest.order import Order
+from aidge_build.prove.longest.shifts import most_rounds
+from aidge_build.prove.longest.values import flag_bits
+
+MOST_NUMBERS = 6  # of a register, where ways go side by side
+_INSTRUCTIONS_OF_BLOCK = 2  # where ways go side by side: so many blocks at most for the instructions that one may take
+
+
+class Search:
+    """The ways through a program. Those of a function of the library go on side by side for so many numbers of a register."""
+
+    def __init__(self, blocks: Blocks, most_numbers: int = MOST_NUMBERS):
+        self.blocks = blocks
+        self._most_numbers = most_numbers
+        self._orders: dict[int, Order] = {}
+        self.parted: Counter[int] = Counter()  # how often ways parted, by the place where they did
+        self._work = 0
+        self._seen: dict[int, list] = {}  # what was known there the last time
+        self._same: set[int] = set()  # where that is the same again
+        self._numbers: dict[tuple, list[set[int]]] = {}  # those of each register at a place
+        self._many: dict[int, set[int]] = {}  # registers that had many, by where
+        self._rounds: dict[tuple[int, int], int | None] = {}  # the most of a loop, by its function and its first block
+
+    def call(self, state: State, entry: int, limit: int) -> State:
+        """The state behind a call of `entry`, whose instructions are those of the longest way; Refusal where there is none, or
+        where it takes more than `limit`."""
+        self.parted.clear()
+        self._seen.clear()
+        self._same.clear()
+        self._work = limit // _INSTRUCTIONS_OF_BLOCK
+        state.instructions, state.called = 0, []
+        state.registers.values[LR] = NOWHERE | 1
+        state.frames = (Frame(NOWHERE, entry, NOWHERE),)
+        state.at = entry
+        ways = self._alone(state, limit)
+        while ways:
+            state = self._together(ways, limit)
+            ways = self._alone(state, limit) if state.at != NOWHERE else []
+        return state
+
+    def _alone(self, state: State, limit: int) -> list[State]:
+        """Follows the only way; the ways where it parts, none at the end."""
+        registers, memory, block_at, at = state.registers, state.memory, self.blocks.block, state.at
+        while at != NOWHERE:
+            block = block_at(at)
+            for operation in block.operations:
+                operation(registers, memory)
+            state.instructions += block.count
+            ways = block.end(state)
+            if not isinstance(ways, int):
+                state.at = at
+                self._locate(state)
+                return self._part(state, ways)
+            at = ways
+            if state.instructions > limit:
+                raise self._too_long(limit)
+        state.at = at
+        return []
+
+    def _locate(self, state: State) -> None:
+        """Finds the positions of a way that is alone: nothing that is left behind counts."""
+        frames: list[Frame] = []
+        for index, frame in enumerate(state.frames):
+            inside = state.frames[index - 1].entry if index else None
+            position = () if inside is None else self._order(inside).begin(frame.site)
+            frames.append(Frame(frame.back, frame.entry, frame.site, position))
+        state.frames = tuple(frames)
+        state.position = self._order(state.frames[-1].entry).begin(state.at)
+
+    def _order(self, entry: int) -> Order:
+        if entry not in self._orders:
+            self._orders[entry] = Order(entry, self._successors)
+        return self._orders[entry]
+
+    def _successors(self, start: int) -> tuple[int, ...]:
+        try:
+            return self.blocks.block(start).successors
+        except Refusal:  # nobody goes there, or who does is refused then
+            return ()
+
+    def _part(self, state: State, ways: tuple) -> list[State]:
+        """The states of several ways."""
+        self.parted[state.at] += 1
+        if self._seen.get(state.at) == state.registers.values:
+            self._same.add(state.at)
+        self._seen[state.at] = state.registers.values[:]
+        before, found = state.at, []
+        for number, way in enumerate(ways):
+            one = state if number == len(ways) - 1 else state.parted()
+            self._go(one, before, way(one))
+            found.append(one)
+        return found
+
+    def _go(self, state: State, before: int, to: int) -> None:
+        """Moves a way to the block where it goes on."""
+        frames = state.frames
+        state.at = to
+        if to == NOWHERE:
+            state.position = ()
+        elif frames[-1].entry == to and frames[-1].site == before:  # it was called
+            state.position = self._order(to).begin(to)
+        else:
+            inside = self._order(frames[-1].entry)
+            state.position = inside.moved(state.position, before if state.left is None else state.left, to)
+        state.left = None
+
+    def _together(self, ways: list[State], limit: int) -> State:
+        """Follows the way that is behind until one is left."""
+        waiting = dict[tuple, State]()
+        for state in ways:
+            self._meet(waiting, state)
+        while len(waiting) > 1:
+            state = waiting.pop(min(waiting))
+            block = self.blocks.block(state.at)
+            for operation in block.operations:
+                operation(state.registers, state.memory)
+            state.instructions += block.count
+            self._work -= 1
+            if state.instructions > limit or self._work < 0:
+                raise self._too_long(limit)
+            before, found = state.at, block.end(state)
+            if isinstance(found, int):
+                self._go(state, before, found)
+                self._meet(waiting, state)
+            else:
+                for one in self._part(state, found):
+                    self._meet(waiting, one)
+        (state,) = waiting.values()
+        state.memory.settle()
+        return state
+
+    def _meet(self, waiting: dict[tuple, State], other: State) -> None:
+        """Puts a way to those that wait, or makes one of it and of the one that waits there."""
+        if self._is_over(other):
+            return
+        key = _key(other)
+        state = waiting.setdefault((key, self._apart(other, key)), other)
+        if state is other:
+            return
+        if other.at != state.at or [frame.back for frame in other.frames] != [frame.back for frame in state.frames]:
+            raise Refusal(f"ways of several calls meet at 0x{state.at:x}")
+        meet(state.registers, other.registers, self.blocks.objects)
+        state.memory.meet(other.memory)
+        state.instructions = max(state.instructions, other.instructions)
+        state.called += [one for one in other.called if one not in state.called]
+
+    def _apart(self, state: State, place: tuple) -> tuple[int, ...]:
+        """What keeps ways apart that are at the same place: in a function of the library known numbers and flags, but not those
+        of a register that has many there."""
+        if not self.blocks.parts or state.at == NOWHERE:
+            return ()
+        values, flags = state.registers.values[:VECTORS], flag_bits(state.registers.flags)
+        found = [value if isinstance(value, int) else -1 for value in (*values, *flags)]
+        seen, many = self._numbers.setdefault(place, [set() for _ in found]), self._many.setdefault(state.at, set())
+        for index, (numbers, number) in enumerate(zip(seen, found, strict=True)):
+            numbers.add(number)
+            if len(numbers) > self._most_numbers:
+                many.add(index)
+        return tuple(-1 if index in many else number for index, number in enumerate(found))
+
+    def _is_over(self, state: State) -> bool:
+        """Whether a way came round a loop of shifts more often than it can."""
+        if state.at == NOWHERE:
+            return False
+        entry, head = state.frames[-1].entry, state.at
+        order = self._order(entry)
+        if (entry, head) not in self._rounds:
+            body = {start: [*self.blocks.instructions(start)] for start in order.loops.get(head, ())}
+            leading = {start: self._successors(start) for start in body}
+            self._rounds[entry, head] = (most_rounds(head, body, leading) or self.blocks.rounds(entry)) if body else None
+        most = self._rounds[entry, head]
+        return most is not None and order.rounds(state.position, head) > most
+
+    def _too_long(self, limit: int) -> Refusal:
+        often = self.parted.most_common(1)
+        if not often:
+            return Refusal(f"it takes more than {limit:,} instructions")
+        where = self.blocks.code.image.describe(often[0][0])
+        if often[0][0] in self._same:
+            return Refusal(f"how often the loop at {where} repeats depends on data")
+        return Refusal(f"it takes more than {limit:,} instructions for some input; data decide most often at {where}")
+
+
+def _key(state: State) -> tuple:
+    """Where a way is, among others; behind all of them at the end."""
+    if state.at == NOWHERE:
+        return (1 << 40,)
+    return (*(number for frame in state.frames for number in frame.position), *state.position)

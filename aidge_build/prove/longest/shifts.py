@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Loops that shift a number until a bit of it comes to a place, or until nothing of it is left, as in divisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aidge_build.prove.elf.disassembly import Instruction, immediate
+from aidge_build.prove.longest.operands import NUMBERS
+from aidge_build.prove.longest.operations import destinations
+
+_SHIFTS = ("lsl", "lsr", "asr")
+_COMPARISONS = ("cmp", "cmn", "tst", "teq", "cbz", "cbnz")
+_BITS = 32
+_Named = tuple[Instruction, str]  # with its name without a condition
+
+
+def most_rounds(head: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> int | None:
+    """How often a loop leads back to its begin at most; None where its blocks (`body`, by their first addresses) do not say it.
+
+    1. A way out is taken where a shift leaves nothing of a number: once for each bit.
+    2. All ways out ask for numbers that change by shifts alone. Once for each bit, and nothing that they ask for changes any
+       more: the loop would never end. That it ends is taken for granted.
+    """
+    always = _in_each_round(head, body, successors)
+    total = 0
+    for block in body:
+        if all(to in body for to in successors[block]):
+            continue
+        asking = _asking(block, body, successors)
+        bits = None if asking is None else _bits(asking, body[block][-1][0].mnemonic, body, always)
+        if bits is not None and asking is not None and _ends_at_zero(asking, body[block][-1], body):
+            return bits
+        total = -1 if bits is None or total < 0 else total + bits
+    return total if total > 0 else None
+
+
+def _in_each_round(head: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> set[int]:
+    """Blocks that each round comes by: the first one, those behind each other from there, and the one that leads back."""
+    found, block = {head}, head
+    while len(successors[block]) == 1 and successors[block][0] in body and successors[block][0] not in found:
+        block = successors[block][0]
+        found.add(block)
+    back = [block for block in body if head in successors[block]]
+    return found | set(back if len(back) == 1 else ())
+
+
+def _asking(block: int, body: Mapping[int, Sequence[_Named]], successors: Mapping[int, Sequence[int]]) -> _Named | None:
+    """The instruction whose flags decide at the end of a block, where it is certain which one that is."""
+    *before, last = body[block]
+    own = [one for one in (*before, *([last] if last[1] in _COMPARISONS else ())) if _sets_flags(one[1])]
+    if own:
+        return own[-1]
+    if any(sum(to in body for to in successors[one]) > 1 for one in body):
+        return None
+    earlier = [one for start in sorted(body) if start < block for one in body[start] if _sets_flags(one[1])]
+    return earlier[-1] if earlier else None
+
+
+def _bits(asking: _Named, branch: str, body: Mapping[int, Sequence[_Named]], always: set[int]) -> int | None:
+    """How many shifts of all that an instruction asks for leave its flags as they are from then on; None where that is not
+    all that changes it. A shift under the condition on which the loop goes on (`branch`) is one of each round, too."""
+    changed: dict[str, int] = {}
+    asked = set(_sources(*asking))
+    while True:
+        before = len(asked)
+        for start, instructions in body.items():
+            for one, name in instructions:
+                for word in destinations(one, name) & asked:
+                    is_met = one.mnemonic == name or one.mnemonic == f"{name}{branch[1:]}"
+                    if start not in always or not is_met or not _is_shift(one, name):
+                        return None
+                    changed[word] = _BITS if changed.get(word) == _BITS else _needed(word, asking, name)
+        if any(name.removesuffix("s") == "adc" for instructions in body.values() for _, name in instructions):
+            asked |= {
+                word for instructions in body.values() for one in instructions if _shifts_out(*one) for word in _sources(*one)
+            }
+        if len(asked) == before:
+            return sum(changed.values()) or None
+
+
+def _needed(word: str, asking: _Named, shift: str) -> int:
+    """Behind so many shifts to the left of a number of which some bits are tested, these are always the same."""
+    instruction, name = asking
+    mask = immediate(instruction.operands[-1]) if name == "tst" and instruction.operands[0] == word else None
+    return mask.bit_length() if mask and shift.startswith(("lsl", "add", "adc")) else _BITS
+
+
+def _ends_at_zero(asking: _Named, last: _Named, body: Mapping[int, Sequence[_Named]]) -> bool:
+    """Whether the loop is left where the shift that is asked for leaves nothing."""
+    instruction, name = asking
+    if not name.startswith(("lsl", "lsr")) or not _is_shift(instruction, name):
+        return False
+    branch = last[0]
+    return (branch.mnemonic == "bne" and branch.target in body) or (branch.mnemonic == "beq" and branch.target not in body)
+
+
+def _shifts_out(instruction: Instruction, name: str) -> bool:
+    return name.endswith("s") and _is_shift(instruction, name)
+
+
+def _sets_flags(name: str) -> bool:
+    return name in _COMPARISONS or name.endswith("s") and name not in ("mls", "vmls")
+
+
+def _sources(instruction: Instruction, name: str) -> list[str]:
+    operands = instruction.operands
+    named = operands if name in _COMPARISONS or len(operands) == 2 else operands[1:]
+    return [word for operand in named for word in operand.split() if word in NUMBERS]
+
+
+def _is_shift(instruction: Instruction, name: str) -> bool:
+    """Whether it shifts a register into itself, with or without the bit that another one lost."""
+    bare, operands = name.removesuffix("s"), instruction.operands
+    target, sources = operands[0], operands[1:]
+    if bare in ("add", "adc"):
+        return set(sources) == {target}
+    if bare == "mov" and len(sources) == 2:
+        bare, _, amount = sources[1].partition(" ")
+        sources = (sources[0], amount)
+    if bare not in _SHIFTS or not sources:
+        return False
+    return (immediate(sources[-1]) or 0) > 0 and set(sources[:-1]) <= {target}

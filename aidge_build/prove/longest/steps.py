@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""A bound of the instructions of each step of an inference, over all inputs, from the linked program alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from aidge_build.base.naming import counted
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.prove.elf.frames import Refusal
+from aidge_build.prove.elf.image import Image
+from aidge_build.prove.longest.blocks import State
+from aidge_build.prove.longest.calls import GIVEN, GIVEN_BYTES, Calls
+from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.values import Value
+
+_BEGIN_LIMIT, _MOST_TIMES = 1_000_000, 2
+_DONE, _MORE = 0, 2
+_ALIGNMENT, _MOST_PLACES = 4, 64  # what code asks of the addresses of the caller's arrays: their last two bits
+
+
+@dataclass(frozen=True)
+class StepBound:
+    """The most instructions of a step, and the layer that it begins with ("": none)."""
+
+    layer: str
+    instructions: int
+
+
+@dataclass(frozen=True)
+class StepsBound:
+    """The steps of an inference in order, as far as they have a bound, and the `reason` why there are no more. `of_weights`: with
+    others than those of the program, which can be replaced, steps may be longer."""
+
+    model: str
+    max_step: int
+    steps: tuple[StepBound, ...]
+    reason: str = ""
+    of_weights: bool = False
+
+    @property
+    def longest(self) -> StepBound | None:
+        """The longest step; None where some have no bound."""
+        return None if self.reason else max(self.steps, key=lambda step: step.instructions, default=None)
+
+
+def bound_steps(image: Image, instructions: dict[int, Instruction], claim: Claim) -> StepsBound:
+    """The bound of each step of the model that `claim` is about."""
+    steps: list[StepBound] = []
+    reason = ""
+    try:
+        for step in _Model(image, instructions, claim).steps():
+            steps.append(step)
+        if len(steps) != claim.step_count:
+            reason = f"it has {counted(len(steps), 'step')}, the claim promises {claim.step_count}"
+    except Refusal as refusal:
+        reason = str(refusal)
+    return StepsBound(claim.model, claim.max_step, tuple(steps), reason, claim.update is not None)
+
+
+class _Model:
+    def __init__(self, image: Image, instructions: dict[int, Instruction], claim: Claim):
+        self.image, self.claim = image, claim
+        self.calls = Calls(image, instructions, claim.weights)
+        self.layers = {symbol.address: name for name in claim.layers if (symbol := image.symbol(name))}
+
+    def steps(self) -> Iterator[StepBound]:
+        """Begins an inference, and takes its steps until it is done."""
+        memory = self.calls.memory()
+        for part in self.claim.kept:  # no inference has begun
+            symbol = self.image.symbol(part.symbol)
+            for at in range(symbol.address, symbol.address + part.size_bytes, 4) if symbol else ():
+                memory.store(at, 4, 0)
+        names = (f"{self.claim.model}_bound", *self.claim.weights[:1])
+        bound, weights = (self.image.symbol(name) for name in names) if self.claim.update and len(names) > 1 else (None, None)
+        if bound and weights:
+            memory.store(bound.address, 4, weights.address)
+        own: list[int] = []
+        if f"{self.claim.model}_init" in self.claim.functions:
+            own = [GIVEN[0]]
+            memory = self._call("init", memory, GIVEN[:3], _BEGIN_LIMIT).memory
+        ports = GIVEN[3 if own else 0 :]
+        begun = self._call("begin", memory.moved(0, 0, 0), [*own, *ports], _BEGIN_LIMIT)
+        if begun.registers.values[0] != _DONE:
+            raise Refusal(f"{self.claim.model}_begin may refuse its pointers")
+        shifts = {port: self._shifts(memory, own, port, ports) for port in ports}
+        memory = begun.memory
+        code: Value = _MORE
+        while code == _MORE:
+            before = memory.moved(0, 0, 0)
+            memory.touched.clear()
+            state = self._call("step", memory, own, _MOST_TIMES * self.claim.max_step)
+            memory, code = state.memory, state.registers.values[0]
+            layer = next((self.layers[one] for one in state.called if one in self.layers), "")
+            others = self._elsewhere(before, own, {port: shifts[port] for port in ports if port in memory.touched})
+            yield StepBound(layer, max(state.instructions, *others, 0))
+        if code != _DONE:
+            raise Refusal(f"what {self.claim.step_symbol} returns depends on data")
+
+    def _shifts(self, memory: Memory, own: list[int], port: int, ports: Sequence[int]) -> tuple[int, ...]:
+        """How many bytes beside a multiple of four an input or output may lie: those that N_begin takes."""
+        found = []
+        for shift in range(_ALIGNMENT):
+            given = [one + shift if one == port else one for one in ports]
+            begun = self._call("begin", memory.moved(0, 0, 0), [*own, *given], _BEGIN_LIMIT)
+            found += [shift] if begun.registers.values[0] == _DONE else []
+        return tuple(found)
+
+    def _elsewhere(self, before: Memory, own: list[int], shifts: Mapping[int, tuple[int, ...]]) -> Iterator[int]:
+        """The same step with the inputs and outputs that it touches at other addresses."""
+        if math.prod(map(len, shifts.values())) > _MOST_PLACES:
+            raise Refusal(f"a step touches {len(shifts)} inputs and outputs, too many places for all of them")
+        for places in product(*shifts.values()):
+            memory = before
+            for port, shift in zip(shifts, places, strict=True):
+                memory = memory.moved(port, port + GIVEN_BYTES, shift)
+            if any(places):
+                yield self._call("step", memory, own, _MOST_TIMES * self.claim.max_step).instructions
+
+    def _call(self, name: str, memory: Memory, arguments: Sequence[int], limit: int) -> State:
+        symbol = self.image.symbol(f"{self.claim.model}_{name}")
+        if symbol is None:
+            raise Refusal(f"{self.claim.model}_{name} is not in the program")
+        return self.calls.call(symbol.address, arguments, memory, limit)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""Loads, stores and moves between kinds of registers as functions that change registers and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.prove.elf.disassembly import Instruction, memory_operand, register_bytes, register_list
+from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.operands import (
+    LR,
+    NUMBERS,
+    SP,
+    Operation,
+    Registers,
+    address,
+    register,
+    require_known,
+    vector_parts,
+)
+from aidge_build.prove.longest.values import WORD, Objects, Value
+
+_LOADS = {"ldr": (4, 0), "ldrb": (1, 0), "ldrh": (2, 0), "ldrsb": (1, 8), "ldrsh": (2, 16)}
+_STORES = {"str": 4, "strh": 2, "strb": 1}
+_PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb")
+_POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "vldm")
+_BLOCK_STORES = ("stmia", "stm", "stmea", "vstmia", "vstm")
+_BLOCK_LOADS_BELOW = ("ldmdb", "vldmdb")
+_VECTOR_BYTES = 16
+_GIVEN_UP = ("r0", "r1", "r2", "r3", "r12")  # that no function hands back: what is pushed of these is a variable, or room for one
+_WHOLE = 0x1E00  # of the second halfword: a vector of elements that are as wide in memory (DDI 0553, VLDR, encodings T5 to T7)
+
+
+def load(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """A load of a word or less; None for other instructions."""
+    if name not in _LOADS or (at := register(instruction.operands[0])) is None:
+        return None
+    (width, sign_bits), where = _LOADS[name], address(instruction, objects)
+    place, base, after = where.place, where.base, where.after
+    sign, rest = 1 << sign_bits >> 1, WORD ^ (1 << sign_bits) - 1
+
+    def loads(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        loaded = memory.load(place(values), width)
+        if sign_bits and type(loaded) is int and loaded & sign:
+            loaded |= rest
+        if base is not None and after is not None:
+            values[base] = after(values)
+        values[at] = loaded
+
+    return loads
+
+
+def store(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """A store of a word or less; None for other instructions."""
+    if name not in _STORES or (at := register(instruction.operands[0])) is None:
+        return None
+    width, where = _STORES[name], address(instruction, objects)
+    place, base, after = where.place, where.base, where.after
+    saves = base == SP and after is not None and not instruction.operands[-1].startswith("#")
+
+    def stored(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        target, value = place(values), values[at]
+        if base is not None and after is not None:
+            values[base] = after(values)
+        if saves:  # `str lr, [sp, #-4]!` is a push
+            memory.save(require_known(target, "the stack pointer"), value)
+        else:
+            memory.store(target, width, value)
+
+    return stored
+
+
+def several_words(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """`ldrd` and `strd`; None for other instructions."""
+    if name not in ("ldrd", "strd"):
+        return None
+    registers_named = [register(operand) for operand in instruction.operands[:2]]
+    if None in registers_named:
+        return None
+    first, second = (at for at in registers_named if at is not None)
+    where = address(instruction, objects)
+
+    def move(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        place = where.place(values)
+        if where.base is not None and where.after is not None:
+            values[where.base] = where.after(values)
+        ends = (place, place + 4 & WORD) if isinstance(place, int) else (place, place)
+        for at, end in ((first, ends[0]), (second, ends[1])):
+            if name == "ldrd":
+                values[at] = memory.load(end, 4)
+            else:
+                memory.store(end, 4, values[at])
+
+    return move
+
+
+def block(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """Several registers at once."""
+    if name not in (*_PUSHES, *_POPS, *_BLOCK_STORES, *_BLOCK_LOADS_BELOW) or not instruction.operands[-1].startswith("{"):
+        return None
+    names = register_list(instruction.operands[-1])
+    word = instruction.operands[0] if len(instruction.operands) > 1 else "sp!"
+    named = memory_operand(word)[0]
+    base = register(named)
+    if base is None:
+        return None
+    size_bytes = sum(map(register_bytes, names))
+    below, writes_back = name in (*_PUSHES, *_BLOCK_LOADS_BELOW), word.endswith("!")
+    stores = name in (*_PUSHES, *_BLOCK_STORES)
+    writes_back = writes_back and not (not stores and named in names)
+
+    def move(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        start = values[base]
+        if isinstance(start, int) and below:
+            start = start - size_bytes & WORD
+        end = None if not isinstance(start, int) else start if below else start + size_bytes & WORD
+        known: Value = end if isinstance(end, int) else values[base]
+        before = values[:]
+        if writes_back:
+            values[base] = known
+        move_words(names, start, before if stores else values, stores, below and base == SP, memory)
+
+    return move
+
+
+def move_words(names: tuple[str, ...], start: Value, values: list, stores: bool, is_push: bool, memory: Memory) -> None:
+    """Words of registers in the order of their numbers."""
+    place = require_known(start, "the stack pointer") if stores and is_push else start
+    for one in names:
+        for at in vector_parts(one) or (NUMBERS[one],):
+            if stores and is_push and isinstance(place, int) and one not in _GIVEN_UP:
+                memory.save(place, values[at])
+            elif stores:
+                memory.store(place, 4, values[at])
+            else:
+                values[at] = memory.load(place, 4)
+            place = place + 4 & WORD if isinstance(place, int) else place
+
+
+def transfer(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """`vmov` between registers of 32 bits: code keeps in those of the FPU what it has no other place for."""
+    operands = instruction.operands
+    if name != "vmov" or any("[" in word or word.startswith(("q", "#")) for word in operands):
+        return None
+    places = [[*vector_parts(word)] or [NUMBERS.get(word, -1)] for word in operands]
+    flat = [place for some in places for place in some]
+    if -1 in flat or len(flat) not in (2, 4):
+        return None
+    half = len(flat) // 2
+
+    def move(registers: Registers, memory: Memory) -> None:
+        for target, source in zip(flat[:half], flat[half:], strict=True):
+            registers.values[target] = registers.values[source]
+
+    return move
+
+
+def vector(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """Loads and stores of vectors and floats: which words they move, and what becomes of the base."""
+    if not name.startswith(("vld", "vst")) or not any(operand.startswith("[") for operand in instruction.operands):
+        return None
+    targets = _targets(instruction)
+    size_bytes = sum(map(register_bytes, targets))
+    where = address(instruction, objects, size_bytes)
+    parts = [part for target in targets for part in vector_parts(target)]
+    stores, is_scatter, addresses = name.startswith("vst"), _is_scatter(instruction), _places_of_vector(instruction)
+    is_plain = name in ("vldr", "vstr") and targets[0][0] in "sd"
+    is_whole = len(targets) == 1 and name[-1] in "bhw" and raw >> 16 & _WHOLE == _WHOLE and not is_scatter
+
+    def move(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        place = _object_of(values, addresses, objects) if addresses else where.place(values)
+        if where.base is not None and where.after is not None:
+            values[where.base] = where.after(values)
+        if is_plain:
+            move_words(targets, place, values, stores, False, memory)
+        elif is_whole and isinstance(place, int):
+            _move_vector(parts, place, registers, stores, memory)
+        elif not stores:
+            for part in parts:
+                values[part] = None
+        elif is_scatter or not isinstance(place, int):
+            memory.forget(objects.near(place, None))
+        else:
+            memory.kill(place, _inside(objects, place, size_bytes))
+
+    return move
+
+
+def _inside(objects: Objects, place: int, size_bytes: int) -> int:
+    """How many bytes from a place on a store may write: of narrow elements, or where a condition lets only some be stored, fewer
+    than the vector has, and none behind the object that holds the place."""
+    span = objects.span(place)
+    return min(size_bytes, span.end - place) if span is not None and place < span.end else size_bytes
+
+
+_ADDRESS_SUMS = ("vdup", "vdupt", "vadd", "vaddt", "vsub", "vsubt")
+
+
+def vector_sum(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """A vector of addresses in one object, as the sum of a pointer and a vector of numbers; None for other instructions."""
+    targets = vector_parts(instruction.operands[0]) if instruction.operands else ()
+    if name not in _ADDRESS_SUMS or len(targets) != _VECTOR_BYTES // 4:
+        return None
+    sources = [[*vector_parts(word)] or [NUMBERS.get(word, -1)] for word in instruction.operands[1:]]
+    if any(-1 in places for places in sources):
+        return None
+
+    def add(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        found: Value = None
+        for places in sources:
+            found = found or _object_of(values, places, objects)
+        for at in targets:
+            values[at] = objects.joined(found, values[at]) if name.endswith("t") else found
+
+    return add
+
+
+def _object_of(values: list[Value], places: Sequence[int], objects: Objects) -> Value:
+    """Some address in the one object that all of these registers lead to; None where they do not."""
+    first, *rest = (objects.near(values[place], None) for place in places)
+    for other in rest:
+        first = objects.near(objects.joined(first, other), None) if first and other else None
+    return first
+
+
+def _places_of_vector(instruction: Instruction) -> Sequence[int]:
+    """The registers of a vector of addresses."""
+    operand = next(operand for operand in instruction.operands if operand.startswith("["))
+    return vector_parts(memory_operand(operand)[0])
+
+
+def _is_scatter(instruction: Instruction) -> bool:
+    return any("q" in operand for operand in instruction.operands[1:] if operand.startswith("["))
+
+
+def _move_vector(parts: list[int], place: int, registers: Registers, stores: bool, memory: Memory) -> None:
+    """The words of a vector, or in the last turn of a loop of vectors those that are left."""
+    values, left = registers.values, _VECTOR_BYTES
+    if registers.elements > 1:
+        count = values[LR]
+        if not isinstance(count, int):
+            left = 0
+        elif count < registers.elements:
+            left = count * (_VECTOR_BYTES // registers.elements)
+        if stores and left == 0:
+            memory.kill(place, _VECTOR_BYTES)
+    for index, part in enumerate(parts):
+        at, rest = place + 4 * index & WORD, left - 4 * index
+        if not stores:
+            values[part] = memory.load(at, 4) if rest >= 4 else None
+        elif rest >= 4:
+            memory.store(at, 4, values[part])
+        elif rest > 0:
+            memory.kill(at, rest)
+
+
+def _targets(instruction: Instruction) -> tuple[str, ...]:
+    """What it loads or stores; interleaving ones go through the bytes of all of their registers."""
+    target = instruction.operands[0]
+    return register_list(target) if target.startswith("{") else (target,)

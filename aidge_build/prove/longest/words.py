@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: MIT
+"""Arithmetic and comparisons of words as functions that change registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate
+from aidge_build.prove.longest.arithmetic import (
+    BITWISE,
+    EXTENDED_SUMS,
+    FIELDS,
+    LONG_PRODUCTS,
+    ONE_OPERAND,
+    OTHERS,
+    SELECTIONS,
+    SHIFTS,
+    SUMS,
+)
+from aidge_build.prove.longest.memory import Memory
+from aidge_build.prove.longest.operands import NUMBERS, Operation, Reader, Registers, reader, register
+from aidge_build.prove.longest.values import (
+    SIGN,
+    WORD,
+    Few,
+    Objects,
+    OneLess,
+    Partly,
+    Value,
+    combined,
+    doubled,
+    flag_bits,
+    flags_of,
+    flags_of_comparison,
+    holds,
+    shifted,
+)
+
+Computation = Callable[[Registers], Value]
+_COMPARISONS = {"cmp": "difference", "cmn": "sum"}
+_TESTS = {"tst": "and", "teq": "eor"}
+_WITH_CARRY = ("adc", "sbc")
+_KNOWN = {*_WITH_CARRY, *SUMS, *BITWISE, *SHIFTS, "mov", "mvn", "neg"}
+
+
+def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """Arithmetic of words; None for other instructions."""
+    if not instruction.operands or (at := register(instruction.operands[0])) is None:
+        return None
+    if name in LONG_PRODUCTS:
+        return _long_product(instruction, name)
+    if name in _INSERTIONS:
+        return _insertion(instruction, name, at)
+    sets_flags = name.endswith("s") and name not in ("mls", "muls") and name[:-1] in _KNOWN
+    bare = name[:-1] if sets_flags or name == "muls" else {"addw": "add", "subw": "sub"}.get(name, name)
+    if bare == "neg" and sets_flags:
+        instruction, bare = instruction._replace(operands=(*instruction.operands, "#0")), "rsb"
+    if bare in _WITH_CARRY:
+        return _carrying(instruction, bare, at, sets_flags)
+    if bare in SUMS:
+        return _sum(instruction, bare, at, sets_flags, objects)
+    compute = _computation(instruction, bare)
+    if compute is None:
+        return None
+    if bare in SHIFTS and sets_flags:
+        return _shift(instruction, bare, at)
+    if name == "muls" or sets_flags:
+        return _with_logical_flags(compute, at, _shifted_carry(instruction))
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        registers.values[at] = compute(registers)
+
+    return assign
+
+
+def _computation(instruction: Instruction, name: str) -> Computation | None:
+    """The result as a function of the registers; None where the instruction is not one of these."""
+    operands = instruction.operands
+    if name in SELECTIONS and len(operands) == 4 and operands[3] in CONDITIONS:
+        return _selection(operands, name)
+    if name in FIELDS:
+        return _field(operands, name)
+    if name in ("cset", "cinc", "mla", "mls"):
+        return _of_several(operands, name)
+    if name in ONE_OPERAND:
+        read = reader(instruction, operands[1:])
+        return None if read is None else _of_one(read, ONE_OPERAND[name])
+    if name in EXTENDED_SUMS and len(operands) == 3:
+        extend = ONE_OPERAND[EXTENDED_SUMS[name]]
+        return _of_two(instruction, lambda one, two: one + extend(two))
+    if name in BITWISE:
+        return _of_two(instruction, BITWISE[name], partial(combined, name))
+    both = OTHERS.get(name)
+    if both is None and name in SHIFTS:
+        shift = SHIFTS[name]
+
+        def both(one: int, two: int) -> int:
+            return shift(one, two & 255)
+
+        return _of_two(instruction, both, partial(_shifted_bits, name))
+
+    return None if both is None else _of_two(instruction, both)
+
+
+def _shifted_bits(name: str, one: Value, two: Value) -> Value:
+    return shifted(name, one, two & 255) if type(one) in (Partly, Few) and type(two) is int else None
+
+
+def _of_one(read: Reader, compute: Callable[[int], int]) -> Computation:
+    def result(registers: Registers) -> Value:
+        one = read(registers.values)
+        return compute(one) & WORD if type(one) is int else None
+
+    def moved(registers: Registers) -> Value:
+        return read(registers.values)
+
+    return moved if compute in (ONE_OPERAND["mov"], ONE_OPERAND["movw"]) else result
+
+
+def _sides(instruction: Instruction) -> tuple[Reader | None, Reader | None]:
+    """The two sources, where the first one may also be the destination."""
+    operands = instruction.operands
+    if len(operands) == 2 or (len(operands) == 3 and " " in operands[2]):
+        operands = (operands[0], *operands)
+    return reader(instruction, operands[1:2]), reader(instruction, operands[2:])
+
+
+def _of_two(
+    instruction: Instruction,
+    compute: Callable[[int, int], int],
+    otherwise: Callable[[Value, Value], Value] = lambda one, two: None,
+) -> Computation | None:
+    """`otherwise` is what is known of the result where not both sources are."""
+    first, second = _sides(instruction)
+    if first is None or second is None:
+        return None
+
+    def result(registers: Registers) -> Value:
+        one, two = first(registers.values), second(registers.values)
+        return compute(one, two) & WORD if type(one) is int and type(two) is int else otherwise(one, two)
+
+    return result
+
+
+def _field(operands: tuple[str, ...], name: str) -> Computation | None:
+    at, first, bits = register(operands[1]), immediate(operands[2]), immediate(operands[3])
+    if at is None or first is None or bits is None:
+        return None
+    compute = FIELDS[name]
+
+    def result(registers: Registers) -> Value:
+        one = registers.values[at]
+        return compute(one, first, bits) & WORD if type(one) is int else None
+
+    return result
+
+
+def _selection(operands: tuple[str, ...], name: str) -> Computation | None:
+    first, second = NUMBERS.get(operands[1]), NUMBERS.get(operands[2])  # a source may be the zero register
+    zeros = {index for index, word in enumerate(operands) if word in ("zr", "pc")}
+    if (first is None and 1 not in zeros) or (second is None and 2 not in zeros):
+        return None
+    otherwise, condition = SELECTIONS[name], operands[3]
+
+    def result(registers: Registers) -> Value:
+        met = holds(condition, registers.flags)
+        one = 0 if first is None else registers.values[first]
+        two = 0 if second is None else registers.values[second]
+        other = otherwise(two) & WORD if type(two) is int else two if name == "csel" else None
+        return one if met else other if met is False else one if one == other else None
+
+    return result
+
+
+def _of_several(operands: tuple[str, ...], name: str) -> Computation | None:
+    if name == "cset":
+        condition = operands[1]
+
+        def told(registers: Registers) -> Value:
+            met = holds(condition, registers.flags)
+            return None if met is None else int(met)
+
+        return told
+    if name == "cinc":
+        source, asked = register(operands[1]), operands[2]
+        if source is None:
+            return None
+
+        def increased(registers: Registers) -> Value:
+            one, met = registers.values[source], holds(asked, registers.flags)
+            return one + met & WORD if type(one) is int and met is not None else None
+
+        return increased
+    places = [register(operand) for operand in operands[1:]]
+    if None in places or len(places) != 3:
+        return None
+    sign = 1 if name == "mla" else -1
+
+    def product(registers: Registers) -> Value:
+        one, two, three = (registers.values[place] for place in places if place is not None)
+        return three + sign * one * two & WORD if type(one) is type(two) is type(three) is int else None
+
+    return product
+
+
+def _shift(instruction: Instruction, name: str, at: int) -> Operation | None:
+    """`lsrs r2, r2, #1`: C is the bit that was pushed out last, and what it was where none was."""
+    first, second = _sides(instruction)
+    if first is None or second is None:
+        return None
+    compute = SHIFTS[name]
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        one, two = first(registers.values), second(registers.values)
+        if type(one) is not int or type(two) is not int:
+            result = _shifted_bits(name, one, two)
+            registers.values[at], registers.flags = result, flags_of(result, None)
+            return
+        amount = two & 255
+        carry = _pushed_out(name, one, amount) if amount else flag_bits(registers.flags)[_CARRY]
+        result = compute(one, amount) & WORD
+        registers.values[at] = result
+        registers.flags = ("logical", result, carry)
+
+    return assign
+
+
+def _pushed_out(name: str, one: int, amount: int) -> bool:
+    """The last bit that a shift by at least 1 pushes out."""
+    return bool(SHIFTS[name](one, amount - 1) & (SIGN if name == "lsl" else 1))
+
+
+Carry = Callable[[Registers], bool | None]
+_CARRY = 2  # among the bits of the flags
+_ALWAYS_SAME = 256  # a constant below that is no rotated one
+
+
+def _shifted_carry(instruction: Instruction) -> Carry:
+    """What becomes of C in a logical instruction: the bit that a shifted operand pushes out, or what it was before."""
+    *_, source, last = ("", "", *instruction.operands)
+    name, _, by = last.partition(" ")
+    number, place = immediate(by) if by else immediate(last), register(source)
+    if name in SHIFTS and number and place is not None:
+
+        def pushed(registers: Registers) -> bool | None:
+            one = registers.values[place]
+            return _pushed_out(name, one, number) if type(one) is int else None
+
+        return pushed
+    if by or (number is not None and not 0 <= number < _ALWAYS_SAME):
+        return lambda registers: None
+    return lambda registers: flag_bits(registers.flags)[_CARRY]
+
+
+def _with_logical_flags(compute: Computation, at: int, carried: Carry) -> Operation:
+    """N and Z by the result, C as it is `carried`."""
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        result, carry = compute(registers), carried(registers)
+        registers.values[at] = result
+        registers.flags = ("logical", result, carry) if type(result) is int else flags_of(result, carry)
+
+    return assign
+
+
+def _long_product(instruction: Instruction, name: str) -> Operation | None:
+    """`umull r0, r1, r2, r3` and its kind: a number of two words."""
+    places = [register(operand) for operand in instruction.operands]
+    if None in places or len(places) != 4:
+        return None
+    low, high, first, second = (place for place in places if place is not None)
+    compute, adds = LONG_PRODUCTS[name], name.endswith("lal")
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        values = registers.values
+        one, two, before, above = values[first], values[second], values[low], values[high]
+        values[low] = values[high] = None
+        if type(one) is not int or type(two) is not int:
+            return
+        total = compute(one, two)
+        if adds:
+            if type(before) is not int or type(above) is not int:
+                return
+            total += above << 32 | before
+        values[low], values[high] = total & WORD, total >> 32 & WORD
+
+    return assign
+
+
+_INSERTIONS = ("bfi", "bfc")
+
+
+def _insertion(instruction: Instruction, name: str, at: int) -> Operation | None:
+    """`bfi r0, r1, #first, #bits`; `bfc` inserts zeros."""
+    first, bits = (immediate(operand) for operand in instruction.operands[-2:])
+    source = register(instruction.operands[1]) if name == "bfi" else None
+    if first is None or bits is None or (name == "bfi" and source is None):
+        return None
+    field = (1 << bits) - 1 << first
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        one, two = registers.values[at], 0 if source is None else registers.values[source]
+        registers.values[at] = one & ~field | two << first & field if type(one) is int and type(two) is int else None
+
+    return assign
+
+
+def _sum(instruction: Instruction, name: str, at: int, sets_flags: bool, objects: Objects) -> Operation | None:
+    first, second = _sides(instruction)
+    if first is None or second is None:
+        return None
+    compute, kind = SUMS[name], "sum" if name == "add" else "difference"
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        one, two = first(registers.values), second(registers.values)
+        if type(one) is int and type(two) is int:
+            registers.values[at] = compute(one, two) & WORD
+            if sets_flags:
+                registers.flags = _flags(kind, one, two) if name != "rsb" else _flags(kind, two, one)
+        else:
+            registers.values[at] = _unknown_sum(name, one, two, objects)
+            if sets_flags:
+                registers.flags = None
+
+    return assign
+
+
+def _carrying(instruction: Instruction, name: str, at: int, sets_flags: bool) -> Operation | None:
+    """`adc` and `sbc`: C takes part."""
+    first, second = _sides(instruction)
+    if first is None or second is None:
+        return None
+
+    doubles = name == "adc" and len({*instruction.operands[-2:]}) == 1
+
+    def assign(registers: Registers, memory: Memory) -> None:
+        one, two = first(registers.values), second(registers.values)
+        carry = flag_bits(registers.flags)[_CARRY]
+        if doubles and (carry is None or type(one) is not int):
+            registers.values[at], out = doubled(one, carry)
+            registers.flags = ("bits", None, None, out, None) if sets_flags else registers.flags
+            return
+        if type(one) is not int or type(two) is not int or carry is None:
+            registers.values[at] = None
+            registers.flags = None if sets_flags else registers.flags
+            return
+        registers.values[at] = one + (two if name == "adc" else two ^ WORD) + carry & WORD
+        if sets_flags:
+            registers.flags = ("sum" if name == "adc" else "difference", one, two, int(carry))
+
+    return assign
+
+
+def _unknown_sum(name: str, one: Value, two: Value, objects: Objects) -> Value:
+    if isinstance(one, Few) and two == (1 if name == "sub" else WORD) and name != "rsb":
+        return OneLess(one)
+    return None if name == "rsb" else objects.near(one, two if name == "add" else None)
+
+
+def _flags(kind: str, one: int, two: int) -> tuple:
+    return kind, one, two, 0 if kind == "sum" else 1
+
+
+def comparison(instruction: Instruction, name: str, objects: Objects, raw: int) -> Operation | None:
+    """`cmp` and its kind; None for other instructions."""
+    if name not in _COMPARISONS and name not in _TESTS:
+        return None
+    first, second = reader(instruction, instruction.operands[:1]), reader(instruction, instruction.operands[1:])
+    if first is None or second is None:
+        return None
+    kind, test, carried = _COMPARISONS.get(name, ""), BITWISE.get(_TESTS.get(name, "")), _shifted_carry(instruction)
+
+    def compare(registers: Registers, memory: Memory) -> None:
+        one, two = first(registers.values), second(registers.values)
+        if type(one) is not int or type(two) is not int:
+            known = {type(one), type(two)} & {Partly, Few}
+            result = combined(_TESTS[name], one, two) if test and known else None
+            registers.flags = flags_of(result, None) if test else flags_of_comparison(one, two) if known else None
+        elif test:
+            registers.flags = ("logical", test(one, two) & WORD, carried(registers))
+        else:
+            registers.flags = _flags(kind, one, two)
+
+    return compare

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Cycles of layers, from what an emulator counted: edges between basic blocks, and lines of flash.
+
+The cycles of a layer are the sum over its edges, times their exact counts, of what the core's timing table says of the second
+block behind the first one, plus the stalls of the flash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from typing import NamedTuple
+
+from aidge_build.prove.elf.disassembly import Instruction
+from aidge_build.prove.timing.memory import Caches, Lines, caches_of, fetch_stalls
+from aidge_build.prove.timing.pipeline import block_cycles
+from aidge_build.prove.timing.reads import Piece, PieceCounts, Reads, piece_at
+from aidge_build.prove.timing.table import TimingTable
+
+OUTSIDE = -1  # the layer of what a run executes between its layers
+
+
+class Edge(NamedTuple):
+    """A block of `size` bytes at `address` that ran `times` in a layer, after the block of `from_size` bytes at `origin`."""
+
+    origin: int
+    from_size: int
+    address: int
+    size: int
+    layer: int
+    times: int
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What runs executed: edges between blocks, and lines of flash through each of the caches that the timing names; () if they
+    were not counted. `pieces`: what a layer read from each piece of the timing, by (layer, number of the piece)."""
+
+    edges: tuple[Edge, ...]
+    lines: tuple[Lines, ...]
+    pieces: Mapping[tuple[int, int], PieceCounts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """Estimated cycles of a layer or of the runs, summed over all of them; None: not known.
+
+    `core` is without stalls; the stalls are for code and for constants in flash, `uncached` all stalls without the cache of an
+    external flash. `data_lines`: how often no cache held a line of data.
+    """
+
+    core: int
+    code_stalls: int | None = None
+    data_stalls: int | None = None
+    uncached: int | None = None
+    data_lines: int | None = None
+
+    @property
+    def total(self) -> int:
+        """With the stalls that are known."""
+        return self.core + (self.code_stalls or 0) + (self.data_stalls or 0)
+
+    @property
+    def total_uncached(self) -> int | None:
+        """Without the cache of an external flash; None where there is no such cache."""
+        return None if self.uncached is None else self.core + self.uncached
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether the stalls of the flash are known."""
+        return self.code_stalls is not None and self.data_stalls is not None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """All that cycles of a program depend on but its counts: the core's table, the program's instructions by address, the caches
+    of the flash, and the cycles of a line that no cache holds (None: nobody described them). `pieces` are told apart in the reads
+    of layers; () if nobody asks for these."""
+
+    table: TimingTable
+    instructions: Mapping[int, Instruction] = field(repr=False)
+    caches: tuple[Caches, ...] = caches_of(None)
+    stall_cycles: int | None = None
+    pieces: tuple[Piece, ...] = field(default=(), repr=False)
+
+    def cycles(self, executed: Executed, layers: Sequence[int]) -> tuple[Cycles, dict[int, Cycles]]:
+        """The cycles of all runs, and of each of these layers."""
+        core, counts = _core_cycles(self, executed.edges)
+        found = {layer: self._with_stalls(executed, layer, core.get(layer, 0), counts.get(layer, 0)) for layer in layers}
+        outside = self._with_stalls(executed, OUTSIDE, core.get(OUTSIDE, 0), counts.get(OUTSIDE, 0))
+        return sum_cycles([outside, *found.values()]), found
+
+    def reads(self, executed: Executed, names: Mapping[int, str]) -> tuple[Reads, ...]:
+        """The reads of the layers that `names` gives, and of the code around them (""), from each piece; () without pieces."""
+        if not self.pieces or not executed.pieces:
+            return ()
+        core, counts = _core_cycles(self, executed.edges)
+        code, begins, nothing = dict[tuple[int, int], int](), [piece.begin for piece in self.pieces], PieceCounts((), 0, 0)
+        for edge in executed.edges:
+            key = edge.layer, piece_at(begins, edge.address)
+            code[key] = code.get(key, 0) + edge.size * edge.times
+        found = []
+        for layer, number in sorted(code.keys() | executed.pieces.keys()):
+            count, piece = executed.pieces.get((layer, number), nothing), self.pieces[number]
+            per_instruction = core[layer] / counts[layer] if counts.get(layer) else 1.0
+            stalls = self._stalls_of(count, per_instruction) if piece.is_flash else (0, 0)
+            place = names.get(layer, ""), piece.memory, piece.symbol
+            found.append(Reads(*place, code.get((layer, number), 0), count.data_bytes, *stalls))
+        return tuple(found)
+
+    def _stalls_of(self, count: PieceCounts, per_instruction: float) -> tuple[float | None, int | None]:
+        """For code and for data."""
+        stall = self.stall_cycles
+        if not stall:
+            return stall, stall
+        knows_code = self.caches[0].code is not None
+        return fetch_stalls(count.waited, stall, per_instruction) if knows_code else None, count.data_lines * stall
+
+    def _with_stalls(self, executed: Executed, layer: int, core: int, instructions: int) -> Cycles:
+        data_lines = executed.lines[0].data.get(layer, 0) if executed.lines else None
+        if self.stall_cycles == 0:
+            return Cycles(core, 0, 0, None, data_lines)
+        if self.stall_cycles is None or not executed.lines:
+            return Cycles(core, None, None, None, data_lines)
+        per_instruction = core / instructions if instructions else 1.0
+        stalls = [
+            (
+                round(fetch_stalls(lines.code.get(layer, ()), self.stall_cycles, per_instruction)) if caches.code else None,
+                lines.data.get(layer, 0) * self.stall_cycles,
+            )
+            for caches, lines in zip(self.caches, executed.lines, strict=True)
+        ]
+        code, data = stalls[0]
+        return Cycles(core, code, data, sum(filter(None, stalls[1])) if len(stalls) > 1 else None, data_lines)
+
+
+def sum_cycles(parts: Sequence[Cycles]) -> Cycles:
+    """The cycles of all parts; a number that one part does not know is not known."""
+    added = [None if None in column else sum(column) for column in zip(*map(astuple, parts), strict=True)]
+    return Cycles(sum(part.core for part in parts), *added[1:])
+
+
+def _core_cycles(timing: Timing, edges: Sequence[Edge]) -> tuple[dict[int, int], dict[int, int]]:
+    """The cycles without stalls, and the instructions, by layer."""
+    blocks: dict[tuple[int, int], tuple[Instruction, ...]] = {}
+    known: dict[tuple[int, int, int, int], int] = {}
+    cycles: dict[int, int] = {}
+    instructions: dict[int, int] = {}
+
+    def block(address: int, size: int) -> tuple[Instruction, ...]:
+        if (address, size) not in blocks:
+            within = range(address, address + size, 2)
+            blocks[address, size] = tuple(timing.instructions[at] for at in within if at in timing.instructions)
+        return blocks[address, size]
+
+    for edge in edges:
+        key = edge[:4]
+        code = block(edge.address, edge.size)
+        if key not in known:
+            before = block(edge.origin, edge.from_size)
+            known[key] = block_cycles(timing.table, before, code, edge.origin + edge.from_size != edge.address)
+        cycles[edge.layer] = cycles.get(edge.layer, 0) + known[key] * edge.times
+        instructions[edge.layer] = instructions.get(edge.layer, 0) + len(code) * edge.times
+    return cycles, instructions

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""The timing table of a core, read from `cores/timing/NAME.toml`: how it issues, executes and forwards each kind of instruction.
+
+Comments in the file name the sources of the numbers. Results that were estimated with a table name its digest, which changes with
+the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.installed import board_folder
+from aidge_build.base.settings import CODE, check_keys, find, guess, names_in, read_chain, read_settings
+from aidge_build.boards.cores import Core
+from aidge_build.prove.timing.instructions import DEFAULT, KINDS, PARENTS, ROLES
+
+FOLDER = "timing"  # beside the cores
+ANY, FIRST, LAST, ALONE = SLOTS = ("any", "first", "last", "alone")
+_SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class KindTiming:
+    """How a core executes one kind of instruction. Stages count from the cycle of issue.
+
+    | field | meaning |
+    | --- | --- |
+    | cycles | cycles until the next instruction may be issued, pairs aside |
+    | words_a_cycle | words of memory that each further cycle moves; 0: all of them in `cycles` |
+    | index_cycles | more cycles where the address is a sum of two registers |
+    | flag_cycles | more cycles where it sets flags |
+    | shadow, hidden_by | cycles that the next instruction waits, unless it is of these kinds (loads that overlap) |
+    | shadows | the kinds that wait; none: all |
+    | update_overlaps | whether it is hidden behind another one although it updates its address |
+    | units, hold | what it occupies, and for how many cycles; `a|b` is the one of both that is free first |
+    | latency, update, status | cycles after which its result, its updated address, its flags can be read |
+    | operand .. condition | the stage in which it reads a register of this role |
+    | slides | how many stages later it may execute if operands are late |
+    | joined | how many stages later it executes as the second instruction of a cycle |
+    | slot | whether it is issued as any of a cycle, as its first only, as its last, or alone |
+    | taken | cycles that are lost where it jumps |
+    """
+
+    cycles: int = 1
+    words_a_cycle: int = 0
+    index_cycles: int = 0
+    flag_cycles: int = 0
+    shadow: int = 0
+    hidden_by: frozenset[str] = frozenset()
+    shadows: frozenset[str] = frozenset()
+    update_overlaps: bool = True
+    units: tuple[str, ...] = ()
+    hold: int = 1
+    latency: int = 1
+    update: int = 1
+    status: int = 1
+    operand: int = 0
+    second: int = 0
+    shifted: int = 0
+    accumulate: int = 0
+    address: int = 0
+    index: int = 0
+    data: int = 0
+    condition: int = 0
+    slides: int = 0
+    joined: int = 0
+    slot: str = ANY
+    taken: int = 0
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The keys whose values are not the default ones."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
+
+
+@dataclass(frozen=True)
+class Forwarding:
+    """Results of kinds `of` are read by kinds `by`, in these roles, so many cycles later (below 0: earlier) than usual."""
+
+    of: frozenset[str]
+    by: frozenset[str]
+    roles: frozenset[str]
+    cycles: int
+
+
+@dataclass(frozen=True, eq=False)
+class TimingTable:
+    """The timing of a core.
+
+    | field | meaning |
+    | --- | --- |
+    | issue | instructions in a cycle at most |
+    | pair_bytes | bytes that instructions of one cycle may have together; 0: any |
+    | pair_kinds, pair_either | kinds of the second instruction of a cycle (or of either); none: all |
+    | unaligned_target | cycles that a jump to a 32-bit instruction at an odd half-word loses |
+    | wide_run | 32-bit instructions at odd half-words, in a row behind a longer one, that lose a cycle; 0: they do not |
+    | late_flags | cycles that a taken branch loses whose flags come from the cycle before |
+    | loop_exit | cycles that a conditional backward branch loses that is not taken: a loop ends |
+    | loop_exit_early, early | the cycles that it loses where its flags are known `early` cycles before it |
+    | banks | memories, each a word wide, of which two loads of a cycle need different ones; 0: no limit |
+    """
+
+    name: str
+    issue: int
+    pair_bytes: int
+    pair_kinds: frozenset[str]
+    pair_either: bool
+    unaligned_target: int
+    wide_run: int
+    late_flags: int
+    loop_exit: int
+    loop_exit_early: int
+    early: int
+    banks: int
+    kinds: Mapping[str, KindTiming]
+    forwarding: tuple[Forwarding, ...]
+    files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
+    known: dict = field(repr=False, default_factory=dict)  # what `pipeline` made of instructions
+
+    @property
+    def digest(self) -> str:
+        """12 hexadecimal digits of all that estimates with this table depend on. Keys with their default values are left out, so
+        that a new key changes no digest."""
+        plain = {
+            key: value for key in _TABLE_KEYS if key not in ("extends", "kinds", "forward") and (value := getattr(self, key))
+        }
+        kinds = {kind: timing.said for kind, timing in self.kinds.items() if timing.said}
+        own = {**plain, "kinds": kinds, "forward": [asdict(each) for each in self.forwarding]}
+        text = json.dumps(
+            own, sort_keys=True, default=lambda value: sorted(value) if isinstance(value, frozenset) else list(value)
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN_DIGITS]
+
+    def with_multiplier(self, cycles: int) -> TimingTable:
+        """The table of the same core with a multiplier that takes so many cycles for a product of 32 bits."""
+        if cycles == 1:
+            return self
+        slow = {"multiply": replace(self.kinds["multiply"], cycles=cycles, latency=cycles)}
+        return replace(self, kinds=MappingProxyType({**self.kinds, **slow}), known={})
+
+
+_TABLE_KEYS: dict[str, Any] = {
+    "extends": str,
+    "pair_kinds": list,
+    "pair_either": bool,
+    **dict.fromkeys(("issue", "pair_bytes", "unaligned_target", "wide_run", "late_flags"), int),
+    **dict.fromkeys(("loop_exit", "loop_exit_early", "early", "banks"), int),
+    "kinds": dict,
+    "forward": dict,
+}
+_LISTS = {"units": tuple, "hidden_by": frozenset, "shadows": frozenset}
+_KIND_KEYS: dict[str, Any] = {each.name: list if each.name in _LISTS else type(each.default) for each in fields(KindTiming)}
+_FORWARD_KEYS = {"of": list, "by": list, "roles": list, "cycles": int}
+
+
+def timing_of(core: Core | None, multiplier_cycles: int = 1) -> TimingTable | None:
+    """The table that the core's file names, with a multiplier of so many cycles; None where it names none.
+
+    Raises AidgeError (BOARD) where the table is missing or wrong.
+    """
+    if core is None or not core.timing:
+        return None
+    folders = tuple(dict.fromkeys(str(Path(path).parent / FOLDER) for path in core.files))
+    return load_timing(core.timing, folders).with_multiplier(multiplier_cycles)
+
+
+@cache
+def load_timing(name: str, folders: Sequence[str] = ()) -> TimingTable:
+    """The table `name` of the first of `folders` that has it, or the built-in one. Raises AidgeError (BOARD)."""
+    places = [*map(Path, folders), board_folder() / "cores" / FOLDER]
+    files: dict[str, bytes] = {}
+
+    def path_of(wanted: str, where: str) -> Path:
+        found = find(wanted, places, bases=True)
+        if found is None:
+            names = names_in(places)
+            raise AidgeError(
+                f"there is no timing table '{wanted}'",
+                where=where,
+                hint=f"{guess(wanted, names)}Tables: {', '.join(names)}",
+                code=CODE,
+            )
+        return found
+
+    path = path_of(name, f"timing of the core: {name}")
+    settings = read_chain(
+        path, "timing tables", ("kinds", "forward"), lambda one: read_settings(one, _TABLE_KEYS, files), path_of
+    )
+    return _table(name, str(path), settings, files)
+
+
+def table_digests() -> dict[str, str]:
+    """The digests of the built-in tables, by name: results that were estimated with them name these."""
+    return {name: load_timing(name).digest for name in names_in([board_folder() / "cores" / FOLDER])}
+
+
+def _table(name: str, where: str, settings: dict, files: Mapping[str, bytes]) -> TimingTable:
+    own, forward = settings.get("kinds", {}), settings.get("forward", {})
+    _check_kinds(own, where, "kinds")
+    _check_kinds(settings.get("pair_kinds", []), where, "pair_kinds")
+    for kind, numbers in own.items():
+        check_keys(numbers, _KIND_KEYS, f"{where}: kinds.{kind}")
+        for key in ("hidden_by", "shadows"):
+            _check_kinds(numbers.get(key, []), where, f"kinds.{kind}.{key}")
+        if numbers.get("slot", ANY) not in SLOTS:
+            raise AidgeError(
+                f"slot '{numbers['slot']}' is not valid", where=f"{where}: kinds.{kind}", hint=", ".join(SLOTS), code=CODE
+            )
+    for key, numbers in forward.items():
+        check_keys(numbers, _FORWARD_KEYS, f"{where}: forward.{key}")
+        for word in _FORWARD_KEYS:
+            if word not in numbers:
+                raise AidgeError(
+                    f"key '{word}' is missing", where=f"{where}: forward.{key}", hint=", ".join(_FORWARD_KEYS), code=CODE
+                )
+        _check_kinds([*numbers["of"], *numbers["by"]], where, f"forward.{key}")
+        _check_kinds(numbers["roles"], where, f"forward.{key}.roles", ROLES)
+    plain = {key: settings.get(key, 0) for key, kind in _TABLE_KEYS.items() if kind is int}
+    return TimingTable(
+        **{**plain, "issue": settings.get("issue", 1)},
+        name=name,
+        pair_kinds=frozenset(settings.get("pair_kinds", [])),
+        pair_either=settings.get("pair_either", False),
+        kinds=MappingProxyType({kind: _kind(kind, own) for kind in KINDS}),
+        forwarding=tuple(_forwarding(forward[key]) for key in sorted(forward)),
+        files=MappingProxyType(dict(sorted(files.items()))),
+    )
+
+
+def _check_kinds(names: Sequence[str], where: str, key: str, valid: Sequence[str] = KINDS) -> None:
+    for name in names:
+        if name not in valid:
+            hint = f"{guess(name, valid)}valid: {', '.join(sorted(valid))}"
+            raise AidgeError(f"key '{key}': '{name}' is not valid", where=where, hint=hint, code=CODE)
+
+
+def _kind(kind: str, own: Mapping[str, Mapping[str, Any]]) -> KindTiming:
+    """The numbers of a kind, over the ones of the kinds that it builds on."""
+    chain = [kind]
+    while chain[-1] != DEFAULT:
+        chain.append(PARENTS[chain[-1]])
+    numbers: dict[str, Any] = {}
+    for each in reversed(chain):
+        numbers.update(own.get(each, {}))
+    return KindTiming(**{key: _LISTS[key](value) if key in _LISTS else value for key, value in numbers.items()})
+
+
+def _forwarding(numbers: Mapping[str, Any]) -> Forwarding:
+    of, by, roles = (frozenset(numbers[key]) for key in ("of", "by", "roles"))
+    return Forwarding(of, by, roles, numbers["cycles"])

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Calls the model in a linked program, as often as there are samples: its start-up code runs, its main does not."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aidge_build.base.errors import AidgeError, CheckFailed
+from aidge_build.base.version import VERSION
+from aidge_build.boards import Board, Region
+from aidge_build.build.emit.blob import SIZE_BYTE
+from aidge_build.prove.elf.claim import Claim, ClaimedCall
+from aidge_build.prove.elf.image import read_image
+from aidge_build.run.emulate.program import INSTRUCTION_LIMIT, Program
+
+if TYPE_CHECKING:
+    from aidge_build.run.emulate.unicorn_machine import Machine
+
+# Where inputs and outputs lie: in a memory beside those of the board, so that nothing of the program is in its place.
+_PLACES = (0x60000000, 0x70000000, 0x90000000, 0xA0000000)
+_NO_WEIGHTS = "the firmware binds weights from elsewhere: --block FILE binds your block"
+_PAGE, _ALIGNMENT = 4096, 256  # of the longest line of a cache, too
+
+
+@dataclass(frozen=True)
+class Called:
+    """The stored bytes of the outputs of one call, and its instructions."""
+
+    outputs: tuple[bytes, ...]
+    instructions: int
+
+
+def call_claimed(
+    elf: Path, board: Board, claim: Claim, samples: Sequence[Sequence[bytes]], block: bytes | None = None
+) -> list[Called]:
+    """Calls the model as its firmware does, with nothing known but its claim, for the stored bytes of each sample's inputs.
+    Weights that can be replaced are the `block`, or those in the program.
+
+    AidgeError (RUN) for a board that Unicorn does not emulate and for a program without such a function, (USAGE) for a model that
+    cannot be called; CheckFailed when it leaves the board's memories, faults, or returns another number than 0.
+    """
+    calls = require_callable(claim, elf)
+    inputs, outputs = calls.inputs, calls.outputs
+    run_symbol = f"{claim.model}_run"
+    with _at_main(elf, board, run_symbol) as (machine, program):
+        counter = machine.counter()
+        sizes = [one.size_bytes for one in (*inputs, *outputs) if not one.symbol]
+        *given, place = _own_memory(machine, board, [*sizes, len(block or b"")])
+        pointers = iter(given)
+        places = [
+            _address(program, one.symbol) + one.offset_bytes if one.symbol else next(pointers) for one in (*inputs, *outputs)
+        ]
+        if claim.update:
+            if block is None:
+                place = _address(program, f"{claim.model}_weights", _NO_WEIGHTS)
+                size = int.from_bytes(machine.read(place + SIZE_BYTE, 4), "little")
+            else:
+                machine.write(place, block)
+                size = len(block)
+            _bind(machine, program, claim, (place, size))
+        found = []
+        for sample in samples:
+            for address, data in zip(places, sample):
+                machine.write(address, data)
+            before = counter.total
+            _require_done(machine.call(program.run_address, given, program.main_address), elf, run_symbol)
+            read = tuple(machine.read(address, one.size_bytes) for address, one in zip(places[len(inputs) :], outputs))
+            found.append(Called(read, counter.total - before))
+        return found
+
+
+def require_callable(claim: Claim, elf: Path) -> ClaimedCall:
+    """Returns how N_run is called; AidgeError (USAGE) says why it cannot be, with nothing but the claim."""
+    if claim.calls is None:
+        raise AidgeError(
+            f"{claim.model} cannot be called from outside: {not_callable(claim)}",
+            where=str(elf),
+            hint=f"leave the program out; its figures: aidge-build report {elf.name} --json",
+            code="USAGE",
+        )
+    return claim.calls
+
+
+def not_callable(claim: Claim) -> str:
+    """Returns why N_run cannot be called with nothing but the claim; "" where it can."""
+    if claim.calls is not None:
+        return ""
+    if any(name.startswith((f"{claim.model}_push_", f"{claim.model}_pull_")) for name in claim.functions):
+        return "an input or output goes by rows"
+    if not claim.arenas and (claim.arena_bytes or claim.tool == VERSION):
+        return "the firmware owns its arena (--arena caller)"
+    return f"version {claim.tool or 'unknown'} of aidge-build generated it, and did not say how"
+
+
+def _bind(machine: Machine, program: Program, claim: Claim, weights: tuple[int, int]) -> None:
+    """Has the program take the weights at (address, bytes)."""
+    name = f"{claim.model}_bind"
+    if status := machine.call(_address(program, name), weights, program.main_address):
+        raise CheckFailed(
+            f"{name} returned {status}: the block is damaged, cut off, or for other code",
+            where=program.image.path,
+            code="WEIGHTS",
+        )
+
+
+@contextlib.contextmanager
+def _at_main(elf: Path, board: Board, run_symbol: str) -> Iterator[tuple[Machine, Program]]:
+    """The program behind its start-up code: the first instruction of main is next."""
+    require_calls(board)
+    from aidge_build.run.emulate.unicorn_machine import Machine
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = Program(read_image(elf), board, Path(folder), (elf.stem,), False, run_symbol, (), INSTRUCTION_LIMIT)
+        for symbol in (run_symbol, "main"):
+            _address(program, symbol)
+        machine = Machine(program)
+        try:
+            machine.reach(program.main_address)
+            yield machine, program
+        finally:
+            machine.semihosting.close()
+            machine.release()
+
+
+def _own_memory(machine: Machine, board: Board, sizes: Sequence[int]) -> list[int]:
+    """The addresses of so many bytes each, in a memory beside those of the board."""
+    base, addresses = _places(board, sizes)
+    machine.map(Region("SAMPLES", base, max(addresses[-1] - base, _PAGE), "ram", ()))
+    return addresses[:-1]
+
+
+def _address(program: Program, name: str, hint: str = "link it with its symbols, without -flto") -> int:
+    symbol = program.image.symbol(name)
+    if symbol is None:
+        raise AidgeError(f"the program has no {name}", where=program.image.path, code="RUN", hint=hint)
+    return symbol.address
+
+
+def _require_done(status: int, elf: Path, function: str) -> None:
+    if status:
+        raise CheckFailed(f"{function} returned {status}", where=str(elf), code="RUN")
+
+
+def require_calls(board: Board) -> None:
+    """AidgeError (RUN) for a board on which functions cannot be called."""
+    if board.emulator is None or board.emulator.kind != "unicorn":
+        raise AidgeError(
+            "functions of a linked program can only be called in Unicorn",
+            where=f"board {board.name}",
+            hint="name a board that Unicorn emulates; without --elf the model is measured in a program of its own",
+            code="RUN",
+        )
+
+
+def _places(board: Board, sizes: Sequence[int]) -> tuple[int, list[int]]:
+    """The memory's origin, the address of each piece, and the memory's end."""
+    offsets = [0]
+    for size in sizes:
+        offsets.append((offsets[-1] + size + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT)
+    length = (offsets[-1] + _PAGE - 1) // _PAGE * _PAGE
+    base = next(
+        place for place in _PLACES if all(region.end <= place or place + length <= region.origin for region in board.regions)
+    )
+    return base, [*(base + offset for offset in offsets[:-1]), base + length]

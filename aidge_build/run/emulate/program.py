@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""What an emulator is given and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from aidge_build.base.errors import CheckFailed
+from aidge_build.base.naming import counted
+from aidge_build.boards import Board
+from aidge_build.prove.elf.image import Image, Symbol
+from aidge_build.prove.timing.estimate import Cycles, Executed, Timing
+from aidge_build.prove.timing.reads import Reads
+
+# A bound on instructions and not on time, so that the verdict is the same on every machine. Minutes of emulation.
+INSTRUCTION_LIMIT = 20_000_000_000
+NO_ADDRESS = 0xFFFFFFFF
+Number = TypeVar("Number", int, Cycles)
+NEVER_RETURNS = "firmware that never returns: run with --inferences N, --until SYMBOL, --instructions N or --seconds S"
+WAITS = "waits for an interrupt or a timer, which the emulator does not have"
+
+
+@dataclass(frozen=True)
+class LayerCount:
+    """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated;
+    `longest_step` are the instructions of the longest step that begins with it; `cycles_measured` are of one run on a board."""
+
+    symbol: str
+    instructions: int | None
+    cycles: Cycles | None = None
+    longest_step: int | None = None
+    cycles_measured: int | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredCycles:
+    """What the board's own counter said: `counter` is its name, or "" where `why_not` says why nothing was counted.
+
+    `per_run` are the cycles of each inference (None: more than the counter counts), `overhead` what each halt added, which is
+    subtracted everywhere, or None where it is not known; `unseen` are layers without a function of their own.
+    """
+
+    counter: str
+    why_not: str = ""
+    per_run: tuple[int | None, ...] = ()
+    overhead: int | None = None
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def per_inference(self) -> int | None:
+        """The mean over all inferences that were counted."""
+        known = [cycles for cycles in self.per_run if cycles is not None]
+        return round(sum(known) / len(known)) if known else None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The calls of the step symbol: how many there were, and the instructions of the longest."""
+
+    count: int
+    longest: int
+
+
+@dataclass(frozen=True)
+class Stops:
+    """What ends the run of firmware that does not end by itself: whichever comes first. 0 and "" are no end.
+
+    `inferences` returned, the symbol `until` was reached, `instructions` were executed, `seconds` of this machine's time passed.
+    """
+
+    inferences: int = 0
+    until: str = ""
+    instructions: int = 0
+    seconds: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self != Stops()
+
+
+NO_STOPS = Stops()
+
+
+class End(Enum):
+    """Why a run ended."""
+
+    EXIT = "exit"
+    INFERENCES = "inferences"
+    UNTIL = "until"
+    INSTRUCTIONS = "instructions"
+    SECONDS = "seconds"
+    INTERRUPT = "interrupt"  # by the user
+    LOOP = "endless loop"
+    LIMIT = "limit"  # that nobody asked for
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
+
+    `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
+    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `run_cycles` is
+    the estimate for all runs. `pieces` are the functions whose calls together are a run, if it is not one call of the run
+    symbol.
+    `measured` is what a board said over a debug probe, `inference_stack_bytes` what one inference used of the stack there, or
+    in an emulator the shortest one, in programs that do not say where their stack is.
+    A program that was stopped has no exit code; `ended_at` is then where it was, and what is counted of runs are those that
+    returned: the shortest took `fewest` instructions, the longest `most`. `channels` are (name, text) of what it said otherwise
+    than to `stdout`: by the ITM, RTT, or the first UART of a machine of QEMU. `peripherals`: how many of their registers it
+    used that nobody emulates, and for how many it waited. `waits_in` is the function of a loop that only an interrupt or a timer
+    ends, in which it was stopped; an endless loop, where nothing else stopped it before. `dumps` are the dumped symbols,
+    with the bytes that the program left in them.
+    """
+
+    exit_code: int | None
+    stdout: str
+    instructions: int | None
+    run_instructions: int | None
+    runs: int | None
+    layers: tuple[LayerCount, ...]
+    stack_high_water_bytes: int | None
+    emulator: str
+    written_bytes: int | None = None
+    run_cycles: Cycles | None = None
+    start_up_instructions: int | None = None
+    steps: Steps | None = None
+    pieces: tuple[str, ...] = ()
+    measured: MeasuredCycles | None = None
+    inference_stack_bytes: int | None = None
+    peripherals: tuple[int, int] | None = None
+    ended: End = End.EXIT
+    ended_at: str = ""
+    channels: tuple[tuple[str, str], ...] = ()
+    fewest: int | None = None
+    most: int | None = None
+    waits_in: str = ""
+    dumps: tuple[tuple[Symbol, bytes], ...] = ()
+    caches_off: tuple[str, ...] = ()  # "code", "data": the core's own caches that the program never switched on
+    reads: tuple[Reads, ...] = ()  # of layers by function and constant, where the timing tells these apart
+
+    @property
+    def instructions_per_run(self) -> float | None:
+        """The mean over all runs."""
+        return self.run_instructions / self.runs if self.run_instructions is not None and self.runs else None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program and how to run it; `arguments` starts with the program's name."""
+
+    image: Image
+    board: Board
+    work_folder: Path
+    arguments: tuple[str, ...]
+    count: bool
+    run_symbol: str
+    layer_symbols: tuple[str, ...]
+    instruction_limit: int
+    watched_symbols: Sequence[str] = ()
+    timing: Timing | None = None
+    step_symbol: str = ""
+    stops: Stops = NO_STOPS
+    may_be_stopped: bool = False  # whether a program that does not end is a result, and no error
+    answers_peripherals: bool = False  # whether a program may use registers of peripherals that nobody emulates
+    dumped: tuple[Symbol, ...] = ()
+
+    @property
+    def until_address(self) -> int:
+        """The entry of the symbol at which the run ends, or NO_ADDRESS."""
+        symbol = self.image.symbol(self.stops.until) if self.stops.until else None
+        return symbol.address if symbol else NO_ADDRESS
+
+    @property
+    def run_address(self) -> int:
+        """The entry of the run symbol, or NO_ADDRESS."""
+        symbol = self.image.symbol(self.run_symbol) if self.run_symbol else None
+        return symbol.address if symbol else NO_ADDRESS
+
+    @property
+    def step_address(self) -> int:
+        """The entry of the step symbol, or NO_ADDRESS."""
+        symbol = self.image.symbol(self.step_symbol) if self.step_symbol else None
+        return symbol.address if symbol else NO_ADDRESS
+
+    @property
+    def main_address(self) -> int:
+        """The entry of main, or NO_ADDRESS."""
+        symbol = self.image.symbol("main")
+        return symbol.address if symbol else NO_ADDRESS
+
+    def layer_slots(self) -> tuple[tuple[int, str], ...]:
+        """(address, layer) of the layers that are in the program, by address; layers merged into one keep their order."""
+        found = [(self.image.symbol(name), name) for name in self.layer_symbols]
+        return tuple(sorted(((symbol.address, name) for symbol, name in found if symbol), key=lambda slot: slot[0]))
+
+    def layer_counts(
+        self,
+        slots: tuple[tuple[int, str], ...],
+        instructions: list[int],
+        cycles: list[Cycles] | None = None,
+        longest: list[int] | None = None,
+    ) -> tuple[LayerCount, ...]:
+        """The counts of `slots` in the order of `layer_symbols`."""
+        places = {name: place for place, (_, name) in enumerate(slots)}
+
+        def of(numbers: Sequence[Number] | None, name: str) -> Number | None:
+            return numbers[places[name]] if numbers is not None and name in places else None
+
+        return tuple(LayerCount(name, of(instructions, name), of(cycles, name), of(longest, name)) for name in self.layer_symbols)
+
+    def reads(self, executed: Executed | None, slots: tuple[tuple[int, str], ...]) -> tuple[Reads, ...]:
+        """What the layers of `slots` read from each function and constant."""
+        names = {number: name for number, (_, name) in enumerate(slots)}
+        return self.timing.reads(executed, names) if executed is not None and self.timing is not None else ()
+
+    def estimated(self, executed: Executed | None, layers: int) -> tuple[Cycles | None, list[Cycles] | None]:
+        """The cycles of what runs executed: of all runs, and of each of so many layers; None if they are not estimated."""
+        if executed is None or self.timing is None:
+            return None, None
+        whole, found = self.timing.cycles(executed, range(layers))
+        return whole, list(found.values())
+
+    def watched(self) -> tuple[Symbol, ...]:
+        """The watched variables that are in the program."""
+        return tuple(symbol for symbol in map(self.image.symbol, self.watched_symbols) if symbol and symbol.size_bytes)
+
+    def stack(self) -> tuple[int, int]:
+        """The lowest address of the stack and the first above it; (0, 0) when the linker script names none."""
+        limit, top = self.image.symbol("__stack_limit"), self.image.symbol("__stack_top")
+        return (limit.address, top.address) if limit and top else (0, 0)
+
+    @property
+    def measures_run_stack(self) -> bool:
+        """Whether the stack of the runs is measured: where nothing says which memory the program's stack is."""
+        return self.may_be_stopped and self.stack() == (0, 0) and self.run_address != NO_ADDRESS
+
+    def how_far(self, instructions: int, inferences: int) -> str:
+        """What is said of a program that has been running for some seconds; where nothing but its exit ends it, what does."""
+        said = f"{instructions:,} instructions, {counted(inferences, 'inference')}"
+        return f"{said}; Ctrl-C, --inferences N or --seconds S ends it" if self.may_be_stopped and not self.stops else said
+
+    def failure(self, what: str, hint: str = "") -> CheckFailed:
+        """The error of a program that did something wrong."""
+        return CheckFailed(what, where=self.image.path, hint=hint, code="RUN")
+
+    def endless_loop(self, address: int) -> CheckFailed:
+        """The error of a program that reached a branch to itself."""
+        return self.failure(
+            f"the program stops in an endless loop at {self.image.describe(address)} (0x{address:08x})",
+            hint="a fault handler, an unexpected interrupt, or main without exit (run with --inferences N ends before)",
+        )
+
+    def over_limit(self) -> CheckFailed:
+        """The error of a program that does not end."""
+        return self.failure(
+            f"the program has not ended after {self.instruction_limit:,} instructions",
+            hint=NEVER_RETURNS,
+        )

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""Runs a program in QEMU, with a plug-in of ours that counts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from aidge_build.base.errors import AidgeError, MissingTool
+from aidge_build.prove.timing.estimate import Edge, Executed
+from aidge_build.run.emulate.native_code import shared_library
+from aidge_build.run.emulate.program import End, Program, RunResult, Steps
+from aidge_build.run.emulate.supervision import supervise
+
+# What the start-up code prints when the core takes a fault.
+_FAULT = re.compile(
+    r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8})(?: (address|accessing) ([0-9a-f]{8}))?)?$", re.MULTILINE
+)
+_BUS_FAULT_ADDRESS_VALID = 1 << 15
+_PROGRESS = struct.Struct("=QQ")  # of the plug-in: instructions and finished runs so far
+
+
+def run_in_qemu(program: Program) -> RunResult:
+    """Runs from the vector table to the exit; counts are None without a C compiler for the plug-in.
+
+    QEMU serves semihosting files itself, relative to the work folder.
+    """
+    core = program.board.core
+    machine = program.board.emulator.machine if program.board.emulator else ""
+    if not machine or not core.qemu:
+        raise AidgeError("QEMU has no machine for it", where=f"board {program.board.name}", code="RUN")
+    executable = shutil.which(core.qemu)
+    if executable is None:
+        raise MissingTool(
+            f"board {program.board.name} runs in {core.qemu}, which is not on this machine",
+            hint=f"apt install {' '.join(core.qemu_packages)}" if core.qemu_packages else f"put {core.qemu} on the PATH",
+            code="EMULATOR",
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        return _run(program, executable, machine, Path(folder))
+
+
+def _run(program: Program, executable: str, machine: str, folder: Path) -> RunResult:
+    slots = program.layer_slots()
+    counts_calls = program.count and program.board.core.calls
+    plugin = shared_library("qemu_plugin", program.work_folder) if counts_calls else None
+    serial = folder / "serial"
+    console, counts, progress = folder / "console", folder / "counts", folder / "progress"
+    progress.write_bytes(bytes(_PROGRESS.size))
+    words = "".join(f",arg={_escape(word)}" for word in program.arguments)
+    command = [
+        executable,
+        "-M",
+        machine,
+        "-nographic",
+        "-monitor",
+        "none",
+        "-serial",
+        f"file:{serial}",
+        "-chardev",
+        f"file,id=console,path={_escape(str(console))}",
+        "-semihosting-config",
+        f"enable=on,target=native,chardev=console{words}",
+        *program.board.core.qemu_flags,
+        "-kernel",
+        str(Path(program.image.path).resolve()),
+    ]
+    if plugin:
+        command += ["-plugin", _plugin_argument(program, plugin, counts, progress, slots)]
+    result, end = _supervised(command, program, progress)
+    stdout = console.read_text(errors="replace") if console.is_file() else ""
+    measured = _read_counts(counts)
+    if end is End.EXIT:
+        end = _ended(program, measured)
+    if end is End.EXIT:
+        _raise_on_failure(program, result, stdout, measured)
+    elif not program.may_be_stopped:
+        raise KeyboardInterrupt
+    said = serial.read_bytes().decode(errors="replace") if serial.is_file() else ""
+    return replace(_result(program, slots, measured, stdout, end, result.returncode), channels=(("uart", said),) if said else ())
+
+
+def _supervised(command: list[str], program: Program, progress: Path) -> tuple[subprocess.CompletedProcess, End]:
+    """QEMU in a session of its own: Ctrl-C on the terminal is for us, who then ask it to end and to write down its counts."""
+    process = subprocess.Popen(
+        command,
+        cwd=program.work_folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    said: list[str] = ["", ""]
+
+    def wait() -> None:
+        said[:] = process.communicate()
+
+    def how_far() -> str:
+        return program.how_far(*_PROGRESS.unpack(progress.read_bytes()))
+
+    try:
+        end = supervise(wait, process.terminate, program.stops.seconds, how_far)
+    finally:
+        if process.poll() is None:
+            process.kill()
+    return subprocess.CompletedProcess(command, process.returncode, *said), end
+
+
+def _ended(program: Program, measured: dict[str, list[int]]) -> End:
+    """Why the plug-in ended the program, where that is a result and no error."""
+    if not program.may_be_stopped:
+        return End.EXIT
+    if _one(measured, "reached"):
+        return End.INFERENCES if _one(measured, "finished_runs") == program.stops.inferences else End.UNTIL
+    if _one(measured, "endless_loop"):
+        return End.LOOP
+    if _one(measured, "over_limit"):
+        return End.INSTRUCTIONS if program.stops.instructions else End.LIMIT
+    return End.EXIT
+
+
+def _result(
+    program: Program,
+    slots: tuple[tuple[int, str], ...],
+    measured: dict[str, list[int]],
+    stdout: str,
+    end: End,
+    exit_code: int,
+) -> RunResult:
+    """What was counted; of the run in which a program was stopped, nothing is."""
+    steps = Steps(measured["steps"][0], measured["longest_step"][0]) if _one(measured, "steps") else None
+    longest = measured.get("layer_step", []) if steps else None
+    inside = "finished_" if end is not End.EXIT and _one(measured, "running") else ""
+    instructions = "finished" if inside else "inside_run"
+    numbers = measured.get(f"{inside}layer", [])
+    cycles, layer_cycles = program.estimated(_executed(measured, bool(inside)), len(slots))
+    layers = program.layer_counts(slots, numbers, layer_cycles, longest) if measured else program.layer_counts((), [])
+    runs = _one(measured, f"{inside}runs")
+    written = sum(measured["written"]) if measured.get("written") else None
+    return RunResult(
+        exit_code if end is End.EXIT else None,
+        stdout,
+        _one(measured, "total"),
+        _one(measured, instructions) if runs else None,
+        runs,
+        layers,
+        _one(measured, "stack") or None,
+        "qemu",
+        written,
+        cycles if runs else None,
+        start_up_instructions=_one(measured, "before_main") or None,
+        steps=steps,
+        ended=end,
+        ended_at=_place(program, measured) if end is not End.EXIT else "",
+        fewest=_one(measured, "fewest"),
+        most=_one(measured, "most"),
+        inference_stack_bytes=_one(measured, "run_stack") or None,
+    )
+
+
+def _executed(measured: dict[str, list[int]], finished: bool) -> Executed | None:
+    """What runs executed, or those runs that returned; None where no edge was counted."""
+    numbers = measured.get("edge", [])
+    edges = [(*numbers[at : at + 5], numbers[at + 5 + finished]) for at in range(0, len(numbers), 7)]
+    return Executed(tuple(Edge(*edge) for edge in edges if edge[-1]), ()) if edges else None
+
+
+def _place(program: Program, measured: dict[str, list[int]]) -> str:
+    """The start of the block that was last executed."""
+    address = _one(measured, "at")
+    return "" if address is None else f"{program.image.describe(address)} (0x{address:08x})"
+
+
+def _escape(value: str) -> str:
+    """In QEMU's option lists a comma ends a value unless it is doubled."""
+    return value.replace(",", ",,")
+
+
+def _plugin_argument(program: Program, plugin: Path, counts: Path, progress: Path, slots: tuple[tuple[int, str], ...]) -> str:
+    low, high = program.stack()
+    fields = [
+        _escape(str(plugin)),
+        f"out={_escape(str(counts))}",
+        f"calls={program.board.core.calls}",
+        f"run=0x{program.run_address:x}",
+        f"progress={_escape(str(progress))}",
+        f"runs={program.stops.inferences}",
+        f"until=0x{program.until_address:x}",
+        f"waits={int(bool(program.stops))}",
+        f"run_stack={int(program.measures_run_stack)}",
+        f"edges={int(program.timing is not None)}",
+        f"step=0x{program.step_address:x}",
+        f"main=0x{program.main_address:x}",
+        f"stack=0x{low:x}:0x{high:x}",
+        f"limit={program.instruction_limit}",
+        *(f"layer=0x{address:x}" for address, _ in slots),
+        *(f"watch=0x{symbol.address:x}:0x{symbol.size_bytes:x}" for symbol in program.watched()),
+    ]
+    return ",".join(fields)
+
+
+def _read_counts(path: Path) -> dict[str, list[int]]:
+    """The plug-in's lines of a key and numbers; {} when it did not run."""
+    if not path.is_file():
+        return {}
+    counts: dict[str, list[int]] = {"layer": []}
+    for line in path.read_text().splitlines():
+        key, *numbers = line.split()
+        counts.setdefault(key, []).extend(map(int, numbers))
+    return counts
+
+
+def _one(counts: dict[str, list[int]], key: str) -> int | None:
+    return counts[key][0] if counts.get(key) else None
+
+
+def _raise_on_failure(program: Program, result: subprocess.CompletedProcess, stdout: str, measured: dict[str, list[int]]) -> None:
+    fault = _FAULT.search(stdout)
+    if fault:
+        address, status = int(fault[1], 16), int(fault[2] or "0", 16)
+        is_known = fault[3] == "accessing" or status & _BUS_FAULT_ADDRESS_VALID
+        touched = f", accessing 0x{fault[4]}" if is_known else ""
+        raise program.failure(
+            f"the program takes a fault (status 0x{status:08x}){touched}, "
+            f"at {program.image.describe(address)} (pc 0x{address:08x})"
+        )
+    if _one(measured, "endless_loop"):
+        raise program.endless_loop(measured["endless_loop"][0] & ~1)
+    if _one(measured, "over_limit"):
+        raise program.over_limit()
+    if program.count and not measured and "plugin" in result.stderr.lower():
+        raise AidgeError(
+            f"QEMU does not load the counting plug-in: {result.stderr.strip().splitlines()[0]}",
+            where=program.image.path,
+            hint="QEMU 4.2 to 8.1, or run without counts",
+            code="EMULATOR",
+        )
+    if result.returncode < 0 or "Lockup" in result.stderr or result.stderr.startswith(program.board.core.qemu):
+        first = next(iter(result.stderr.strip().splitlines()), f"ended by signal {-result.returncode}")
+        raise program.failure(f"QEMU stopped: {first}")

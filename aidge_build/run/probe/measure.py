@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""The cycles of an inference and of each layer on the board: the counter is read where the core halts, and what halting adds is
+measured there, too, and subtracted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from aidge_build.run.emulate.program import End, LayerCount, MeasuredCycles, RunResult
+from aidge_build.run.probe.cycles import Counter, NoCounter, counter_of
+from aidge_build.run.probe.session import PAINT, Session
+from aidge_build.run.probe.target import LINK, Ended
+
+WHERE = "probe"  # what a result says instead of an emulator
+_COLOURS = (PAINT, PAINT ^ 0xFF)
+_LONG_INSTRUCTION = 0x1D  # the first five bits of a Thumb instruction of 32 bits are this or more
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The cycles of a model (None: not asked for), and those of its layers in one inference."""
+
+    cycles: MeasuredCycles | None
+    layers: tuple[LayerCount, ...]
+
+
+class Measuring:
+    """Counts the inferences of a session, one after the other, and then repeats the last one for its layers."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._counter = counter_of(session.target, session.program.image.architecture)
+        self._raw: list[int | None] = []
+
+    def finish(self) -> int:
+        """Runs the inference whose entry the core has reached; what N_run returns."""
+        if isinstance(self._counter, NoCounter):
+            return self.session.finish()
+        self._counter.begin()
+        returned = self.session.finish()
+        self._raw.append(self._counter.elapsed())
+        if self._raw[-1] == 0:
+            self._give_up(f"not measured: {self._counter.name} does not count on this board")
+        return returned
+
+    def _give_up(self, reason: str) -> None:
+        self.close()
+        self._counter = NoCounter(reason)
+
+    def close(self) -> None:
+        """Leaves the counter as it was."""
+        if not isinstance(self._counter, NoCounter) and not self.session.target.is_lost:
+            self._counter.restore()
+
+    def result(self) -> Measured:
+        """What all inferences took, and each layer of the last one, which is repeated for each."""
+        program = self.session.program
+        nothing = tuple(LayerCount(name, None) for name in program.layer_symbols)
+        counter = self._counter
+        if isinstance(counter, NoCounter) or not self._raw or self.session.target.is_lost:
+            reason = counter.reason if isinstance(counter, NoCounter) else "not measured: the program ended"
+            return Measured(MeasuredCycles("", reason), nothing)
+        overhead = self._overhead(counter)
+        found = self._layers(counter, overhead or 0)
+        layers = tuple(LayerCount(name, None, cycles_measured=found.get(name)) for name in program.layer_symbols)
+        unseen = tuple(name for name in program.layer_symbols if name not in found)
+        per_run = tuple(None if raw is None else raw - (overhead or 0) for raw in self._raw)
+        return Measured(MeasuredCycles(counter.name, "", per_run, overhead, unseen), layers)
+
+    def _overhead(self, counter: Counter) -> int | None:
+        """What one halt adds: an inference that is halted once more, behind its first instruction, takes that much longer."""
+        session = self.session
+        entry = session.program.run_address & ~1
+        second = entry + (4 if session.target.read(entry, 2)[1] >> 3 >= _LONG_INSTRUCTION else 2)
+        session.again()
+        stops = (session.returns_to,)
+        whole = self._stretch(counter, stops)
+        session.again()
+        counter.begin()
+        if session.run_to((second, *stops)) != second:
+            return None
+        first = counter.elapsed()
+        rest = self._stretch(counter, stops)
+        return None if None in (whole, first, rest) else first + rest - whole  # type: ignore[operator]
+
+    def _stretch(self, counter: Counter, stops: Sequence[int]) -> int | None:
+        counter.begin()
+        self.session.run_to(stops)
+        return counter.elapsed()
+
+    def _layers(self, counter: Counter, overhead: int) -> dict[str, int | None]:
+        """The cycles of each layer; layers that the linker made one function of take turns."""
+        names: dict[int, list[str]] = {}
+        for address, name in self.session.program.layer_slots():
+            names.setdefault(address & ~1, []).append(name)
+        found: dict[str, int | None] = {}
+        for address, those in names.items():
+            calls = self._calls(counter, address)
+            for turn, name in enumerate(those):
+                own = calls[turn :: len(those)]
+                if own:
+                    found[name] = None if None in own else sum(own) - overhead * len(own)  # type: ignore[arg-type]
+        return found
+
+    def _calls(self, counter: Counter, address: int) -> list[int | None]:
+        """What each call of a function takes in one inference. No more than two breakpoints are set at a time."""
+        session, found = self.session, []
+        session.again()
+        end = session.returns_to
+        while session.run_to((address, end)) == address:
+            back = session.target.register(LINK) & ~1
+            found.append(self._stretch(counter, (back,)))
+            if back == end:  # the last call of N_run was made a jump
+                break
+        return found
+
+
+def observe(session: Session, count: int, stack_bound: int | None = None) -> RunResult:
+    """Measures the next `count` inferences that the program makes by itself, fewer where it ends; and, by repeating the last one,
+    its layers, the bytes of the watched variables that it writes, and what it uses of the `stack_bound` bytes that N_run may."""
+    measuring, runs, exit_code = Measuring(session), 0, None
+    try:
+        try:
+            while runs < count:
+                session.reach()
+                session.note()
+                measuring.finish()
+                runs += 1
+        except Ended as end:
+            exit_code = end.code
+        mark = session.stack_used()
+        found = run_result(session, measuring.result(), runs, exit_code)
+        if not runs or session.target.is_lost:
+            return found
+        return replace(
+            found,
+            stack_high_water_bytes=mark,
+            written_bytes=_written_bytes(session),
+            inference_stack_bytes=None if stack_bound is None else _own_stack(session, stack_bound),
+        )
+    finally:
+        measuring.close()
+
+
+def _written_bytes(session: Session) -> int | None:
+    """How many bytes of the watched variables an inference writes: those that are not what they were painted with, in either of
+    two colours. A model writes before it reads, so that nothing of the colours comes back."""
+    symbols = session.program.watched()
+    if not symbols:
+        return None
+    written = [bytearray(symbol.size_bytes) for symbol in symbols]
+    for colour in _COLOURS:
+        session.again()
+        for symbol in symbols:
+            session.target.write(symbol.address, bytes([colour]) * symbol.size_bytes)
+        session.finish()
+        for symbol, marks in zip(symbols, written, strict=True):
+            for index, value in enumerate(session.target.read(symbol.address, symbol.size_bytes)):
+                marks[index] |= value != colour
+    return sum(map(sum, written))
+
+
+def _own_stack(session: Session, bound: int) -> int:
+    """What an inference uses of the `bound` bytes below the stack pointer: N_run's own, whatever task calls it."""
+    session.again()
+    low = session.stack_pointer - bound
+    session.target.write(low, bytes([PAINT]) * bound)
+    session.finish()
+    return bound - _painted(session.target.read(low, bound))
+
+
+def _painted(stack: bytes) -> int:
+    """The bytes from the lowest one on that nobody wrote."""
+    return len(stack) - len(stack.lstrip(bytes([PAINT])))
+
+
+def run_result(session: Session, measured: Measured, runs: int, exit_code: int | None = None) -> RunResult:
+    """What is known of a program on a board, in the words of emulators: instructions are not counted there. Without an exit code
+    the program goes on."""
+    return RunResult(
+        exit_code,
+        session.stdout,
+        None,
+        None,
+        runs or None,
+        measured.layers,
+        session.stack_used(),
+        WHERE,
+        measured=measured.cycles,
+        ended=End.INFERENCES if exit_code is None else End.EXIT,
+    )
+
+
+def beside(on_board: RunResult, emulated: RunResult | None) -> RunResult:
+    """What a board said, with the instructions and the estimate of an emulator in which the same inferences ran."""
+    if emulated is None or emulated.runs != on_board.runs:
+        return on_board
+    measured = {layer.symbol: layer.cycles_measured for layer in on_board.layers}
+    return replace(
+        on_board,
+        instructions=emulated.instructions,
+        run_instructions=emulated.run_instructions,
+        run_cycles=emulated.run_cycles,
+        steps=emulated.steps,
+        layers=tuple(replace(layer, cycles_measured=measured.get(layer.symbol)) for layer in emulated.layers),
+    )

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""One program on a board, from one inference to the next: halted at the entry of N_run and where it returns, run again from
+there, without a byte added to the program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from aidge_build.base.errors import AidgeError, CheckFailed
+from aidge_build.prove.elf.vectors import VectorTable, find_tables, table_at
+from aidge_build.run.emulate.program import NO_ADDRESS, Program
+from aidge_build.run.emulate.semihosting import Semihosting
+from aidge_build.run.probe.loading import load
+from aidge_build.run.probe.remote import NoAnswer
+from aidge_build.run.probe.server import Probe, opened
+from aidge_build.run.probe.target import COUNTER, LINK, STACK_POINTER, Ended, Target
+
+PAINT = 0xA5  # as the emulators paint RAM
+_SEMIHOSTING = b"\xab\xbe"  # BKPT 0xAB
+# Words of arguments that N_run finds on the stack, which are its own to change: more than any model has ports.
+_ARGUMENT_BYTES = 256
+_MACHINE = "ARM"
+
+
+@dataclass(frozen=True)
+class Entered:
+    """What the core and the model's memory held when N_run was entered: enough to enter it once more."""
+
+    registers: tuple[int, ...]
+    arguments: bytes
+    memory: tuple[tuple[int, bytes], ...]
+
+    @property
+    def returns_to(self) -> int:
+        """The address behind the call."""
+        return self.registers[LINK] & ~1
+
+
+class Session:
+    """A halted core whose program calls the model."""
+
+    def __init__(self, target: Target, program: Program, kept: Sequence[str]):
+        self.target, self.program = target, program
+        self.entered: Entered | None = None
+        self._kept = [symbol for symbol in map(program.image.symbol, kept) if symbol and symbol.size_bytes]
+        self._semihosting = Semihosting(program.work_folder, " ".join(program.arguments), target.read, target.write)
+        self.printed = bytearray()
+
+    @property
+    def stdout(self) -> str:
+        """What the program and the server have printed."""
+        return self.printed.decode(errors="replace") + self._semihosting.stdout
+
+    def start(self, table: VectorTable) -> int:
+        """Loads the program, paints the stack, and resets the core; returns the bytes that had to be written."""
+        written = load(self.target, self.program.image)
+        self.target.reset(table.stack, table.reset, table.address)
+        low, high = self.program.stack()
+        if high > low:
+            self.target.write(low, bytes([PAINT]) * (high - low))
+        return written
+
+    def reach(self) -> None:
+        """Runs until N_run is entered by the program itself."""
+        registers = self._to_entry()
+        stack = registers[STACK_POINTER]
+        arguments = self.target.read(stack, self._readable(stack))
+        self.entered = Entered(registers, arguments, ())
+
+    def _to_entry(self) -> tuple[int, ...]:
+        self.run_to((self.program.run_address & ~1,))
+        return self.target.registers()
+
+    def _readable(self, stack: int) -> int:
+        """How many bytes above the stack pointer there are: the stack may begin at the end of its memory."""
+        ends = [region.end for region in self.program.board.regions if region.origin <= stack < region.end]
+        return min(_ARGUMENT_BYTES, ends[0] - stack) if ends else 4 * 4
+
+    @property
+    def stack_pointer(self) -> int:
+        """That of the inference at hand, when it is entered."""
+        return self._entered().registers[STACK_POINTER]
+
+    @property
+    def returns_to(self) -> int:
+        """Where the inference at hand returns."""
+        return self._entered().returns_to
+
+    def note(self) -> None:
+        """What the model's memory holds now is what `again` puts back."""
+        memory = tuple((symbol.address, self.target.read(symbol.address, symbol.size_bytes)) for symbol in self._kept)
+        self.entered = replace(self._entered(), memory=memory)
+
+    def again(self, *, remembering: bool = False) -> None:
+        """Puts the core back to where N_run was entered, and the model's memory, too, but where it goes on `remembering`."""
+        entered = self._entered()
+        for address, content in () if remembering else entered.memory:
+            self.target.write(address, content)
+        self.target.write(entered.registers[STACK_POINTER], entered.arguments)
+        self.target.set_registers(entered.registers[: COUNTER + 1])
+
+    def finish(self) -> int:
+        """Runs to where N_run returns; what it returns."""
+        self.run_to((self.returns_to,))
+        return self.target.register(0)
+
+    def _entered(self) -> Entered:
+        if self.entered is None:
+            raise RuntimeError("N_run was not reached")
+        return self.entered
+
+    def run_to(self, addresses: Sequence[int]) -> int:
+        """Runs to the first of these addresses that the core comes to, and says which one it was. CheckFailed where the program
+        ends, halts elsewhere, or comes to none in time."""
+        for address in addresses:
+            self.target.add_breakpoint(address)
+        end = time.monotonic() + self.target.remote.seconds
+        try:
+            while (found := self._resume(addresses, end)) not in addresses:
+                if self.target.read(found, len(_SEMIHOSTING)) != _SEMIHOSTING:
+                    raise self.program.failure(
+                        f"the program halts at {self.program.image.describe(found)} (0x{found:08x})",
+                        hint="a fault, a BKPT of its own, or a breakpoint of another debugger",
+                    )
+                self._serve(found)
+            return found
+        finally:
+            if not self.target.is_lost:
+                for address in addresses:
+                    self.target.remove_breakpoint(address)
+
+    def _resume(self, addresses: Sequence[int], end: float) -> int:
+        left = end - time.monotonic()
+        try:
+            if left <= 0:  # semihosting is served while the core is halted
+                raise NoAnswer(self.target.remote.where, left)
+            return self.target.resume(left)
+        except NoAnswer:
+            names = " or ".join(self.program.image.describe(address) for address in addresses)
+            at = self.target.register(COUNTER)
+            raise self.program.failure(
+                f"the program has not come to {names} within {self.target.remote.seconds:g} s: it is at "
+                f"{self.program.image.describe(at)} (0x{at:08x})",
+                hint="--probe-seconds waits longer; does the program call the model without an input from outside?",
+            ) from None
+
+    def _serve(self, address: int) -> None:
+        """A call of semihosting that the server leaves to the debugger."""
+        result = self._semihosting.call(self.target.register(0), self.target.register(1))
+        if self._semihosting.exit_code is not None:
+            raise Ended(self._semihosting.exit_code)
+        self.target.set_register(0, result)
+        self.target.set_register(COUNTER, address + len(_SEMIHOSTING))
+
+    def stack_used(self) -> int | None:
+        """The bytes of the painted stack that were written; None where the linker script names no stack."""
+        low, high = self.program.stack()
+        if high <= low or self.target.is_lost:
+            return None
+        stack = self.target.read(low, high - low)
+        return high - low - (len(stack) - len(stack.lstrip(bytes([PAINT]))))
+
+    def close(self) -> None:
+        """Closes the files that the program left open."""
+        self._semihosting.close()
+
+
+@contextmanager
+def on_board(program: Program, probe: Probe, kept: Sequence[str]) -> Iterator[Session]:
+    """The program on the board behind `probe`, halted before its first instruction. `kept` are variables that hold something
+    between calls of the model. Afterwards the core runs, or is halted, as it was found.
+
+    AidgeError (PROBE) for a server that is not there or does not do what it should; CheckFailed for a program that does not.
+    """
+    require_program(program)
+    table = _vectors(program)
+    printed = bytearray()
+    with opened(probe, program.board, printed.extend) as remote:
+        target = Target(remote)
+        was_halted = target.register(COUNTER) & ~1 in _first_instructions(target, table)
+        session = Session(target, program, kept)
+        session.printed = printed
+        try:
+            session.start(table)
+            yield session
+        except Ended as end:
+            raise CheckFailed(
+                f"the program ended with exit code {end.code} before it called the model as often as asked",
+                where=program.image.path,
+                code="RUN",
+            ) from None
+        finally:
+            session.close()
+            target.leave(running=not was_halted)
+
+
+def _vectors(program: Program) -> VectorTable:
+    """What the core starts with: a constant table, or one where the board's core looks for it, which some linker scripts make of
+    data."""
+    image = program.image
+    at_reset = [table_at(image, region.origin) for region in program.board.regions if "vectors" in region.roles]
+    found = next((table for table in (*find_tables(image), *at_reset) if table is not None), None)
+    if found is None:
+        raise AidgeError("holds no table of vectors to start with", where=image.path, code="RUN")
+    return found
+
+
+def require_program(program: Program) -> None:
+    """AidgeError (RUN) for a program that cannot be followed over a probe."""
+    if program.image.machine != _MACHINE:
+        raise AidgeError(
+            f"a probe follows Cortex-M programs, this is one for {program.image.machine}",
+            where=program.image.path,
+            hint="aidge-build run without --probe emulates it",
+            code="RUN",
+        )
+    if program.run_address == NO_ADDRESS:
+        raise AidgeError(
+            f"the program has no function {program.run_symbol or 'N_run'}",
+            where=program.image.path,
+            hint="link it with its symbols, without -flto; models by rows or in steps have no single run",
+            code="RUN",
+        )
+
+
+def _first_instructions(target: Target, table: VectorTable) -> tuple[int, ...]:
+    """Where a core is that was halted at its reset: that of the program, and of what the board holds."""
+    found = [table.reset & ~1]
+    try:
+        found.append(target.word(table.address + 4) & ~1)
+    except AidgeError:
+        if target.is_lost:
+            raise
+    return tuple(found)

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""Finds out why a link failed for want of memory, for a header that is not that of the linked model, for a library that its
+code needs, or for files compiled with other flags: links once more, asks for the program all the same, and looks into it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import model_of_code
+from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
+from aidge_build.measure.report.missing_library import MissingLibrary, missing_libraries
+from aidge_build.measure.report.overflow import TooSmall, explain_overflow, listed
+from aidge_build.measure.report.wrong_header import Evidence, WrongHeader, second_names, wrong_headers
+from aidge_build.prove.elf.claim import Claim
+from aidge_build.prove.elf.claims import read_claims
+from aidge_build.prove.elf.compiled import compiled_files
+from aidge_build.prove.elf.image import Image, read_image
+from aidge_build.prove.elf.link_map import read_memories
+from aidge_build.prove.elf.other_abi import OtherAbi, read_other_abis
+from aidge_build.prove.elf.overflow import read_overflows
+from aidge_build.prove.elf.undefined import Undefined, read_cross_references, read_undefined
+from aidge_build.run.toolchain.environment import of_tools
+from aidge_build.run.toolchain.link_words import expanded, moved_on
+
+_MOST_ENTRIES = 20_000  # of folders that are searched for a header
+_MOST_SCRIPTS = 8  # places of a linker script that keep the rest of a memory
+_LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
+
+
+class TooLarge(AidgeError):
+    """A program that does not fit; `missing` are (memory, bytes) of those that are too small."""
+
+    missing: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class FailedLink:
+    """`memories` are those that are too small, `headers` those that do not belong to the program, `libraries` those that a
+    model's code asks for, `undefined` the names that neither headers nor libraries explain, `abis` the files with other
+    flags."""
+
+    memories: tuple[TooSmall, ...]
+    headers: tuple[WrongHeader, ...]
+    libraries: tuple[MissingLibrary, ...] = ()
+    undefined: tuple[Undefined, ...] = ()
+    abis: tuple[OtherAbi, ...] = ()
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether there is more to say than the linker did."""
+        return bool(self.memories or self.headers or self.libraries or self.abis)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What another run of the link left: messages, and where it got that far a map and a program."""
+
+    messages: str
+    link_map: str
+    elf: Path
+    image: Image | None
+
+
+def diagnose(command: Sequence[str]) -> FailedLink:
+    """Runs the command of a link again, so that nothing of its output is touched.
+
+    `--noinhibit-exec` makes the linker write the program although it is wrong: then every object in it is known, those of
+    archives and of link-time optimisation, too, whoever's linker script it is.
+    """
+    command = expanded(command)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        attempt = _attempt(command, Path(name), [])
+        for _ in range(_MOST_SCRIPTS if attempt.image is None else 0):
+            changed = moved_on(command, attempt.messages, Path(name))
+            if changed is None:
+                break
+            command, attempt = changed, _attempt(changed, Path(name), [])
+        undefined, abis = read_undefined(attempt.messages), read_other_abis(attempt.messages, str(attempt.elf))
+        # An archive gives the model's code only to who asks for a name that it has.
+        firsts = sorted({first for first, _ in second_names(undefined).values()})
+        if firsts:
+            attempt = _attempt(command, Path(name), [word for first in firsts for word in ("-u", first)])
+        headers = _wrong_headers(attempt, undefined) if firsts else ()
+        libraries = missing_libraries(undefined, _models(attempt))
+        explained = {*(second_names(undefined) if headers else ()), *(name for one in libraries for name in one.symbols)}
+        rest = tuple(one for one in undefined if one.symbol not in explained)
+        return FailedLink(_too_small(attempt, command), headers, libraries, rest, abis)
+
+
+def complaints(command: Sequence[str]) -> tuple[str, ...]:
+    """Returns the linker's messages that are no warnings, none where the link passes; runs its command with another output."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        result = _run([*expanded(command), *_for_linker(command, [f"-Map={folder / 'map'}"]), "-o", str(folder / "program")])
+    lines = [line.strip() for line in (result.stderr + result.stdout).splitlines()]
+    # gcc says at the end that the linker failed.
+    told = [line for line in lines if line and "warning:" not in line and not line.startswith("collect2")]
+    return tuple(told or [f"{command[0]} ended with {result.returncode}"]) if result.returncode else ()
+
+
+def _attempt(command: Sequence[str], folder: Path, more: Sequence[str]) -> _Attempt:
+    elf, link_map = folder / "program", folder / "map"
+    options = _for_linker(command, ["--noinhibit-exec", f"-Map={link_map}", "--cref", *more])
+    result = _run([*command, *options, "-o", str(elf)])
+    messages = result.stderr + result.stdout
+    try:
+        return _Attempt(messages, link_map.read_text(errors="replace"), elf, read_image(elf))
+    except (AidgeError, OSError):
+        return _Attempt(messages, "", elf, None)
+
+
+def _for_linker(command: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The options as the program of `command` passes them on; the last ones of several -o and -Map count."""
+    if _LINKER.fullmatch(Path(command[0]).name):
+        return list(options)
+    return [word for option in options for word in ("-Xlinker", option)]
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", env=of_tools())
+    except OSError as error:
+        raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error
+
+
+def _models(attempt: _Attempt) -> set[str]:
+    """The models with code in the program; the claim is in the file of the weights, which may not be linked."""
+    of_code = {model_of_code(symbol.name) for symbol in attempt.image.symbols} if attempt.image else set()
+    return (of_code - {""}) | {claim.model for claim in _claims(attempt)}
+
+
+def _claims(attempt: _Attempt) -> Sequence[Claim]:
+    try:
+        return read_claims(attempt.image) if attempt.image else ()
+    except AidgeError:
+        return ()
+
+
+def _too_small(attempt: _Attempt, command: Sequence[str]) -> tuple[TooSmall, ...]:
+    overflows = read_overflows(attempt.messages)
+    claims = _claims(attempt)
+    if attempt.image is None:
+        return tuple(TooSmall(overflow.region, overflow.missing_bytes) for overflow in overflows)
+    memories = read_memories(attempt.link_map)
+    return tuple(explain_overflow(attempt.image, claims, memories, overflow, command) for overflow in overflows)
+
+
+def _wrong_headers(attempt: _Attempt, undefined: Sequence[Undefined]) -> tuple[WrongHeader, ...]:
+    defined = attempt.image.by_name if attempt.image else {}
+    evidence = Evidence(defined, read_cross_references(attempt.link_map), compiled_files(attempt.elf))
+    return tuple(_with_paths(wrong) for wrong in wrong_headers(undefined, evidence))
+
+
+def _with_paths(wrong: WrongHeader) -> WrongHeader:
+    """The same with the paths that no debug information told, of headers near the link that have these digests."""
+    if not wrong.code_digest or wrong.header and wrong.code_header:
+        return wrong
+    found = _header_files(wrong.model, {wrong.digest, wrong.code_digest})
+    code_header = wrong.code_header or found.get(wrong.code_digest, "")
+    return replace(wrong, code_header=code_header, found="" if wrong.header else found.get(wrong.digest, ""))
+
+
+def _header_files(model: str, digests: Collection[str]) -> dict[str, str]:
+    """Digest -> path of a header of `model` below this folder, or below the one around it, whose builds are in a folder."""
+    found: dict[str, str] = {}
+    entries = 0
+    for root in (".", ".."):
+        for folder, names, files in os.walk(root):
+            names[:] = sorted(name for name in names if not name.startswith("."))
+            entries += len(names) + len(files)
+            if entries > _MOST_ENTRIES or len(found) == len(digests):
+                return found
+            if f"{model}.h" in files:
+                path = os.path.normpath(os.path.join(folder, f"{model}.h"))
+                text = read_regular(Path(path), LARGEST_TEXT_BYTES).decode("utf-8", "replace")
+                for digest in digests:
+                    if f"HEADER_{digest}" in text:
+                        found.setdefault(digest, path)
+    return found
+
+
+def as_error(failed: FailedLink, where: str) -> AidgeError:
+    """One line: what is wrong and what would help; of memories the largest objects in each."""
+    wrong: tuple[WrongHeader | MissingLibrary, ...] = (*failed.headers, *failed.libraries)
+    facts = [one.fact for one in wrong]
+    if failed.memories:
+        facts.append(f"the program does not fit: {', '.join(memory.fact for memory in failed.memories)}")
+    facts += [f"Largest in {memory.memory}: {listed(memory.largest)}" for memory in failed.memories if memory.largest]
+    hints = dict.fromkeys(
+        [
+            *(one.hint for one in wrong),
+            *(hint for memory in failed.memories for hint in memory.hints),
+        ]
+    )
+    error = (AidgeError if failed.headers or failed.libraries else TooLarge)(
+        ". ".join(facts),
+        where=where,
+        hint="; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers",
+        code="LINK_HEADER" if failed.headers else "LINK_LIBRARY" if failed.libraries else "LINK_OVERFLOW",
+    )
+    if isinstance(error, TooLarge):
+        error.missing = tuple((memory.memory, memory.missing_bytes) for memory in failed.memories)
+    return error

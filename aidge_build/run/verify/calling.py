@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""How a C program calls N_run: the buffers that it owns, what it calls before, and the arguments, whatever the options are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.build.emit.functions import has_instances
+from aidge_build.build.emit.ports import ports_of
+from aidge_build.build.emit.rows import ports_by_rows
+from aidge_build.graph.tensor import Tensor
+from aidge_build.plan.program import Program
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array of the caller for an input or output: its C name, the type of its elements, and how many it has."""
+
+    variable: str
+    c_type: str
+    elements: int
+
+
+@dataclass(frozen=True)
+class Calling:
+    """What a program writes down. `inputs` and `outputs` are arrays at a multiple of `alignment` bytes (0: that of their
+    elements); `arena_bytes`, `state_bytes` and `has_instance` say what else is the caller's; `setup` are calls that give 0, made
+    once; `copies_in` and `copies_out` are statements around `run`."""
+
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    alignment: int
+    arena_bytes: int
+    arena_alignment: int
+    state_bytes: int
+    has_instance: bool
+    setup: tuple[str, ...]
+    copies_in: tuple[str, ...]
+    run: str
+    copies_out: tuple[str, ...]
+
+
+def calling_of(program: Program) -> Calling:
+    """The call with arrays input_0, output_0, ... and, where the caller owns them, `arena.bytes`, `state.bytes`, `instance`."""
+    options, name = program.options, program.name
+    arena = "arena.bytes" if program.arena.peak_bytes else "0"
+    instance = has_instances(program)
+    inputs = _buffers("input", [program.view.tensor(given) for given in program.view.given])
+    outputs = _buffers("output", [program.view.tensor(given) for given in program.view.handed_out])
+    arguments = ["&instance"] if instance else [arena] if options.arena == "caller" else []
+    copies_in, copies_out = [], []
+    if options.io == "caller":
+        arguments += [buffer.variable for buffer in (*inputs, *outputs)]
+    else:
+        ports = ports_of(program)
+        by_rows = ports_by_rows(program, ports)  # these have no place in the arena
+        arguments += [f"{'input' if port.is_input else 'output'}_0" for port in by_rows]
+        of_arena = f"({arena})" if options.arena == "caller" else ""
+        for port, buffer in zip(ports, (*inputs, *outputs), strict=True):
+            place, own = f"{port.macro}{of_arena}", buffer.variable
+            if port not in by_rows and port.is_input:
+                copies_in.append(f"(void)memcpy({place}, {own}, sizeof {own});")
+            elif port not in by_rows:
+                copies_out.append(f"(void)memcpy({own}, {place}, sizeof {own});")
+    return Calling(
+        inputs=inputs,
+        outputs=outputs,
+        alignment=options.dma_line,
+        arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
+        arena_alignment=program.arena_alignment,
+        state_bytes=program.states.size_bytes if instance else 0,
+        has_instance=instance,
+        setup=_setup(program, arena, instance),
+        copies_in=tuple(copies_in),
+        run=f"{name}_run({', '.join(arguments)})",
+        copies_out=tuple(copies_out),
+    )
+
+
+def _buffers(word: str, tensors: list[Tensor]) -> tuple[Buffer, ...]:
+    return tuple(Buffer(f"{word}_{index}", tensor.dtype.c_type, tensor.elements) for index, tensor in enumerate(tensors))
+
+
+def _setup(program: Program, arena: str, instance: bool) -> tuple[str, ...]:
+    """An instance is made, and the program's own weights are taken."""
+    name, found = program.name, []
+    if instance:
+        found.append(f"{name}_init(&instance, {arena}{', state.bytes' if program.states.size_bytes else ''})")
+    if program.options.replaces_weights:
+        found.append(f"{name}_bind({'&instance, ' if instance else ''}{name}_weights, {name}_weights_bytes)")
+    return tuple(found)

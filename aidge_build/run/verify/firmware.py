@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""The model as a program: generated code and a main that feeds it vectors, built for a board and run there."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy
+
+from aidge_build.base.errors import CheckFailed
+from aidge_build.base.output import write_sources
+from aidge_build.base.render import render
+from aidge_build.boards import Board
+from aidge_build.build.emit import emit
+from aidge_build.build.emit.record import record_functions
+from aidge_build.graph.tensor import Tensor
+from aidge_build.plan.program import Program
+from aidge_build.prove.elf import read_claims, read_image
+from aidge_build.prove.elf.start_up import START_UP_NAMES
+from aidge_build.run.emulate import RunResult, run_program
+from aidge_build.run.emulate.estimate import program_timing
+from aidge_build.run.probe.measure import beside
+from aidge_build.run.probe.server import Probe
+from aidge_build.run.toolchain import build_program
+from aidge_build.run.verify.calling import calling_of
+from aidge_build.run.verify.on_board import require_same_model, run_on_board
+from aidge_build.run.verify.vectors import Vectors
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Outputs per tensor name [vector, dims...]; with a trace also every layer's outputs. `code_bytes` are the
+    instructions of the model's layers and kernels in `elf`, `weights_bytes` its constants."""
+
+    outputs: Vectors
+    trace: Vectors
+    result: RunResult
+    code_bytes: int
+    weights_bytes: int
+    elf: Path
+
+
+@dataclass(frozen=True)
+class Run:
+    """How `execute` runs a program: whether it is traced, with which further compiler flags, whether cycles are estimated, and
+    whether reads of each function and constant are counted apart (`tells_apart`, only with estimates)."""
+
+    trace: bool = False
+    flags: tuple[str, ...] = ()
+    estimates: bool = False
+    tells_apart: bool = False
+
+
+def execute(
+    program: Program,
+    board: Board,
+    vectors: Vectors,
+    folder: Path,
+    *,
+    trace: bool = False,
+    flags: tuple[str, ...] = (),
+    estimates: bool = False,
+    tells_apart: bool = False,
+    states: Sequence[bytes] = (),
+    probe: Probe | None = None,
+    elf: Path | None = None,
+) -> Execution:
+    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with
+    cycles. `states`: the bytes of the state before each vector, where they are not what the last one left.
+
+    `probe`: outputs, trace and stack are those of a board, of the program `elf` there or of one that is made for it; counts are
+    those of the emulator, where the board has one, beside the cycles that the board measures.
+    """
+    how = Run(trace, flags, estimates, tells_apart)
+    traced = replace(program, options=replace(program.options, trace=trace))
+    if probe is None:
+        return _emulated(traced, board, vectors, folder, how, states)
+    if elf is not None:
+        require_same_model(program, elf)
+    counted = board.emulator is not None and not trace
+    emulated = _emulated(program, board, vectors, folder / "emulated", how, ()) if counted else None
+    return _on_board(traced, board, vectors, folder, how, probe, elf, emulated.result if emulated else None)
+
+
+def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run, states: Sequence[bytes]) -> Execution:
+    rows = [b"".join(row) for row in _stored(program, vectors)]
+    before = states or [b""] * len(rows)
+    elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, bool(states)))
+    (folder / "input.bin").write_bytes(b"".join(part for pair in zip(before, rows, strict=True) for part in pair))
+    (folder / "output.bin").unlink(missing_ok=True)
+    recorded = program.recording is not None
+    result = run_program(
+        elf,
+        board,
+        work_folder=folder,
+        run_symbol=f"{program.name}_run",
+        layer_symbols=[*(layer.symbol for layer in program.layers), *(record_functions(program.name) if recorded else ())],
+        count=not how.trace,
+        timing=program_timing(elf, board, tells_apart=how.tells_apart) if how.estimates else None,
+        step_symbol=f"{program.name}_step" if program.waiting else "",
+    )
+    if result.exit_code != 0:
+        raise CheckFailed(
+            f"the program ended with exit code {result.exit_code}",
+            where=str(elf),
+            code="RUN",
+            hint="3: input.bin is short, 4: the model's run function refused, 5: output.bin could not be written",
+        )
+    return _execution(program, folder, len(rows), result, elf, weights_bytes, how.trace)
+
+
+def _on_board(
+    program: Program,
+    board: Board,
+    vectors: Vectors,
+    folder: Path,
+    how: Run,
+    probe: Probe,
+    elf: Path | None,
+    emulated: RunResult | None,
+) -> Execution:
+    folder.mkdir(parents=True, exist_ok=True)
+    weights_bytes = 0
+    if elf is None:
+        elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, attached=True))
+    else:
+        weights_bytes = sum(claim.weights_bytes for claim in read_claims(read_image(elf)) if claim.model == program.name)
+    rows = _stored(program, vectors)
+    found = run_on_board(program, board, elf, rows, probe, how.trace)
+    (folder / "output.bin").write_bytes(found.outputs)
+    (folder / "trace.bin").write_bytes(found.trace)
+    return _execution(program, folder, len(rows), beside(found.result, emulated), elf, weights_bytes, how.trace)
+
+
+def _stored(program: Program, vectors: Vectors) -> list[list[bytes]]:
+    """The stored bytes of each input, for each vector."""
+    inputs = [program.view.tensor(name) for name in program.view.given]
+    count = len(vectors[inputs[0].name])
+    return [[tensor.to_stored(vectors[tensor.name][index]).tobytes() for tensor in inputs] for index in range(count)]
+
+
+def _build(program: Program, board: Board, folder: Path, how: Run, harness: str) -> tuple[Path, int]:
+    """The linked program, and the bytes of the model's weights."""
+    folder.mkdir(parents=True, exist_ok=True)
+    generated = emit(program)
+    write_sources(generated, folder)
+    main = folder / "main.c"
+    main.write_text(harness)
+    elf = build_program(
+        board,
+        [folder / program.code_file, folder / f"{program.name}_weights.c", main],
+        folder / f"{program.name}.elf",
+        work_folder=folder / "objects",
+        include_folders=[folder],
+        extra_flags=(*program.compiler_flags, *how.flags),
+    )
+    return elf, generated.manifest["weights_bytes"]
+
+
+def _execution(
+    program: Program, folder: Path, count: int, result: RunResult, elf: Path, weights_bytes: int, trace: bool
+) -> Execution:
+    """What the files in `folder` hold."""
+    outputs = [program.view.tensor(name) for name in program.view.handed_out]
+    layers = [tensor for layer in program.layers for tensor in layer.outputs]
+    return Execution(
+        _split(folder / "output.bin", outputs, count),
+        _traced(folder / "trace.bin", layers, count) if trace else {},
+        result,
+        code_bytes(elf, program.name),
+        weights_bytes,
+        elf,
+    )
+
+
+def code_bytes(elf: Path, name: str) -> int:
+    """Returns the bytes of the functions of a model and of kernels in a linked program, without start-up code."""
+    functions = [symbol for symbol in read_image(elf).symbols if symbol.kind == "function"]
+    of_model = [symbol for symbol in functions if symbol.name.startswith((f"{name}_", "aidge_"))]
+    return sum(symbol.size_bytes for symbol in of_model if not symbol.name.startswith(START_UP_NAMES))
+
+
+def _traced(path: Path, tensors: list[Tensor], count: int) -> Vectors:
+    """The file's records (number of the tensor, bytes, some of its bytes) as logical arrays: those of one tensor follow each
+    other, also where layers take turns."""
+    data, position = path.read_bytes(), 0
+    found = [bytearray() for _ in tensors]
+    while position < len(data):
+        index, size = struct.unpack_from("<II", data, position)
+        found[index] += data[position + 8 : position + 8 + size]
+        position += 8 + size
+    vectors: Vectors = {}
+    for tensor, stored in zip(tensors, found, strict=True):
+        if len(stored) != tensor.size_bytes * count:
+            raise CheckFailed(f"has {len(stored):,} B of '{tensor.name}'", where=str(path), code="RUN")
+        rows = numpy.frombuffer(stored, tensor.dtype.numpy).reshape(count, tensor.elements)
+        vectors[tensor.name] = numpy.stack([tensor.from_stored(row) for row in rows])
+    return vectors
+
+
+def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:
+    """The file's bytes (per vector: each tensor's stored bytes) as logical arrays."""
+    data = path.read_bytes()
+    size = sum(tensor.size_bytes for tensor in tensors)
+    if len(data) != size * count:
+        raise CheckFailed(f"has {len(data):,} bytes, expected {size * count:,}", where=str(path), code="RUN")
+    found: dict[str, list[numpy.ndarray]] = {tensor.name: [] for tensor in tensors}
+    position = 0
+    for _ in range(count):
+        for tensor in tensors:
+            stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position)
+            found[tensor.name].append(tensor.from_stored(stored))
+            position += tensor.size_bytes
+    return {name: numpy.stack(values) for name, values in found.items()}
+
+
+def _harness(program: Program, trace: bool, given_states: bool = False, attached: bool = False) -> str:
+    inputs = [program.view.tensor(name) for name in program.view.given]
+    return render(
+        files(__package__).joinpath("harness.c.j2").read_text(),
+        name=program.name,
+        trace=trace,
+        attached=attached,
+        call=calling_of(program),
+        input_bytes=sum(tensor.size_bytes for tensor in inputs) + (program.states.size_bytes if given_states else 0),
+        given_state_bytes=program.states.size_bytes if given_states else 0,
+        ready=program.states.size_bytes if program.states.needs_start else None,
+    )

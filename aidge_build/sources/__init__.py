@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What is read: ONNX and TensorFlow Lite files become the graph."""

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""Symbolic dims of graph inputs become numbers, inputs that never change constants: by `--bind`; the batch is 1 by rule."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy
+
+from aidge_build.base.errors import AidgeError
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.sources.onnx_format import ValueInfo
+
+Bound = int | float | bool | tuple[int | float | bool, ...]  # what `--bind` may say: a size, or the value of an input
+MOST_ELEMENTS = 1 << 47  # sizes in bytes and their sums stay within 64 bits
+
+
+def check_elements(where: str, dims: tuple[int, ...], may_be_empty: bool = False) -> None:
+    """Refuse a run-time tensor without elements, or with more than any arithmetic on sizes allows."""
+    elements = math.prod(dims)
+    if elements == 0 and not may_be_empty:
+        raise AidgeError(f"{where} has the dims {list(dims)}, no element", code="DIMS")
+    if elements > MOST_ELEMENTS:
+        raise AidgeError(f"{where} has the dims {list(dims)}, {elements} elements; the limit is {MOST_ELEMENTS}", code="DIMS")
+
+
+class Binding:
+    """The user's `--bind` values; it remembers which were needed and what was decided without them.
+
+    A dim without a name is called `<input>.<axis>`. A name that is both a dim's and an input's is refused.
+    """
+
+    def __init__(self, bind: Mapping[str, Bound], inputs: Sequence[ValueInfo]):
+        self._values = dict(bind)
+        self._used: set[str] = set()
+        self._batches: dict[str, None] = {}
+        self._constants: dict[str, None] = {}
+        self._inputs = {value.name for value in inputs}
+        self._known = {name: place for value in inputs for name, place in _open_dims(value)}
+        for name, bound in sorted(bind.items()):
+            if name in self._known and name in self._inputs:
+                raise AidgeError(
+                    f"--bind {name}={shown(bound)}: '{name}' is an input and a dimension ({self._known[name]})",
+                    code="BIND",
+                    hint="rename one of them in the model",
+                )
+            if name in self._known and not (type(bound) is int and bound > 0):
+                raise AidgeError(f"--bind {name}={shown(bound)}: a dimension must be a positive integer", code="BIND")
+
+    def refuse_open(self, inputs: Sequence[ValueInfo]) -> None:
+        """One refusal that asks for every size that is missing; a name that the batch of an input has is a batch everywhere."""
+        batches = {name for value in inputs for axis, (name, _) in _by_axis(value) if axis == 0}
+        missing = {
+            name: (value, axis)
+            for value in inputs
+            if value.name not in self._values
+            for axis, (name, _) in _by_axis(value)
+            if name not in batches and name not in self._values
+        }
+        if not missing:
+            return
+        value, axis = next(iter(missing.values()))
+        asked = " ".join(f"--bind {name}=..." for name in missing)
+        raise AidgeError(
+            f"graph input '{value.name}': dimension {axis} ('{next(iter(missing))}') has no fixed size",
+            code="BIND",
+            hint=f"give it one: {asked}" if len(missing) == 1 else f"{len(missing)} sizes are needed: {asked}",
+        )
+
+    def tensor(self, value: ValueInfo) -> Tensor:
+        """A graph input with its dims as numbers; a constant where its value is bound."""
+        if value.name in self._values and value.name in self._inputs and value.name not in self._known:
+            return self._constant(value, self._values[value.name])
+        if value.dims is None:
+            raise AidgeError(
+                f"graph input '{value.name}': its rank is unknown",
+                code="BIND",
+                hint="export the model with the shape of this input, for example onnxsim --overwrite-input-shape",
+            )
+        dims = tuple(self._dim(value, axis, dim) for axis, dim in enumerate(value.dims))
+        check_elements(f"graph input '{value.name}'", dims, may_be_empty=True)  # what reads it decides
+        return Tensor(value.name, dims, value.dtype)
+
+    def _constant(self, value: ValueInfo, bound: Bound) -> Tensor:
+        """One number stands for an input of one element; a list has its elements in order, spread over what dims are known."""
+        where, items = f"--bind {value.name}={shown(bound)}", bound if isinstance(bound, tuple) else (bound,)
+        self._used.add(value.name)
+        exact = numpy.array(items)
+        with numpy.errstate(all="ignore"):
+            stored = exact.astype(value.dtype.numpy)
+        same = (stored.astype(object) == exact.astype(object)).all()
+        fits = numpy.isfinite(stored).all() if value.dtype.is_float else same
+        if not fits:
+            raise AidgeError(f"{where}: the input is {value.dtype.name}, which does not hold that", code="BIND")
+        declared = value.dims if value.dims is not None else ((None,) if isinstance(bound, tuple) else ())
+        dims = [self._size(dim) for dim in declared]
+        known = math.prod(size for size in dims if size is not None)
+        unknown = [axis for axis, size in enumerate(dims) if size is None]
+        for axis in unknown:
+            dims[axis] = len(items) // known if axis == unknown[-1] and known and len(items) % known == 0 else 1
+        if math.prod(size or 0 for size in dims) != len(items):
+            raise AidgeError(
+                f"{where}: {len(items)} values; the input has the dims [{', '.join(map(_dim_text, declared))}]",
+                code="BIND",
+                hint=f"give them in order: --bind {value.name}=1,2,3",
+            )
+        self._constants[value.name] = None
+        return constant(value.name, stored.reshape([size or 0 for size in dims]))
+
+    def _size(self, dim: int | str | None) -> int | None:
+        """A dim of an input whose value is bound, where it is known."""
+        if isinstance(dim, str) and type(self._values.get(dim)) is int:
+            self._used.add(dim)
+            return int(self._values[dim])  # type: ignore[arg-type]
+        return dim if isinstance(dim, int) else None
+
+    def _dim(self, value: ValueInfo, axis: int, dim: int | str | None) -> int:
+        if isinstance(dim, int):
+            return dim
+        name = dim if dim is not None else f"{value.name}.{axis}"
+        bound = self._values.get(name)
+        if isinstance(bound, int):
+            self._used.add(name)
+            return bound
+        self._batches[name] = None
+        return 1
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The open first axes that became 1."""
+        return tuple(self._batches)
+
+    def notices(self) -> tuple[str, ...]:
+        """One line for each decision; a `--bind` that fits nothing is refused."""
+        unused = sorted(self._values.keys() - self._used)
+        if unused:
+            self._refuse_unused(unused[0])
+        return (
+            *(f"symbolic batch '{name}' becomes 1 (--bind {name}=NUMBER gives another size)" for name in self._batches),
+            *(f"input '{name}' is a constant: {shown(self._values[name])}" for name in self._constants),
+        )
+
+    def _refuse_unused(self, name: str) -> None:
+        bound = shown(self._values[name])
+        near = difflib.get_close_matches(name, [*self._known, *self._inputs], n=1, cutoff=0.4)
+        if near:
+            hint = f"did you mean --bind {near[0]}={bound}?"
+        elif self._known:
+            hint = f"symbolic dimensions are: {', '.join(self._known)}"
+        else:
+            hint = "all dimensions of the model are fixed"
+        raise AidgeError(f"--bind {name}={bound}: the model has no input or dimension '{name}'", code="BIND", hint=hint)
+
+
+def shown(bound: Bound) -> str:
+    """A bound value as the command line spells it."""
+    return ",".join(map(shown, bound)) if isinstance(bound, tuple) else str(bound).lower()
+
+
+def _by_axis(value: ValueInfo) -> list[tuple[int, tuple[str, str]]]:
+    """Of each axis that has no number: its name, and how messages call it."""
+    return [
+        (axis, (dim if dim is not None else f"{value.name}.{axis}", f"axis {axis} of input '{value.name}'"))
+        for axis, dim in enumerate(value.dims or ())
+        if not isinstance(dim, int)
+    ]
+
+
+def _open_dims(value: ValueInfo) -> list[tuple[str, str]]:
+    return [named for _, named in _by_axis(value)]
+
+
+def _dim_text(dim: int | str | None) -> str:
+    return "?" if dim is None else str(dim)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Nodes in front of a model and behind it, in its own file: whatever else the file holds stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import onnx
+
+from aidge_build.sources.onnx_format.model import OnnxModel
+from aidge_build.sources.onnx_format.names import STATES, states_text
+from aidge_build.sources.onnx_format.reader import read_model
+from aidge_build.sources.onnx_format.writer import write_model
+
+
+def names_in(data: bytes) -> set[str]:
+    """Every name of a tensor and of a node that a model's file holds."""
+    found: set[str] = set()
+    graphs = [onnx.ModelProto.FromString(data).graph]
+    while graphs:
+        graph = graphs.pop()
+        found |= {value.name for value in (*graph.input, *graph.output, *graph.initializer, *graph.value_info)}
+        for node in graph.node:
+            found |= {node.name, *node.input, *node.output}
+            graphs += [graph for attribute in node.attribute for graph in (attribute.g, *attribute.graphs) if graph.node]
+    return found
+
+
+def joined(
+    data: bytes, part: OnnxModel, before: Mapping[str, str], behind: Mapping[str, str], kept: Collection[str] = ()
+) -> bytes:
+    """The model of `data` with the nodes of `part`: `before` are outputs of the part and the inputs of the model that they
+    become, `behind` outputs of the model and inputs of the part. Of the latter outputs only those in `kept` stay outputs.
+
+    The part's other inputs come before those of the model, its other outputs before those of the model. No name of the part may
+    be one of the model's.
+    """
+    model, added = onnx.ModelProto.FromString(data), onnx.ModelProto.FromString(write_model(part))
+    graph = model.graph
+    new = {ours: theirs for ours, theirs in before.items()} | {ours: theirs for theirs, ours in behind.items()}
+    for node in added.graph.node:
+        _replace(node.input, [new.get(name, name) for name in node.input])
+        _replace(node.output, [new.get(name, name) for name in node.output])
+    nodes = [*added.graph.node, *graph.node] if before else [*graph.node, *added.graph.node]
+    fed, read = set(before.values()), set(behind) - set(kept)
+    inputs = [value for value in added.graph.input if value.name not in new]
+    outputs = [value for value in added.graph.output if value.name not in new]
+    _replace(graph.input, [*inputs, *(value for value in graph.input if value.name not in fed)])
+    _replace(graph.output, [*outputs, *(value for value in graph.output if value.name not in read)])
+    _replace(graph.node, nodes)
+    graph.initializer.extend(added.graph.initializer)
+    known = {entry.domain for entry in model.opset_import}
+    model.opset_import.extend(entry for entry in added.opset_import if entry.domain not in known and entry.domain)
+    states = {**read_model(data, "", {}).states, **part.states} if model.metadata_props else part.states
+    kept_metadata = [entry for entry in model.metadata_props if entry.key != STATES]
+    _replace(model.metadata_props, kept_metadata)
+    if states:
+        model.metadata_props.add(key=STATES, value=states_text(states))
+    return model.SerializeToString(deterministic=True)
+
+
+def _replace(field, values: Iterable) -> None:
+    kept = list(values)
+    kept = [value if isinstance(value, str) else type(value).FromString(value.SerializeToString()) for value in kept]
+    del field[:]
+    field.extend(kept)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from aidge_build.prove.elf.decisions import decision
 from aidge_build.prove.elf.destinations import CUSTOM, is_misread
 from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction
-from aidge_build.prove.elf.frames import RETURN, Refusal, State, Value, apply, given_to_stack, settles, shape_of
+from aidge_build.prove.elf.frames import RETURN, Refusal, State, apply, given_to_stack, settles
 from aidge_build.prove.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 from aidge_build.prove.elf.program_code import BRANCHES, Code, is_if_then
+from aidge_build.prove.elf.shapes import Value, shape_of
 from aidge_build.prove.elf.start_up import tabled
 
 _REFUSED = {

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from aidge_build.prove.elf.destinations import written_registers
 from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand
-from aidge_build.prove.elf.frames import WORD, signed
 from aidge_build.prove.elf.program_code import Code
+from aidge_build.prove.elf.shapes import WORD, signed
 
 # What a condition says of the two numbers that were compared, without and with sign.
 _UNSIGNED: dict[str, Callable[[int, int], bool]] = {

@@ -7,50 +7,21 @@ an instruction that might change it in an unknown way is refused.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import NamedTuple
 
-from aidge_build.prove.elf.destinations import written_registers
 from aidge_build.prove.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
+from aidge_build.prove.elf.shapes import CORE, FOLDED, POPS, PUSHES, STORES, WORD, Shape, Value, shape_of, signed
 
-# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = what register n held
-# at entry, or, for jump tables in memory, ("offset", table) = table + something, and ("entry", table) = a word of the table.
-Value = tuple[str, int]
 RETURN: Value = ("return", 0)
-WORD = 0xFFFFFFFF
 
-_CORE = {f"r{number}" for number in range(13)} | {"lr"}
-_REGISTERS = _CORE | {"sp", "pc"}
 # What a function hands back as it found it (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
 _KEPT: dict[str, Value] = {f"r{number}": ("kept", number) for number in range(4, 12)}
 CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
-_PUSHES = frozenset(("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx"))
-_POPS = frozenset(("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax"))
 
-# What makes a number of two numbers, by the name without its "s"; of a register that says how far, the lowest byte counts.
-_FOLDED: dict[str, Callable[[int, int], int]] = {
-    "and": operator.and_,
-    "orr": operator.or_,
-    "eor": operator.xor,
-    "bic": lambda one, two: one & ~two,
-    "mul": operator.mul,
-    "rsb": lambda one, two: two - one,
-    "lsl": lambda one, two: one << (two & 0xFF),
-    "lsr": lambda one, two: one >> (two & 0xFF),
-    "asr": lambda one, two: signed(one) >> (two & 0xFF),
-    "movt": lambda one, two: two << 16 | one & 0xFFFF,
-}
-
-_STORES = ("str", "vst", "stm", "vstm", "stl")
-_VALUED = frozenset(("ldr", "mov", "movw", "mvn", "neg", "add", "addw", "sub", "subw", *_FOLDED))
 _SHIFTS = ("lsl #", "lsr #", "asr #")  # of an operand
-_STACK_POINTERS = frozenset(("sp", "MSP", "PSP"))
 _MOST_ALIGNMENT = 31
-_BOUND = frozenset((*_PUSHES, *_POPS, "msr", "bkpt"))  # change more than the registers that they name
-_MOVES = frozenset(("mov", "movs", "movw", "movws", "mvn", "mvns"))
+_OF_STACK_POINTERS = ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS")
 _UPWARDS = ("ldm", "ldmia", "stm", "stmia")  # a word for each register
 _OLD_FORMAT = {"fstmdbx": 4, "fldmiax": 4}  # a word more than the registers
 
@@ -83,15 +54,8 @@ class State:
 
     def copy(self) -> State:
         """A state that changes by itself."""
-        return State(
-            self.stack,
-            self.lowest,
-            self.registers.copy(),
-            self.slots.copy(),
-            self.pushed.copy(),
-            self.is_taken,
-            self.has_numbers,
-        )
+        known = self.registers.copy(), self.slots.copy(), self.pushed.copy()
+        return State(self.stack, self.lowest, *known, self.is_taken, self.has_numbers)
 
     def value(self, register: str) -> Value | None:
         """What is known about a register."""
@@ -133,68 +97,6 @@ class State:
         }
 
 
-class Shape(NamedTuple):
-    """What the text of an instruction says: the registers that it writes; whether what it writes may be known; whether it
-    writes registers alone, and neither the stack pointer nor pc; the `base` from which it loads, "" for none; and the registers
-    of which one must be known for that ("sp" and pc always are). `takes` says that it puts a place in the stack into something
-    else than the stack pointer, or stores to one by an index. `bracket` is the memory operand, "" for none, and `writes_back`
-    says whether a base register changes. `sets` are a register and the number that it writes there whatever is known, and
-    `literal` the distance from pc of the word that it loads. `is_apart` says that it neither reads nor changes the frame: what it
-    writes is a number or unknown, or what the register `copied` ("" for none) holds."""
-
-    written: frozenset[str]
-    has_value: bool
-    is_quiet: bool
-    base: str
-    sources: frozenset[str]
-    takes: bool
-    bracket: str
-    writes_back: bool
-    sets: tuple[str, Value] | None
-    literal: int | None
-    is_apart: bool
-    copied: str
-
-
-@lru_cache(1 << 16)
-def shape_of(name: str, operands: tuple[str, ...]) -> Shape:
-    """What is known of an instruction by its name, without the condition of an IT block, and its operands."""
-    written = written_registers(name, operands) & _REGISTERS
-    has_value = len(written) == 1 and (name in _VALUED or name.removesuffix("s") in _VALUED)
-    bracket = next((word for word in operands if word[0] == "["), "")
-    base, words, _ = memory_operand(bracket) if bracket else ("", (), False)
-    writes_back = any("!" in word for word in operands) or bracket != "" and operands[-1][0] != "["
-    is_indexed = base == "sp" and bool(words) and immediate(words[0]) is None
-    read_or_stored = operands if name.startswith("str") else operands[1:]
-    takes = is_indexed or "sp" not in written and not _STACK_POINTERS.isdisjoint(read_or_stored)
-    is_bound = takes or writes_back or name in _BOUND or not written <= _CORE
-    stores = name.startswith(_STORES)
-    moves_one = has_value and name in _MOVES
-    number = immediate(operands[-1]) if moves_one and len(operands) == 2 and not is_bound and name[:3] == "mov" else None
-    return Shape(
-        written,
-        has_value,
-        is_quiet=not is_bound and not stores and (not has_value or not bracket or base in _CORE),
-        base=base if has_value else "",  # what is loaded otherwise is not known, wherever it comes from
-        sources=_sources(operands[moves_one or len(operands) > 2 :], moves_one) if has_value else frozenset(),
-        takes=takes,
-        bracket=bracket,
-        writes_back=writes_back,
-        sets=None if number is None else (operands[0], ("number", number & WORD)),
-        literal=_distance(words) if name == "ldr" and base == "pc" and not is_bound else None,
-        is_apart=not is_bound and (not stores or name.startswith("str")) and (base != "sp" or not has_value and not stores),
-        copied=operands[-1] if moves_one and operands[-1] in _CORE else "",
-    )
-
-
-def _sources(read: tuple[str, ...], moves_one: bool) -> frozenset[str]:
-    """The registers of which one must be known for a value; none where a value is known anyway."""
-    if moves_one and read[-1][0] == "#":
-        return frozenset()
-    words = {word for operand in read for word in operand.split()}
-    return frozenset(words & _CORE) if words.isdisjoint(("sp", "pc")) else frozenset()
-
-
 def settles(state: State, shape: Shape) -> bool:
     """Whether the instruction writes registers alone, and its text says what is known of them then, a number or nothing: it is
     done then."""
@@ -230,23 +132,21 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     if shape.is_quiet and not shape.base:
         _assign(state, instruction, name, shape, None, read_constant)
         return None
-    if name in _PUSHES and (operands[0] == "sp!" or name.endswith("push")):
+    if name in PUSHES and _is_on_stack(name, operands):
         state.stack -= _OLD_FORMAT.get(name, 0)
         _push(state, operands[-1])
         return None
-    if name in _POPS and (operands[0] == "sp!" or name.endswith("pop")):
+    if name in POPS and _is_on_stack(name, operands):
         loaded = _pop(state, operands[-1])
         state.stack += _OLD_FORMAT.get(name, 0)
         return loaded
     state.is_taken |= shape.takes
-    if name == "bkpt":  # a debugger answers a semihosting call in variables, too
-        state.forget_variables()
-    if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
-        raise Refusal(f"{operands[0]} is set")
+    if name in ("bkpt", "msr"):
+        _reach_system(state, name, operands)
     bracket = shape.bracket
     address = address_of(state, instruction, bracket) if bracket else _block_address(state, name, operands)
     before = _before_write_back(state, operands) if shape.writes_back else {}
-    if name.startswith(_STORES):
+    if name.startswith(STORES):
         _store(state, name, operands, address)
         result = None
     else:
@@ -268,6 +168,18 @@ def given_to_stack(state: State, instruction: Instruction, name: str, read_const
     return number if kind == "number" else None
 
 
+def _reach_system(state: State, name: str, operands: tuple[str, ...]) -> None:
+    if name == "bkpt":  # a debugger answers a semihosting call in variables, too
+        state.forget_variables()
+    elif operands[0].upper() in _OF_STACK_POINTERS:
+        raise Refusal(f"{operands[0]} is set")
+
+
+def _is_on_stack(name: str, operands: tuple[str, ...]) -> bool:
+    """Whether `ldmia` or its like pushes or pops: the stack pointer is the base that changes."""
+    return operands[0] == "sp!" or name.endswith(("push", "pop"))
+
+
 def _push(state: State, operand: str) -> None:
     for register in reversed(register_list(operand)):
         state.stack -= register_bytes(register)
@@ -283,7 +195,7 @@ def _pop(state: State, operand: str) -> Value | None:
         state.stack += register_bytes(register)
         if register == "pc":
             loaded = value or ("unknown", 0)
-        elif register in _CORE:
+        elif register in CORE:
             _set(state, register, value)
     return loaded
 
@@ -328,21 +240,18 @@ def _index(state: State, words: tuple[str, ...]) -> int | None:
 
 
 def _plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
-    if one and two and two[0] == "number" and one[0] in ("stack", "number"):
-        total = one[1] + sign * signed(two[1])
-        return one[0], total if one[0] == "stack" else total & WORD
-    if one and two and one[0] == "number" and sign == 1 and two[0] == "stack":
-        return _plus(two, one)
-    if one and two and one[0] == "offset" and two[0] == "number":
-        return one
-    known = [value for value in (one, two) if value and value[0] in ("number", "offset")]
-    return ("offset", known[0][1]) if sign == 1 and len(known) == 1 and None in (one, two) else None
-
-
-def signed(number: int) -> int:
-    """The number that 32 bits mean with a sign."""
-    number &= WORD
-    return number - (1 << 32) if number & 0x80000000 else number
+    match one, two:
+        case ("stack", place), ("number", number):
+            return "stack", place + sign * signed(number)
+        case ("number", first), ("number", number):
+            return "number", first + sign * signed(number) & WORD
+        case ("number", number), ("stack", place) if sign == 1:
+            return "stack", place + signed(number)
+        case ("offset", table), ("number", _):
+            return "offset", table
+        case (("number" | "offset", table), None) | (None, ("number" | "offset", table)) if sign == 1:
+            return "offset", table
+    return None
 
 
 def _store(state: State, name: str, operands: tuple[str, ...], address: Value | None) -> None:
@@ -358,11 +267,6 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
             del state.slots[at]
         for index, register in enumerate(operands[: {"str": 1, "strd": 2}.get(name, 0)]):
             _set_slot(state, address[1] + 4 * index, state.value(register))
-
-
-def _distance(words: tuple[str, ...]) -> int | None:
-    """What is added to the base of a memory operand, where that is a number."""
-    return immediate(words[0]) if len(words) == 1 else None if words else 0
 
 
 def _block_address(state: State, name: str, operands: tuple[str, ...]) -> Value | None:
@@ -393,7 +297,7 @@ def _assign(
 ) -> Value | None:
     written = shape.written
     value = _result(state, instruction, name, address, read_constant) if shape.has_value else None
-    for register in written & _CORE:
+    for register in written & CORE:
         _set(state, register, value)
     if "sp" in written:
         if value is None or value[0] != "stack":
@@ -415,25 +319,29 @@ def _result(
         if shifted is None:
             return None
         values[-2:] = [shifted]
-    if name in ("mov", "movs", "movw"):
-        return values[-1]
-    if name == "orr" and instruction.operands[-1] == "#1" and values[0] and values[0][0] == "entry":
-        return values[0]  # Thumb, as computed gotos say before they jump
-    if name == "bic" and len(values) == 2 and values[0] and values[0][0] == "stack":
-        return _rounded_down(values[0], words[1])
-    if name.removesuffix("s") in ("mvn", "neg", *_FOLDED):
-        return _number(name.removesuffix("s"), values)
-    if name in ("add", "adds", "addw", "sub", "subs", "subw") and len(values) == 2:
-        if None in values and any(map(immediate, words)):
-            return None  # no place in a table
-        return _plus(values[0], values[1], 1 if name.startswith("add") else -1)
-    return None
+    return _computed(name, words, values)
 
 
-def _rounded_down(place: Value, bits: str) -> Value | None:
+def _computed(name: str, words: tuple[str, ...], values: list[Value | None]) -> Value | None:
+    """What the operation `name` makes of the values of its operands `words`."""
+    match name, values:
+        case "mov" | "movs" | "movw", _:
+            return values[-1]
+        case "orr", [("entry", _), *_] if words[-1] == "#1":
+            return values[0]  # Thumb, as computed gotos say before they jump
+        case "bic", [("stack", place), _]:
+            return _rounded_down(place, words[1])
+        case "add" | "adds" | "addw" | "sub" | "subs" | "subw", [one, two]:
+            if None in values and any(map(immediate, words)):
+                return None  # no place in a table
+            return _plus(one, two, 1 if name.startswith("add") else -1)
+    return _number(name.removesuffix("s"), values)
+
+
+def _rounded_down(place: int, bits: str) -> Value | None:
     """A place in the stack that is aligned, as at the begin of handlers: at most so many bytes lower."""
     mask = immediate(bits)
-    return None if mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT else ("stack", place[1] - mask)
+    return None if mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT else ("stack", place - mask)
 
 
 def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
@@ -448,9 +356,9 @@ def _number(name: str, values: list[Value | None]) -> Value | None:
     numbers = [value[1] for value in values if value and value[0] == "number"]
     if name in ("mvn", "neg") and values[-1] and values[-1][0] == "number":
         return "number", (~numbers[-1] if name == "mvn" else -numbers[-1]) & WORD
-    if len(numbers) != len(values) or len(values) != 2 or name not in _FOLDED:
+    if len(numbers) != len(values) or len(values) != 2 or name not in FOLDED:
         return None
-    return "number", _FOLDED[name](*numbers) & WORD
+    return "number", FOLDED[name](*numbers) & WORD
 
 
 def _loaded(state: State, address: Value, read_constant: Callable[[int], int | None]) -> Value | None:

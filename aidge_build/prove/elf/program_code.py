@@ -11,8 +11,8 @@ from itertools import combinations, product
 
 from aidge_build.prove.elf.destinations import is_misread
 from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate
-from aidge_build.prove.elf.frames import Shape, shape_of
 from aidge_build.prove.elf.image import Image, Section, Symbol
+from aidge_build.prove.elf.shapes import Shape, shape_of
 from aidge_build.prove.elf.vectors import find_tables
 
 # What goes to one of two places.

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from struct import iter_unpack
 
 from aidge_build.prove.elf.disassembly import Instruction, immediate, register_list
-from aidge_build.prove.elf.frames import Refusal, State, Value, address_of, apply, settles, shape_of
+from aidge_build.prove.elf.frames import Refusal, State, address_of, apply, settles
 from aidge_build.prove.elf.program_code import DIRECT, Code
+from aidge_build.prove.elf.shapes import Value, shape_of
 from aidge_build.prove.elf.straight import Guess, straight_on
 
 # The vector table offset register in the system control block, and its other name in the non-secure state (Armv8-M Architecture

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""What the text of an instruction says about the stack pointer, the registers and the memory, whatever the state before it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from aidge_build.prove.elf.destinations import written_registers
+from aidge_build.prove.elf.disassembly import immediate, memory_operand
+
+# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = what register n held
+# at entry, or, for jump tables in memory, ("offset", table) = table + something, and ("entry", table) = a word of the table.
+Value = tuple[str, int]
+WORD = 0xFFFFFFFF
+
+CORE = {f"r{number}" for number in range(13)} | {"lr"}
+PUSHES = frozenset(("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx"))
+POPS = frozenset(("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax"))
+STORES = ("str", "vst", "stm", "vstm", "stl")
+# What makes a number of two numbers, by the name without its "s"; of a register that says how far, the lowest byte counts.
+FOLDED: dict[str, Callable[[int, int], int]] = {
+    "and": operator.and_,
+    "orr": operator.or_,
+    "eor": operator.xor,
+    "bic": lambda one, two: one & ~two,
+    "mul": operator.mul,
+    "rsb": lambda one, two: two - one,
+    "lsl": lambda one, two: one << (two & 0xFF),
+    "lsr": lambda one, two: one >> (two & 0xFF),
+    "asr": lambda one, two: signed(one) >> (two & 0xFF),
+    "movt": lambda one, two: two << 16 | one & 0xFFFF,
+}
+
+_REGISTERS = CORE | {"sp", "pc"}
+_VALUED = frozenset(("ldr", "mov", "movw", "mvn", "neg", "add", "addw", "sub", "subw", *FOLDED))
+_STACK_POINTERS = frozenset(("sp", "MSP", "PSP"))
+_BOUND = frozenset((*PUSHES, *POPS, "msr", "bkpt"))  # change more than the registers that they name
+_MOVES = frozenset(("mov", "movs", "movw", "movws", "mvn", "mvns"))
+
+
+class Shape(NamedTuple):
+    """The registers that an instruction writes; whether what it writes may be known; the `base` from which it loads, "" for none;
+    and the registers of which one must be known for that ("sp" and pc always are). `takes` says that it puts a place in the stack
+    into something else than the stack pointer, or stores to one by an index. `bracket` is the memory operand, "" for none, and
+    `writes_back` says whether a base register changes. `copied` is the register of which it writes the value, "" for none.
+
+    The other fields are set where it changes nothing but registers, memory and flags, and neither the stack pointer nor pc.
+    `is_quiet` says that it writes registers alone, and `is_apart` that it neither reads nor changes the frame: it writes a
+    number, something unknown, or the value of the register `copied`. `sets` are a register and the number that it writes there
+    whatever is known, and `literal` the distance from pc of the word that it loads."""
+
+    written: frozenset[str]
+    has_value: bool
+    base: str
+    sources: frozenset[str]
+    takes: bool
+    bracket: str
+    writes_back: bool
+    copied: str
+    is_quiet: bool = False
+    is_apart: bool = False
+    sets: tuple[str, Value] | None = None
+    literal: int | None = None
+
+
+@lru_cache(1 << 16)
+def shape_of(name: str, operands: tuple[str, ...]) -> Shape:
+    """What is known of an instruction by its name, without the condition of an IT block, and its operands."""
+    written = written_registers(name, operands) & _REGISTERS
+    has_value = len(written) == 1 and not _VALUED.isdisjoint((name, name.removesuffix("s")))
+    moved = operands[-1] if has_value and name in _MOVES else ""
+    bracket = next(filter(_is_bracket, operands), "")
+    base, offsets, _ = memory_operand(bracket) if bracket else ("", (), False)
+    shape = Shape(
+        written,
+        has_value,
+        base=base if has_value else "",  # what is loaded otherwise is not known, wherever it comes from
+        sources=_sources(operands, moved) if has_value else frozenset(),
+        takes=_takes_place(name, operands, written, base, offsets),
+        bracket=bracket,
+        writes_back=_writes_back(operands, bracket),
+        copied=moved if moved in CORE else "",
+    )
+    if shape.takes or shape.writes_back or name in _BOUND or not written <= CORE:
+        return shape
+    return shape._replace(
+        is_quiet=not name.startswith(STORES) and (not shape.base or shape.base in CORE),
+        is_apart=_is_apart(name, base, has_value),
+        sets=_set_number(name, operands, moved),
+        literal=_distance(offsets) if (name, base) == ("ldr", "pc") else None,
+    )
+
+
+def _is_bracket(operand: str) -> bool:
+    return operand.startswith("[")
+
+
+def _writes_back(operands: tuple[str, ...], bracket: str) -> bool:
+    """`[r0, #4]!`, `[r0], #4`, `r0!`."""
+    return bracket != "" and not _is_bracket(operands[-1]) or any("!" in word for word in operands)
+
+
+def _takes_place(name: str, operands: tuple[str, ...], written: frozenset[str], base: str, offsets: tuple[str, ...]) -> bool:
+    """Whether the stack pointer is among what is read or stored, or a register decides which place of the stack is meant."""
+    if base == "sp" and offsets and immediate(offsets[0]) is None:
+        return True
+    return "sp" not in written and not _STACK_POINTERS.isdisjoint(operands if name.startswith("str") else operands[1:])
+
+
+def _is_apart(name: str, base: str, has_value: bool) -> bool:
+    """Whether it touches no slot of the frame, but for a load of which nothing is known afterwards; `str` stores one word."""
+    stores = name.startswith(STORES)
+    if base == "sp":
+        return not stores and not has_value
+    return not stores or name.startswith("str")
+
+
+def _sources(operands: tuple[str, ...], moved: str) -> frozenset[str]:
+    """The registers of which one must be known for a value; none where a value is known anyway."""
+    if moved.startswith("#"):
+        return frozenset()
+    read = operands[1:] if moved or len(operands) > 2 else operands
+    words = {word for operand in read for word in operand.split()}
+    return frozenset(words & CORE) if words.isdisjoint(("sp", "pc")) else frozenset()
+
+
+def _set_number(name: str, operands: tuple[str, ...], moved: str) -> tuple[str, Value] | None:
+    """The register that a number is moved to, and that number."""
+    number = immediate(moved) if len(operands) == 2 and name.startswith("mov") else None
+    return None if number is None else (operands[0], ("number", number & WORD))
+
+
+def _distance(offsets: tuple[str, ...]) -> int | None:
+    """What is added to the base of a memory operand, where that is a number."""
+    return immediate(offsets[0]) if len(offsets) == 1 else None if offsets else 0
+
+
+def signed(number: int) -> int:
+    """The number that 32 bits mean with a sign."""
+    number &= WORD
+    return number - (1 << 32) if number & 0x80000000 else number

@@ -10,8 +10,9 @@ from itertools import chain
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.base.naming import layer_symbols, readable, readable_names
+from aidge_build.base.naming import layer_symbols, readable
 from aidge_build.base.terminal import fitted, table
+from aidge_build.boards import Board
 from aidge_build.build.compile import assigned, build_program, import_model
 from aidge_build.build.emit.manifest import channels_removed
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
@@ -22,6 +23,8 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.place import Measurement, add_place_arguments, measured, placed, rooms_within
 from aidge_build.cli.reads import layer_read_data, read_lines
 from aidge_build.contract.call import Input
+from aidge_build.contract.library import Kernel
+from aidge_build.contract.node_view import NodeView
 from aidge_build.graph.view import Node
 from aidge_build.plan.cascade.words import role_of, saved
 from aidge_build.plan.fast_memory import AUTO
@@ -82,42 +85,71 @@ def run(arguments: argparse.Namespace) -> Outcome:
     except AidgeError as error:
         raise error.within(request.file_name)
     chosen = _chosen(arguments.node, assignment, request.file_name)
-    run_before = measured(request, arguments.io_data) if arguments.measure else None
-    result = run_before.result if run_before else None
-    counts = _counts(run_before) if run_before else {}
-    whole = _mean(result.run_instructions, result) if result else None
+    measurement = measured(request, arguments.io_data) if arguments.measure else None
     program = _planned(request)
-    cascades = program.cascades if program else ()
-    kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
-    nodes = [(node.name, node.type) for node in assignment.view.nodes]
-    symbols = layer_symbols(NAME_TO_LOOK_AT, nodes)
-    described = [
-        {
-            **_describe(assignment, node, symbol, request, counts),
-            "reads": layer_read_data(result, symbol),
-            "cascade": role_of(node.name, node.outputs[0], kernels.get(node.name, ""), cascades) or None,
-        }
-        for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
-        if node.name in chosen
-    ]
+    symbols = _symbols(assignment)
+    described = _described(request, assignment, measurement, program, {name: symbols[name] for name in chosen})
     lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *given_way)]
-    read = readable_names(NAME_TO_LOOK_AT, nodes)
     if arguments.node is not None or arguments.verbosity:
         lines += chain.from_iterable(map(_lines, described))
-    elif whole is not None:
-        lines += _costs(described, whole, read)
-        lines += time_lines(result, request.board) if result and request.board else []
-        lines += read_lines(result, dict(zip(symbols, read.values(), strict=True))) if result else []
     else:
-        lines += _kernels(described, read)
+        lines += _overview(described, measurement, request.board, symbols)
     if arguments.node is None:
         lines += [f"library {library.name}: {notice}" for library in request.libraries for notice in library.notices]
         lines += [assignment.format_line(), *_constants(described)]
-        lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
-    choice, place = placed(request, run_before, rooms, arguments.out, arguments.io_data)
+        lines += saved(program.cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
+    choice, place = placed(request, measurement, rooms, arguments.out, arguments.io_data)
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
-    cycles = inference_data(result, request.board) if result and request.board else {}
-    return Outcome([*fitted(lines), *choice], {"nodes": described, **copies, "instructions": whole, **cycles, **place})
+    cycles = inference_data(measurement.result, request.board) if measurement and request.board else {}
+    data = {"nodes": described, **copies, "instructions": _whole(measurement), **cycles, **place}
+    return Outcome([*fitted(lines), *choice], data)
+
+
+def _symbols(assignment: Assignment) -> dict[str, str]:
+    """The names of the layers' functions in C, by the nodes' names."""
+    nodes = assignment.view.nodes
+    symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in nodes])
+    return {node.name: symbol for node, symbol in zip(nodes, symbols, strict=True)}
+
+
+def _described(
+    request: CompileRequest,
+    assignment: Assignment,
+    measurement: Measurement | None,
+    program: Program | None,
+    chosen: Mapping[str, str],
+) -> list[dict]:
+    """The layers for programs, in order; `chosen` are their symbols by the nodes' names."""
+    counts = _counts(measurement) if measurement else {}
+    cascades = program.cascades if program else ()
+    kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
+    return [
+        {
+            **_describe(assignment, node, chosen[node.name], request, counts.get(node.name)),
+            "reads": layer_read_data(measurement.result if measurement else None, chosen[node.name]),
+            "cascade": role_of(node.name, node.outputs[0], kernels.get(node.name, ""), cascades) or None,
+        }
+        for node in assignment.view.nodes
+        if node.name in chosen
+    ]
+
+
+def _whole(measurement: Measurement | None) -> int | None:
+    """The instructions of an inference, where they were counted."""
+    return _mean(measurement.result.run_instructions, measurement.result) if measurement else None
+
+
+def _overview(
+    described: Sequence[dict], measurement: Measurement | None, board: Board | None, symbols: Mapping[str, str]
+) -> list[str]:
+    """A table of all layers: their costs where these were measured, or else their kernels."""
+    read = {name: readable(name, symbol, NAME_TO_LOOK_AT) for name, symbol in symbols.items()}
+    whole = _whole(measurement)
+    if measurement is None or board is None or whole is None:
+        return _kernels(described, read)
+    result = measurement.result
+    reads = read_lines(result, {symbol: read[name] for name, symbol in symbols.items()})
+    return [*_costs(described, whole, read), *time_lines(result, board), *reads]
 
 
 def _constants(described: Sequence[dict]) -> list[str]:
@@ -132,11 +164,11 @@ def _constants(described: Sequence[dict]) -> list[str]:
 def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:
     """The names of the nodes to explain."""
     nodes = assignment.view.nodes
-    symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in nodes])
+    symbols = _symbols(assignment)
     found = {
         node.name
-        for node, symbol in zip(nodes, symbols, strict=True)
-        if name is None or name in (node.name, readable(node.name, symbol, NAME_TO_LOOK_AT), *node.origin)
+        for node in nodes
+        if name is None or name in (node.name, readable(node.name, symbols[node.name], NAME_TO_LOOK_AT), *node.origin)
     }
     if name is not None and not found:
         raise AidgeError(f"there is no node '{name}'", where=file_name, code="USAGE", tried=[node.name for node in nodes][:40])
@@ -216,15 +248,11 @@ def _costs(described: Sequence[dict], whole: int, read: Mapping[str, str]) -> li
     return table([row[:shown] for row in rows], titles[:shown], numbers=range(4, shown))
 
 
-def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, counts: Mapping[str, LayerCount]) -> dict:
+def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, count: LayerCount | None) -> dict:
+    """The layer for programs; `count` is what was measured of it."""
     choice, seen = assignment.choices[node.name], assignment.node_view(node)
     kernel, macs = choice.kernel, seen.multiply_accumulates
-    count = counts.get(node.name)
-    instructions, source = count.instructions if count else None, "measured"
-    table = request.target.cost_table
-    if instructions is None and kernel and table and table.unit == "instructions":
-        cost = table.cost(kernel, seen, request.target.flash_wait_states)
-        instructions, source = None if cost is None else round(cost), "cost table"
+    instructions, source = _instructions(kernel, seen, request, count)
     return {
         "name": node.name,
         "op": node.type,
@@ -236,7 +264,7 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
         "dims": list(seen.outputs[0].dims),
         "macs": macs,
         "instructions": instructions,
-        "instructions_from": source if instructions is not None else None,
+        "instructions_from": source,
         "instructions_per_mac": round(instructions / macs, 3) if macs and instructions is not None else None,
         "cycles_estimated": count.cycles.total if count and count.cycles else None,
         **_facts(assignment, node, symbol),
@@ -245,6 +273,19 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
         "origin": list(node.origin),
         "rejected": [{"kernel": name, "reason": reason} for name, reason in choice.rejected],
     }
+
+
+def _instructions(
+    kernel: Kernel | None, seen: NodeView, request: CompileRequest, count: LayerCount | None
+) -> tuple[int | None, str | None]:
+    """The instructions of a layer, and where the number is from."""
+    if count and count.instructions is not None:
+        return count.instructions, "measured"
+    table = request.target.cost_table
+    if not kernel or not table or table.unit != "instructions":
+        return None, None
+    cost = table.cost(kernel, seen, request.target.flash_wait_states)
+    return (None, None) if cost is None else (round(cost), "cost table")
 
 
 def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:

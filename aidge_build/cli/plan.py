@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, printable
@@ -112,44 +113,52 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise _exceeds(arguments, program.peak)
     manifest = emit(program).manifest
     data = {key: manifest[key] for key in KEYS}
-    peak, steps = program.peak, [layer.node.name for layer in program.layers]
-    named = _named(program)
-    short = {} if arguments.verbosity else {**_of_tensors(program), **named.buffers}
-    read = {layer.node.name: readable(layer.node.name, layer.symbol, NAME_TO_LOOK_AT) for layer in program.layers}
-    bound = data["bound_node"] or ""
-    step = bound if arguments.verbosity else read.get(bound, bound)
-    file = Path(arguments.model).name
-    line = f"{file}: {peak.report_line(step, program.order.report())}"
-    lines = [
-        *(f"{file}: {notice}" for notice in program.notices),
-        line,
-        f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
-        f"scratch {data['scratch_bytes']:,} B",
-    ]
-    for memory in manifest.get("constants_in", ()):
-        lines.append(
-            f"constants in {memory['region']}: {memory['size_bytes']:,} of {memory['room_bytes']:,} B, "
-            f"of {', '.join(memory['layers']) or 'no layer'}"
-            + (f"; code of {counted(len(memory['functions']), 'function')}" if "functions" in memory else "")
-        )
     if program.recording:
         data["record"] = manifest["record"]
-        lines.append(f"record of the last {counted(program.recording.slots, 'inference')} {program.recording.size_bytes:,} B")
-    if program.split:
-        lines.append(
-            f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "
-            + ("least access cost, proved" if program.split_proved else "least access cost not proven")
-        )
-    lines += saved(program.cascades, peak.peak_bytes, program.whole_peak_bytes)
+    peak, named = program.peak, _named(program)
+    file = Path(arguments.model).name
+    lines = [
+        *(f"{file}: {notice}" for notice in program.notices),
+        f"{file}: {peak.report_line(_bound_step(program, data['bound_node'] or '', arguments), program.order.report())}",
+        f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
+        f"scratch {data['scratch_bytes']:,} B",
+        *map(_constants_line, manifest.get("constants_in", ())),
+        *_parts_lines(program),
+        *saved(program.cascades, peak.peak_bytes, program.whole_peak_bytes),
+    ]
     drawn = [part.plan for part in program.split] or [peak]
     _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", named, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
-    lines += (
-        _why(data["live_at_peak"], peak, short)
-        if arguments.why
-        else [line for each in drawn for line in _picture(each, len(steps), short)]
-    )
+    short = {} if arguments.verbosity else {**_of_tensors(program), **named.buffers}
+    if arguments.why:
+        lines += _why(data["live_at_peak"], peak, short)
+    else:
+        lines += chain.from_iterable(_picture(each, len(program.layers), short) for each in drawn)
     return Outcome(fitted(lines), data)
+
+
+def _bound_step(program: Program, node: str, arguments: argparse.Namespace) -> str:
+    """The name of the layer that is computed at the peak, short unless everything is wanted."""
+    symbol = next((layer.symbol for layer in program.layers if layer.node.name == node), None)
+    return node if arguments.verbosity or symbol is None else readable(node, symbol, NAME_TO_LOOK_AT)
+
+
+def _constants_line(memory: dict) -> str:
+    """The constants and functions in a memory other than flash."""
+    code = f"; code of {counted(len(memory['functions']), 'function')}" if "functions" in memory else ""
+    return (
+        f"constants in {memory['region']}: {memory['size_bytes']:,} of {memory['room_bytes']:,} B, "
+        f"of {', '.join(memory['layers']) or 'no layer'}{code}"
+    )
+
+
+def _parts_lines(program: Program) -> Iterator[str]:
+    """The record of inferences, and an arena in several memories."""
+    if program.recording:
+        yield f"record of the last {counted(program.recording.slots, 'inference')} {program.recording.size_bytes:,} B"
+    if program.split:
+        parts = ", ".join(f"{part.region} {part.size_bytes:,} B" for part in program.split)
+        yield f"the arena in {parts}: least access cost{', proved' if program.split_proved else ' not proven'}"
 
 
 def _picture(drawn: MemoryPlan, steps: int, read: Mapping[str, str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType
@@ -16,10 +16,12 @@ from aidge_build.base.options import BUDGET, CHECK, add_options, options_named
 from aidge_build.base.options.wording import as_typed
 from aidge_build.base.output import write_files
 from aidge_build.base.reading import read_json
-from aidge_build.boards import Region, load_board
+from aidge_build.boards import Board, Region, load_board
+from aidge_build.boards.cores import Core
 from aidge_build.cli.groups import PROVE
 from aidge_build.cli.kept_check import keep, kept, key_of
 from aidge_build.cli.linked import (
+    Memories,
     add_agreed_arguments,
     add_memory_arguments,
     add_objects_argument,
@@ -32,7 +34,7 @@ from aidge_build.cli.linked import (
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
 from aidge_build.prove.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
-from aidge_build.prove.elf.agreed import agreed_upon
+from aidge_build.prove.elf.agreed import Agreed, agreed_upon
 from aidge_build.prove.elf.arena_proof import check_reach
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import claim_from
@@ -41,6 +43,7 @@ from aidge_build.prove.elf.contents import check_contents, rest_of
 from aidge_build.prove.elf.device_proof import check_device
 from aidge_build.prove.elf.dma_proof import check_dma
 from aidge_build.prove.elf.findings import ERROR, RULES, Finding, in_order, lines_of
+from aidge_build.prove.elf.image import Section
 from aidge_build.prove.elf.machine_proof import check_board
 from aidge_build.prove.elf.objects import read_names, read_object
 from aidge_build.prove.elf.passed import passed_addresses
@@ -49,6 +52,7 @@ from aidge_build.prove.elf.proof import Plan, check_image, is_linked, keeps_plan
 from aidge_build.prove.elf.sarif import sarif_log
 from aidge_build.prove.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.prove.elf.stack_proof import check_stack, way
+from aidge_build.prove.longest import StepsBound
 
 # What the check reads of a plan.
 _PLAN = {
@@ -99,7 +103,30 @@ def run(arguments: argparse.Namespace) -> Outcome:
     return outcome
 
 
-def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> Outcome:
+_NO_STACK = StackUse(StackBound(None, ()), {}, StackBound(None, ()), None)  # where nothing is known of it
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A linked program as it was read: claims and which of them are `linked`, the memories that are known and their use, the code
+    compared with its objects, and the bounds of stack and steps. `homeless` are sections outside of all memories."""
+
+    image: Image
+    plans: Sequence[Plan]
+    claims: tuple[Claim, ...]
+    linked: tuple[Claim, ...]
+    code: CodeProof
+    board: Board | None
+    known: Memories
+    agreed: Agreed
+    uses: tuple[RegionUse, ...]
+    homeless: Sequence[Section]
+    core: Core | None
+    stack: StackUse | None
+    bounds: tuple[StepsBound, ...]
+
+
+def _read(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> _Program:
     image = read_image(elf)
     plans = [_read_plan(path, image.has_64_bits) for path in arguments.plan]
     claims = with_planned(image, read_claims(image), {plan.file: plan.claim for plan in plans if plan.claim})
@@ -108,38 +135,45 @@ def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> O
     code = check_code(image, read_names(elf) if compared else {}, compared, linked)
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     known = memories(arguments, image)
-    regions = known.regions
-    agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
-    uses, homeless = region_use(image, regions)
+    agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in known.regions])
+    uses, homeless = region_use(image, known.regions)
     core = core_of(arguments, image)
-    text = cache(lambda: code_of(elf, image, core))
     stack = stack_of(elf, image, linked, core, required=arguments.max_stack is not None)
     bounds = step_bounds(elf, image, linked, core)
+    return _Program(image, plans, claims, linked, code, board, known, agreed, uses, homeless, core, stack, bounds)
+
+
+def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding]:
+    image, claims, linked, regions, folders = read.image, read.claims, read.linked, read.known.regions, arguments.board_path
+    text = cache(lambda: code_of(Path(image.path), image, read.core))
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
-    findings = in_order(
-        [
-            *check_image(image, claims, plans, uses, homeless if known.are_all else (), agreed, arguments.board_path, code),
-            *(check_board(image, claims, board, arguments.board_path) if board else ()),
-            *_check_reach(image, claims, stack, regions),
-            *check_contents(image, uses, arguments.max_flash),
-            *check_dma(image, linked, named, cache_line_of(arguments), regions),
-            *check_device(image, linked, named, regions, lambda: passed_addresses(text(), claims), arguments.board_path),
-            *check_bind(image, linked, text),
-            *code.findings,
-            *(check_stack(stack, arguments.max_stack) if stack else ()),
-            *bound_findings(bounds, arguments.max_step_unproved),
-        ]
-    )
+    homeless = read.homeless if read.known.are_all else ()
+    yield from check_image(image, claims, read.plans, read.uses, homeless, read.agreed, folders, read.code)
+    if read.board:
+        yield from check_board(image, claims, read.board, folders)
+    yield from _check_reach(image, claims, read.stack, regions)
+    yield from check_contents(image, read.uses, arguments.max_flash)
+    yield from check_dma(image, linked, named, cache_line_of(arguments), regions)
+    yield from check_device(image, linked, named, regions, lambda: passed_addresses(text(), claims), folders)
+    yield from check_bind(image, linked, text)
+    yield from read.code.findings
+    if read.stack:
+        yield from check_stack(read.stack, arguments.max_stack)
+    yield from bound_findings(read.bounds, arguments.max_step_unproved)
+
+
+def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> Outcome:
+    read = _read(arguments, elf, objects)
+    findings = in_order(_findings(arguments, read))
     failed = any(finding.severity == ERROR for finding in findings)
-    data = _as_json(image, claims, uses, stack, findings) | {"memories_of": known.source, "code": _code_as_json(code)}
-    data |= {"steps": bound_data(bounds)}
-    shown = _shown(findings, _quiet(arguments))
-    kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
-    lines = _lines(image, claims, kept, uses, code, [*_stack_text(stack, arguments.max_stack), *bound_lines(bounds, {})], shown)
-    if not known.regions and not (core and core.is_native):
+    data = _as_json(read, findings) | {"memories_of": read.known.source, "code": _code_as_json(read.code)}
+    data |= {"steps": bound_data(read.bounds)}
+    bounds = [*_stack_text(read.stack, arguments.max_stack), *bound_lines(read.bounds, {})]
+    lines = _lines(read, bounds, _shown(findings, _quiet(arguments)))
+    if not read.known.regions and not (read.core and read.core.is_native):
         how = f"link with -Wl,-Map={elf.stem}.map, into the folder of the program, or name --board or --region"
-        if known.silent_map:
-            how = f"{known.silent_map} names none, as its linker script has no MEMORY: name --board or --region"
+        if read.known.silent_map:
+            how = f"{read.known.silent_map} names none, as its linker script has no MEMORY: name --board or --region"
         lines.append(f"{elf}: memories not known: {as_typed(how)}")
     return Outcome(lines, data, EXIT_CHECK_FAILED if failed else 0)
 
@@ -227,21 +261,19 @@ def _claim_of_plan(path: Path, fields: dict, has_64_bits: bool) -> Claim:
         ) from error
 
 
-def _as_json(
-    image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None, findings: tuple[Finding, ...]
-) -> dict:
-    runs = stack.runs if stack else {}
+def _as_json(read: _Program, findings: tuple[Finding, ...]) -> dict:
+    stack = read.stack or _NO_STACK
     models = [
         {
             "model": claim.model,
             "model_sha256": claim.model_sha256,
-            "arena_bytes": measure(image, claim),
+            "arena_bytes": measure(read.image, claim),
             "planned_bytes": claim.arena_bytes,
             "stack_bound_bytes": deepest.bytes,
             "stack_refused": deepest.reason,
         }
-        for claim in claims
-        for deepest in (_deepest([runs[name] for name in claim.computing if name in runs]),)
+        for claim in read.claims
+        for deepest in (_deepest([stack.runs[name] for name in claim.computing if name in stack.runs]),)
     ]
     return {
         "findings": [
@@ -249,19 +281,19 @@ def _as_json(
             for finding in findings
         ],
         "regions": [
-            {"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes} for use in uses
+            {"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes} for use in read.uses
         ],
         "models": models,
         "arena_bytes": sum(model["arena_bytes"] or 0 for model in models),
         "planned_bytes": sum(model["planned_bytes"] for model in models),
-        "stack_bound_bytes": stack.program.bytes if stack else None,
-        "stack_path": list(stack.program.path) if stack else [],
-        "stack_path_bytes": list(stack.program.held_bytes) if stack else [],
-        "stack_refused": stack.program.reason if stack else "",
-        "stack_interrupt_bytes": stack.interrupt.bytes if stack else None,
-        "stack_interrupt_tables": list(stack.tables) if stack else [],
-        "stack_interrupt_unseen": list(stack.unseen) if stack else [],
-        "stack_reserved_bytes": stack.reserved_bytes if stack else None,
+        "stack_bound_bytes": stack.program.bytes,
+        "stack_path": list(stack.program.path),
+        "stack_path_bytes": list(stack.program.held_bytes),
+        "stack_refused": stack.program.reason,
+        "stack_interrupt_bytes": stack.interrupt.bytes,
+        "stack_interrupt_tables": list(stack.tables),
+        "stack_interrupt_unseen": list(stack.unseen),
+        "stack_reserved_bytes": stack.reserved_bytes,
     }
 
 
@@ -272,15 +304,9 @@ def _deepest(bounds: Sequence[StackBound]) -> StackBound:
     return max(known, key=lambda bound: bound.bytes or 0) if known and len(known) == len(bounds) else refused
 
 
-def _lines(
-    image: Image,
-    claims: tuple[Claim, ...],
-    kept: list[str],
-    uses: tuple[RegionUse, ...],
-    code: CodeProof,
-    bounds: list[str],
-    findings: tuple[Finding, ...],
-) -> list[str]:
+def _lines(read: _Program, bounds: list[str], findings: tuple[Finding, ...]) -> list[str]:
+    image, claims, uses = read.image, read.claims, read.uses
+    kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, read.agreed)]
     lines, elf = [], image.path
     for claim in claims:
         if not claim.arenas:
@@ -289,18 +315,18 @@ def _lines(
             state = f", state {claim.state.size_bytes:,} B" if claim.state else ""
             state += "".join(f", {part.word} {part.size_bytes:,} B" for part in claim.kept)
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B{state} = plan")
-    for use in uses:
-        if use.used_bytes:
-            share = 100 * use.used_bytes / use.region.length_bytes
-            rest = rest_of(image, use)
-            filled = f"   with {rest.name}, {rest.size_bytes:,} B that were left" if rest else ""
-            lines.append(
-                f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %{filled}"
-            )
-    lines += [f"       {line}" for line in _code_text(code)]
+    lines += [f"       {_region_line(image, use)}" for use in uses if use.used_bytes]
+    lines += [f"       {line}" for line in _code_text(read.code)]
     lines += [f"       {line}" for line in bounds]
     typed = [replace(finding, special_hint=as_typed(finding.hint)) for finding in findings]
     return lines + (lines_of(typed, elf) if claims else [finding.line(elf) for finding in typed])
+
+
+def _region_line(image: Image, use: RegionUse) -> str:
+    share = 100 * use.used_bytes / use.region.length_bytes
+    rest = rest_of(image, use)
+    filled = f"   with {rest.name}, {rest.size_bytes:,} B that were left" if rest else ""
+    return f"{use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %{filled}"
 
 
 def _stack_text(stack: StackUse | None, budget_bytes: int | None) -> list[str]:

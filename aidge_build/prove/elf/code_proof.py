@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from aidge_build.prove.elf.claims import Claim
 from aidge_build.prove.elf.code_places import Places, find_places
@@ -62,21 +63,32 @@ def check_code(
     comparisons = [_Comparison(one, linked) for one in objects]
     for comparison in comparisons:
         comparison.run()
-    found = {name for comparison in comparisons for name in comparison.functions}
-    left_out = [reason for comparison in comparisons for reason in comparison.not_compared]
-    missing = {claim.model: functions for claim in claims if (functions := _missing(image, claim, found))}
-    for model, functions in () if any(one.refusal for one in objects) else missing.items():
-        left_out.append(f"{', '.join(functions)} of model {model}: in none of the objects, or not in the program")
+    missing = _missing_functions(image, claims, comparisons)
     return CodeProof(
-        tuple(finding for comparison in comparisons for finding in comparison.findings()),
+        tuple(chain.from_iterable(comparison.findings() for comparison in comparisons)),
         tuple(comparison.objects.name for comparison in comparisons if comparison.places.bases),
         sum(len(comparison.functions) for comparison in comparisons),
         sum(len(comparison.constants) for comparison in comparisons),
         sum(comparison.size_bytes for comparison in comparisons),
-        tuple(left_out),
+        tuple(_not_compared(comparisons, missing)),
         frozenset().union(*(comparison.referred for comparison in comparisons)),
         frozenset(missing),
     )
+
+
+def _not_compared(comparisons: Sequence[_Comparison], missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """What was left out and why: of the objects, and the `missing` functions of models unless an object could not be read."""
+    for comparison in comparisons:
+        yield from comparison.not_compared
+    if not any(comparison.objects.refusal for comparison in comparisons):
+        for model, functions in missing.items():
+            yield f"{', '.join(functions)} of model {model}: in none of the objects, or not in the program"
+
+
+def _missing_functions(image: Image, claims: Sequence[Claim], comparisons: Sequence[_Comparison]) -> dict[str, list[str]]:
+    """The functions that were not compared, by model."""
+    found = set(chain.from_iterable(comparison.functions for comparison in comparisons))
+    return {claim.model: functions for claim in claims if (functions := _missing(image, claim, found))}
 
 
 def _missing(image: Image, claim: Claim, found: Collection[str]) -> list[str]:
@@ -167,12 +179,7 @@ class _Comparison:
         content = self.linked.read(base, part.size_bytes)
         met = list(references(self.objects, part, base, content))
         spared = [one for one in met if one.is_call_of_nobody and not self._targets(one.symbol)]
-        replaced = self._replaced(part, base, content)
-        if replaced:
-            self._leave_out(f"{len(replaced)} instructions of {part.name} that the linker replaced for an erratum of the core")
-        spans = [*replaced, *((one.relocation.offset, one.field.width) for one in spared)]
-        mine, theirs = (without_fields(part, each, spans) for each in (part.content, content))
-        self._found += self._differences(part, base, mine, theirs) if mine != theirs else ()
+        self._compare_bytes(part, base, content, spared)
         self.referred.update(one.symbol.name for one in met)
         for reference in met:
             self._found += self._astray(part, reference) if reference not in spared else ()
@@ -182,6 +189,15 @@ class _Comparison:
         self.functions += [source_name(symbol.name) for symbol in symbols if symbol.kind == "function"]
         self.constants += [symbol.name for symbol in symbols if symbol.kind == "object"]
         self.size_bytes += part.size_bytes
+
+    def _compare_bytes(self, part: Part, base: int, content: bytes, spared: Sequence[Reference]) -> None:
+        """All bytes but the fields that the linker fills in, those of `spared` references, and instructions that it replaced."""
+        replaced = self._replaced(part, base, content)
+        if replaced:
+            self._leave_out(f"{len(replaced)} instructions of {part.name} that the linker replaced for an erratum of the core")
+        spans = [*replaced, *((one.relocation.offset, one.field.width) for one in spared)]
+        mine, theirs = (without_fields(part, each, spans) for each in (part.content, content))
+        self._found += self._differences(part, base, mine, theirs) if mine != theirs else ()
 
     def _replaced(self, part: Part, base: int, content: bytes) -> list[tuple[int, int]]:
         """Places and sizes of instructions for which `ld --fix-stm32l4xx-629360` has put a branch to a veneer of its own."""
@@ -220,7 +236,7 @@ class _Comparison:
                 )
 
     def _astray(self, part: Part, reference: Reference) -> Iterator[Finding]:
-        symbol, kind = reference.symbol, reference.field
+        symbol = reference.symbol
         own = self.objects.part_of(symbol)
         if own is not None and own.is_merged:
             if not 0 <= reference.symbol.value + reference.addend < len(own.content):
@@ -235,13 +251,15 @@ class _Comparison:
             else:
                 self._unknown.add(symbol.name or own.name)
             return
-        for address, thumb in targets or [(0, 0)]:
-            if reference.found == kind.number(reference.place, address, thumb, reference.addend):
-                return
-            through = reached(reference.branch_to, self.linked.read) if reference.branch_to is not None else ()
-            if (address + reference.addend + 4) & _WORD in through:
-                return
-        yield self._wrong(part, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
+        if not any(self._leads_to(reference, address, thumb) for address, thumb in targets or [(0, 0)]):
+            yield self._wrong(part, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
+
+    def _leads_to(self, reference: Reference, address: int, thumb: int) -> bool:
+        """Whether the linker filled in this address, or a branch reaches it through veneers."""
+        if reference.found == reference.field.number(reference.place, address, thumb, reference.addend):
+            return True
+        through = reached(reference.branch_to, self.linked.read) if reference.branch_to is not None else ()
+        return (address + reference.addend + 4) & _WORD in through
 
     def _targets(self, symbol: ObjectSymbol) -> list[tuple[int, int]]:
         """The addresses that may be meant, each with what says "Thumb"."""

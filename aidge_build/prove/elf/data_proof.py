@@ -125,21 +125,8 @@ def _check_place(
 ) -> Iterator[Finding]:
     """They are read in flash, or in a memory that was agreed upon; and they are stored in flash, and loaded, in any case."""
     region = region_at(symbol.address, regions)
-    kind, is_agreed = (region.kind, region.name in agreed.weights_in) if region else ("", False)
-    if section.writable and section.executable and region is None:
-        yield Finding(
-            "MEM03",
-            WARNING,
-            f"{label} are in {section.name}, which holds code and variables, too: whether that is flash is not known",
-            "name --board, or --region for each memory",
-        )
-    elif section.writable and not is_agreed and kind != "flash":
-        what = "code and constants" if section.executable else "constants"
-        hint = f"--weights-in {region.name}, if {what} are copied there on purpose" if region else ""
-        hint = hint if section.executable else f"declare them const, with .rodata in flash{'; ' if hint else ''}{hint}"
-        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
-    elif region and kind == "ram" and not is_agreed:
-        yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM")
+    is_agreed = region is not None and region.name in agreed.weights_in
+    yield from _check_where_read(label, section, region, is_agreed)
     stored = region_at(_load_address(section, symbol), regions)
     if stored is not None and stored.kind == "ram" and is_agreed:
         yield Finding(
@@ -149,8 +136,7 @@ def _check_place(
             "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies; "
             "a memory that a boot loader fills, and no code writes, has kind flash",
         )
-    begin = image.first_section
-    if region and stored is region and region.kind == "flash" and begin and section.shift not in (0, begin.shift):
+    if stored is not None and stored is region and region.kind == "flash" and _is_moved(image, section):
         yield Finding(
             "MEM03",
             ERROR,
@@ -168,6 +154,30 @@ def _check_place(
             f"{label} are not loaded: no segment of the ELF file holds the bytes of {section.name}",
             "a PHDRS line of the linker script leaves it out, or a tool has changed the file",
         )
+
+
+def _check_where_read(label: str, section: Section, region: Region | None, is_agreed: bool) -> Iterator[Finding]:
+    kind = region.kind if region else ""
+    if section.writable and section.executable and region is None:
+        yield Finding(
+            "MEM03",
+            WARNING,
+            f"{label} are in {section.name}, which holds code and variables, too: whether that is flash is not known",
+            "name --board, or --region for each memory",
+        )
+    elif section.writable and not is_agreed and kind != "flash":
+        what = "code and constants" if section.executable else "constants"
+        hint = f"--weights-in {region.name}, if {what} are copied there on purpose" if region else ""
+        hint = hint if section.executable else f"declare them const, with .rodata in flash{'; ' if hint else ''}{hint}"
+        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", hint)
+    elif region and kind == "ram" and not is_agreed:
+        yield Finding("MEM03", ERROR, f"{label} are in {region.name}, which is RAM")
+
+
+def _is_moved(image: Image, section: Section) -> bool:
+    """Whether a section is stored elsewhere than it is read, but for a program that is moved as a whole."""
+    begin = image.first_section
+    return begin is not None and section.shift not in (0, begin.shift)
 
 
 def _load_address(section: Section, symbol: Symbol) -> int:

@@ -43,10 +43,14 @@ def check_device(
         others = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.linked_name not in models]
         for memory, symbols in _in_device(others, unaligned, regions).items():
             addresses = passed()
-            given = [one for one in symbols if any(one.address <= each < one.address + one.size_bytes for each in addresses)]
+            given = [one for one in symbols if _holds_any(one, addresses)]
             severity = ERROR if given else WARNING
             what = f"model {claim.model} may read its inputs and write its outputs in words at any address, and"
             yield Finding("MEM15", severity, f"{what} {_listed(given or symbols, memory)}", _remedy(memory, unaligned))
+
+
+def _holds_any(symbol: Symbol, addresses: Collection[int]) -> bool:
+    return any(symbol.address <= each < symbol.address + symbol.size_bytes for each in addresses)
 
 
 def _access_of(image: Image, claim: Claim, folders: Sequence[Path]) -> UnalignedAccess | None:

@@ -10,6 +10,7 @@ import platform
 import re
 import sys
 import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,20 +48,32 @@ class Entry:
     problem: str
     bounds: str = ""
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is needed and missing."""
+        return bool(self.problem) and self.version is None
+
+    @property
+    def is_unfit(self) -> bool:
+        """Whether it is needed, and there in a version that does not do."""
+        return bool(self.problem) and self.version is not None
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether -v alone lists it: absent or too old without being needed, or for tests."""
+        is_there = self.version is not None and not self.purpose.startswith("is ") and self.purpose != _TESTS
+        return not self.problem and not is_there
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """It has no arguments of its own."""
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    wanted = (*machine.COMPILERS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
-    tools = [
-        *(_tool_entry(tool) for tool in wanted),
-        *(_optional_entry(tool) for tool in (machine.QEMU, *machine.FOR_TESTS, *machine.FOR_RISCV)),
-    ]
-    missing = [tool for tool, entry in zip(wanted, tools) if entry.problem and entry.version is None]
+    tools, missing = _tools()
     packages = [_package_entry(*requirement) for requirement in _requirements()]
-    troubled = [entry for entry in (*tools, *packages) if entry.problem]
+    entries = [*tools, *packages]
+    troubled = [entry for entry in entries if entry.problem]
     line = machine.install_line(missing) if missing else ""
     servers = _probe_servers()
     data = {
@@ -73,14 +86,19 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "install_line": line,
         "probe_servers": list(servers),
     }
-    rest = [entry for entry in (*tools, *packages) if not entry.problem and not _is_there(entry)]
-    shown = [entry for entry in (*tools, *packages) if arguments.verbosity or entry not in rest]
-    return Outcome(_lines(shown, packages, line, servers, rest), data, EXIT_MISSING if troubled else 0)
+    shown = entries if arguments.verbosity else [entry for entry in entries if not entry.is_left_out]
+    optional = [entry for entry in entries if entry.is_left_out and not entry.purpose.endswith(_TESTS)]
+    lines = [*_table(shown), _servers(servers), *_remedies(shown, packages, line), *_verdict(troubled, optional)]
+    return Outcome(lines, data, EXIT_MISSING if troubled else 0)
 
 
-def _is_there(entry: Entry) -> bool:
-    """Whether a user can use it: -v alone lists what is absent or too old, and what is for tests."""
-    return entry.version is not None and not entry.purpose.startswith("is ") and entry.purpose != _TESTS
+def _tools() -> tuple[list[Entry], list[machine.Tool]]:
+    """All tools, and which of the needed ones are missing."""
+    wanted = (*machine.COMPILERS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
+    optional = (machine.QEMU, *machine.FOR_TESTS, *machine.FOR_RISCV)
+    found = [_tool_entry(tool) for tool in wanted]
+    missing = [tool for tool, entry in zip(wanted, found) if entry.is_gone]
+    return [*found, *map(_optional_entry, optional)], missing
 
 
 def _probe_servers() -> tuple[str, ...]:
@@ -97,29 +115,33 @@ def required_packages() -> list[Entry]:
     return [_package_entry(*one) for one in _requirements() if one[2] == _REQUIRED]
 
 
-def _lines(entries: list[Entry], packages: list[Entry], line: str, servers: tuple[str, ...], left_out: list[Entry]) -> list[str]:
-    rows = [
+def _table(entries: Sequence[Entry]) -> list[str]:
+    return [
         f"{'aidge_build':18} {VERSION:12} {Path(__file__).resolve().parent.parent}",
         f"{'python':18} {platform.python_version():12} {sys.executable}",
+        *(f"{entry.name:18} {entry.version or '-':12} {entry.problem or entry.purpose}" for entry in entries),
     ]
-    rows += [f"{entry.name:18} {entry.version or '-':12} {entry.problem or entry.purpose}" for entry in entries]
-    rows.append(_servers(servers))
-    unfit = [entry for entry in entries if entry.problem and entry.version is not None]
-    gone = [entry for entry in entries if entry.problem and entry.version is None]
-    optional = [entry for entry in left_out if not entry.purpose.endswith(_TESTS)]
+
+
+def _remedies(entries: Sequence[Entry], packages: Sequence[Entry], line: str) -> Iterator[str]:
+    """The trouble, and what to type; `line` installs the tools that are missing, "" where none is."""
+    gone = [entry for entry in entries if entry.is_gone]
+    unfit = [f"{entry.name} {entry.version} ({entry.bounds})" for entry in entries if entry.is_unfit]
     if gone:
-        rows.append(f"Missing: {_names(gone)}.")
+        yield f"Missing: {_names(gone)}."
     if unfit:
-        rows.append(f"Unsupported versions: {', '.join(f'{e.name} {e.version} ({e.bounds})' for e in unfit)}.")
+        yield f"Unsupported versions: {', '.join(unfit)}."
     if line:
-        rows.append(f"Type: {line}")
+        yield f"Type: {line}"
     if any(entry.problem for entry in packages):
-        rows.append("Python packages: ./sconsw in the checkout, or pip install 'aidge_build[emulate,test]'")
+        yield "Python packages: ./sconsw in the checkout, or pip install 'aidge_build[emulate,test]'"
+
+
+def _verdict(troubled: Sequence[Entry], optional: Sequence[Entry]) -> Iterator[str]:
     if optional:
-        rows.append(f"Optional, not installed or too old: {_names(optional)} (aidge-build doctor -v: what each is for).")
-    if not gone and not unfit:
-        rows.append("Nothing that every command needs is missing." if optional else "Nothing is missing.")
-    return rows
+        yield f"Optional, not installed or too old: {_names(optional)} (aidge-build doctor -v: what each is for)."
+    if not troubled:
+        yield "Nothing that every command needs is missing." if optional else "Nothing is missing."
 
 
 def _servers(found: tuple[str, ...]) -> str:
@@ -129,7 +151,7 @@ def _servers(found: tuple[str, ...]) -> str:
     return f"Servers of debug probes: {', '.join(found)} (--probe {found[0]}; docs/probes.md)."
 
 
-def _names(entries: list[Entry]) -> str:
+def _names(entries: Sequence[Entry]) -> str:
     return ", ".join(entry.name for entry in entries)
 
 

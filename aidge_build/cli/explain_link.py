@@ -50,28 +50,30 @@ def run(arguments: argparse.Namespace) -> Outcome:
     status = _launched(arguments.command) if arguments.launch else 0 if arguments.hook else EXIT_CHECK_FAILED
     if arguments.launch and status == 0:
         return Outcome()
-    from aidge_build.run.toolchain.failed_link import complaints, diagnose
-    from aidge_build.run.toolchain.link_words import expanded
+    from aidge_build.run.toolchain.failed_link import diagnose
 
     failed = diagnose(arguments.command)
     data = {
-        "memories": [memory.as_json() for memory in failed.memories],
-        "headers": [header.as_json() for header in failed.headers],
-        "libraries": [library.as_json() for library in failed.libraries],
-        "abis": [abi.as_json() for abi in failed.abis],
+        **{kind: [one.as_json() for one in getattr(failed, kind)] for kind in ("memories", "headers", "libraries", "abis")},
         "undefined": [{"symbol": one.symbol, "sources": list(one.sources)} for one in failed.undefined],
     }
     is_asked = not arguments.launch and not arguments.hook  # by somebody who does not have the linker's messages before them
     if failed.is_explained or is_asked and failed.undefined:
         return Outcome([*_lines(arguments.command, failed, is_asked)], data, status)
-    if not is_asked:
-        return Outcome((), data, status)
-    told = complaints(arguments.command)
+    return _unexplained(arguments.command, data, status) if is_asked else Outcome((), data, status)
+
+
+def _unexplained(command: list[str], data: dict, status: int) -> Outcome:
+    """The first messages of the linker."""
+    from aidge_build.run.toolchain.failed_link import complaints
+    from aidge_build.run.toolchain.link_words import expanded
+
+    told = complaints(command)
     if not told:
         return Outcome(["the link does not fail"], data, 0)
-    output = _output(expanded(arguments.command))
     more = [f"       and {counted(len(told) - _SHOWN, 'more line')}"] if len(told) > _SHOWN else []
-    return Outcome([f"{output}: error LINK: {told[0]}", *(f"       {line}" for line in told[1:_SHOWN]), *more], data, status)
+    first = f"{_output(expanded(command))}: error LINK: {told[0]}"
+    return Outcome([first, *(f"       {line}" for line in told[1:_SHOWN]), *more], data, status)
 
 
 def _launched(command: list[str]) -> int:
@@ -94,15 +96,10 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
 
     command = expanded(command)
     output = _output(command)
-    for header in failed.headers:
-        yield f"{output}: error LINK_HEADER: {header.fact}"
-        yield f"       what helps:  {header.hint}"
-    for abi in failed.abis:
-        yield f"{output}: error LINK_ABI: {abi.fact}"
-        yield f"       what helps:  {abi.hint}"
-    for library in failed.libraries:
-        yield f"{output}: error LINK_LIBRARY: {library.fact}"
-        yield f"       what helps:  {library.hint}"
+    for code, reasons in (("HEADER", failed.headers), ("ABI", failed.abis), ("LIBRARY", failed.libraries)):
+        for reason in reasons:
+            yield f"{output}: error LINK_{code}: {reason.fact}"
+            yield f"       what helps:  {reason.hint}"
     if with_undefined and failed.undefined:
         yield from _undefined(command, output, failed.undefined)
     for memory in failed.memories:

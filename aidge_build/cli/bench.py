@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -94,6 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of other orders of weights to measure each model with, besides its own (seeds 0 to N - 1; default: none)",
     )
+    _add_record(parser)
+
+
+def _add_record(parser: argparse.ArgumentParser) -> None:
+    """The record of figures: compared with, or written."""
     record = parser.add_mutually_exclusive_group()
     record.add_argument(
         "--check",
@@ -114,40 +119,47 @@ def run(arguments: argparse.Namespace) -> Outcome:
     probe = _probe(arguments, list(boards.values()))
     if arguments.other_weights is not None:
         return _other_weights(arguments, [(case, boards[name]) for case, name, _ in _work(cases, rows)])
-    record = read_record(arguments.check) if arguments.check else None
-    if record:
-        require_same_compiler(record, compiler, str(arguments.check))
+    record = _record(arguments, compiler)
     peers = read_peers(arguments.peers)
     work = [(case, boards[name], row) for case, name, row in _work(cases, rows)]
     figures, refused = _measured(arguments, work, probe)
-    data = {
+    found = Comparison() if record is None else compare_with(record, figures)
+    data = _data(arguments, compiler, figures, refused)
+    _write(arguments, figures, peers, compiler, data)
+    wrong = [f"{entry.title}: {counted(entry.wrong_values, 'value', 'differs')}" for entry in figures if entry.wrong_values]
+    lines = [*tables(figures, peers).split("\n"), "", *_remarks(figures, found, record is not None), *wrong]
+    lines += [f"{title} is refused: {error}" for title, error in refused.items()]
+    while not lines[-1]:
+        del lines[-1]
+    code = EXIT_CHECK_FAILED if found.worse or wrong else max((error.exit_code for error in refused.values()), default=0)
+    return Outcome(lines, data | {kind: list(lines) for kind, lines in asdict(found).items()}, code)
+
+
+def _data(arguments: argparse.Namespace, compiler: str, figures: Sequence[Figures], refused: Mapping[str, AidgeError]) -> dict:
+    return {
         "compiler": compiler,
         "rounding": arguments.rounding,
         "results": [entry.as_json() for entry in figures],
         "refused": [{"title": title, **error.as_json()} for title, error in refused.items()],
     }
-    _write(arguments, figures, peers, compiler, data)
-    wrong = [f"{entry.title}: {counted(entry.wrong_values, 'value', 'differs')}" for entry in figures if entry.wrong_values]
-    allowed = [
-        f"{entry.title}: {counted(entry.differing_values, 'value', 'differs')} {BY_FLOATS}"
-        for entry in figures
-        if entry.by_floats
-    ]
-    found = compare_with(record, figures) if record else Comparison()
-    lines = [
-        *tables(figures, peers).split("\n"),
-        "",
-        *not_measured_lines(figures),
-        *_verdict(found, bool(record)),
-        *allowed,
-        *wrong,
-        *(f"{title} is refused: {error}" for title, error in refused.items()),
-    ]
-    data |= {kind: list(lines) for kind, lines in asdict(found).items()}
-    while not lines[-1]:
-        del lines[-1]
-    code = EXIT_CHECK_FAILED if found.worse or wrong else max((error.exit_code for error in refused.values()), default=0)
-    return Outcome(lines, data, code)
+
+
+def _remarks(figures: Sequence[Figures], found: Comparison, is_checked: bool) -> Iterator[str]:
+    """Models without cycles, the comparison with the record, and values that may differ."""
+    yield from not_measured_lines(figures)
+    yield from _verdict(found, is_checked)
+    for entry in figures:
+        if entry.by_floats:
+            yield f"{entry.title}: {counted(entry.differing_values, 'value', 'differs')} {BY_FLOATS}"
+
+
+def _record(arguments: argparse.Namespace, compiler: str) -> dict | None:
+    """The record to compare with, which is of the same compiler."""
+    if not arguments.check:
+        return None
+    record = read_record(arguments.check)
+    require_same_compiler(record, compiler, str(arguments.check))
+    return record
 
 
 def _rows(arguments: argparse.Namespace) -> tuple[Row, ...]:

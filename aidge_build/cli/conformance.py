@@ -52,16 +52,7 @@ def _title(suite: str, count: int, machine: str) -> str:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     machines = [*arguments.board.split(","), *([SANITIZED] if arguments.sanitize else [])]
-    suites = []
-    for key in arguments.suite.split(","):
-        if key not in COLLECTIONS:
-            raise AidgeError(f"there is no suite '{key}'", code="USAGE", hint=f"suites: {', '.join(COLLECTIONS)}")
-        names = [name for name in COLLECTIONS[key].names() if re.search(arguments.only, name)][:: arguments.every]
-        announced = with_progress("CASES", machines, partial(_title, key, len(names)))
-        found: dict[str, Sequence[Verdict]] = {
-            machine: run_cases(machine, arguments.lib, names, arguments.jobs, arguments.work, key) for machine in announced
-        }
-        suites.append(Suite(COLLECTIONS[key].title, COLLECTIONS[key].text, found))
+    suites = [_suite(arguments, key, machines) for key in arguments.suite.split(",")]
     if arguments.out:
         write_files({Path(arguments.out): page(suites).encode()})
     every = [one for suite in suites for one in suite.overall]
@@ -69,20 +60,33 @@ def run(arguments: argparse.Namespace) -> Outcome:
     data = {
         "cases": len(every),
         **{kind: sum(suite.count[kind] for suite in suites) for kind in VERDICTS},
-        "verdicts": [
-            {
-                "name": one.name,
-                "verdict": one.verdict,
-                "reason": one.reason,
-                "bound": list(one.bound),
-                "distance": one.distance,
-                "unit": one.unit,
-            }
-            for one in every
-        ],
+        "verdicts": [_verdict_data(one) for one in every],
     }
     return Outcome(
         [*bad, *(f"{suite.title}: {suite.summary()}" for suite in suites)],
         data,
         EXIT_CHECK_FAILED if data["wrong"] else 0,
     )
+
+
+def _suite(arguments: argparse.Namespace, key: str, machines: Sequence[str]) -> Suite:
+    """The cases of a suite that were asked for, run on each machine."""
+    if key not in COLLECTIONS:
+        raise AidgeError(f"there is no suite '{key}'", code="USAGE", hint=f"suites: {', '.join(COLLECTIONS)}")
+    names = [name for name in COLLECTIONS[key].names() if re.search(arguments.only, name)][:: arguments.every]
+    announced = with_progress("CASES", machines, partial(_title, key, len(names)))
+    found: dict[str, Sequence[Verdict]] = {
+        machine: run_cases(machine, arguments.lib, names, arguments.jobs, arguments.work, key) for machine in announced
+    }
+    return Suite(COLLECTIONS[key].title, COLLECTIONS[key].text, found)
+
+
+def _verdict_data(one: Verdict) -> dict:
+    return {
+        "name": one.name,
+        "verdict": one.verdict,
+        "reason": one.reason,
+        "bound": list(one.bound),
+        "distance": one.distance,
+        "unit": one.unit,
+    }

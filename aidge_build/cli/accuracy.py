@@ -7,7 +7,7 @@ import argparse
 import json
 import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,26 +102,36 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if not is_labelled:
         _require_float(arguments, path, limits)
     stages = _stages(arguments, request, view, samples, other, block)
-    if not is_labelled:
-        data = agreement(arguments.model, stages, samples.count, _differing(stages))
-        _write(arguments.out, data, bool(data["differing_values"]))
-        return Outcome(
-            _text(arguments, agreement_lines(data), block, data), data, EXIT_CHECK_FAILED if data["differing_values"] else 0
-        )
+    if is_labelled:
+        return _judged(arguments, view, samples, stages, limits, block)
+    data = agreement(arguments.model, stages, samples.count, _differing(stages))
+    return _outcome(arguments, agreement_lines(data), data, bool(data["differing_values"]), block)
+
+
+def _judged(
+    arguments: argparse.Namespace,
+    view: GraphView,
+    samples: LabelledSet,
+    stages: list[Stage],
+    limits: Mapping[str, float],
+    block: Block | None,
+) -> Outcome:
+    """How often each stage is right."""
     first = stages[0]
     task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.labelled_output or "")
     found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]
-    reached = verdicts(limits, found[-1].figures, found[0].figures if stages[0].name == "float" else None)
+    reached = verdicts(limits, found[-1].figures, found[0].figures if first.name == "float" else None)
     data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
-    _write(arguments.out, data, failed)
-    return Outcome(_text(arguments, lines(found, data), block, data), data, EXIT_CHECK_FAILED if failed else 0)
+    return _outcome(arguments, lines(found, data), data, failed, block)
 
 
-def _text(arguments: argparse.Namespace, found: list[str], block: Block | None, data: Mapping[str, object]) -> list[str]:
+def _outcome(arguments: argparse.Namespace, said: Sequence[str], data: dict, failed: bool, block: Block | None) -> Outcome:
     """The document for people, with what is known of the block after its first line, and what to type next."""
+    _write(arguments.out, data, failed)
     notes = [*block.notes, *block.request.notices] if block else []
-    return [*found[:1], *notes, *found[1:], *_next(arguments, data)]
+    text = [*said[:1], *notes, *said[1:], *_next(arguments, data)]
+    return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
 
 
 def _next(arguments: argparse.Namespace, data: Mapping[str, object]) -> list[str]:

@@ -177,19 +177,7 @@ def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
 def _outcome(
     arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]
 ) -> Outcome:
-    lines = [*_printed(result.stdout), *_said(result), *_unheard(result, arguments.elf)]
-    if result.instructions is not None:
-        mean = result.instructions_per_run
-        within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
-        per_run = f", {round(mean):,} per inference{spread(result)}{within}" if mean is not None else ""
-        wait = f" with the wait in {result.waits_in}" if result.waits_in else ""
-        lines.append(f"{result.instructions:,} instructions{wait}{per_run} on {board.title} ({_where(result)})")
-    lines += [*cycle_lines(result, board), *cache_lines(result, board)]
-    lines += [*measured_lines(result, board), *_memory_used(result, claims)]
-    if result.exit_code:
-        lines.append(f"exit code {result.exit_code}")
     promised = claims[0].max_step if len(claims) == 1 else 0
-    lines += step_lines(result, result.runs, {})
     findings = [
         _over_budget(result, arguments.max_instructions),
         *cycle_findings(result, board, arguments.max_cycles, arguments.max_ms),
@@ -197,11 +185,35 @@ def _outcome(
     ]
     excess = [finding for finding in findings if finding is not None]
     stops = stops_of(arguments, claims)
-    lines += [*_peripherals(result), *end_lines(result, stops)]
     dump_hashes, dump_lines = written_dumps(arguments, result)
-    lines += dump_lines
-    lines += [finding.line(arguments.elf) for finding in excess]
-    data = {
+    lines = [
+        *_printed(result.stdout),
+        *_said(result),
+        *_unheard(result, arguments.elf),
+        *_counts(result, board),
+        *cycle_lines(result, board),
+        *cache_lines(result, board),
+        *measured_lines(result, board),
+        *_memory_used(result, claims),
+        *([f"exit code {result.exit_code}"] if result.exit_code else []),
+        *step_lines(result, result.runs, {}),
+        *_peripherals(result),
+        *end_lines(result, stops),
+        *dump_lines,
+        *(finding.line(arguments.elf) for finding in excess),
+    ]
+    data = _data(result, board, claims, outputs | dump_hashes)
+    code = EXIT_CHECK_FAILED if excess or result.exit_code else end_code(result, stops)
+    if arguments.out:
+        content = json.dumps({"schema": SCHEMA, "ok": not code, **data}, indent=1) + "\n"
+        write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
+    return Outcome(lines, data, code)
+
+
+def _data(result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]) -> dict:
+    """The result for programs; `outputs` are digests of the files that were written, by name."""
+    alone = claims[0] if len(claims) == 1 else None
+    return {
         "board": board.name,
         "emulator": result.emulator,
         "exit_code": result.exit_code,
@@ -215,7 +227,7 @@ def _outcome(
         "run_instructions": result.run_instructions,
         "runs": result.runs or 0,
         "run_pieces": list(result.pieces),  # the functions whose calls are a run, where that is not one call of N_run
-        "steps": step_data(result, promised) or None,
+        "steps": step_data(result, alone.max_step if alone else 0) or None,
         "run_flash_lines": result.run_cycles.data_lines if result.run_cycles else None,
         "layers": [
             {
@@ -227,17 +239,23 @@ def _outcome(
             for layer in result.layers
         ],
         **measured_json(result),
-        "outputs_sha256": outputs | dump_hashes,
+        "outputs_sha256": outputs,
         "stack_high_water_bytes": result.stack_high_water_bytes,
         "inference_stack_bytes": result.inference_stack_bytes,
-        "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,
+        "arena_bytes": alone.arena_bytes if alone else None,
         "arena_written_bytes": result.written_bytes,
     }
-    code = EXIT_CHECK_FAILED if excess or result.exit_code else end_code(result, stops)
-    if arguments.out:
-        content = json.dumps({"schema": SCHEMA, "ok": not code, **data}, indent=1) + "\n"
-        write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
-    return Outcome(lines, data, code)
+
+
+def _counts(result: RunResult, board: Board) -> list[str]:
+    """Instructions of the program and of an inference; [] where nothing was counted."""
+    if result.instructions is None:
+        return []
+    mean = result.instructions_per_run
+    within = f" inside of {' and '.join(result.pieces)}" if result.pieces else ""
+    per_run = f", {round(mean):,} per inference{spread(result)}{within}" if mean is not None else ""
+    wait = f" with the wait in {result.waits_in}" if result.waits_in else ""
+    return [f"{result.instructions:,} instructions{wait}{per_run} on {board.title} ({_where(result)})"]
 
 
 def _printed(stdout: str) -> list[str]:

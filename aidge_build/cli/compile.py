@@ -60,20 +60,22 @@ def run(arguments: argparse.Namespace) -> Outcome:
     )
     if arguments.stamp:
         _refuse_a_replaced_model(request, Path(arguments.stamp))
-    manifest = sources.manifest
+    manifest, file = sources.manifest, Path(request.file_name).name
+    origins = {origin for layer in manifest["layers"] for origin in layer["origin"]}
+    more = left_out(request.model, request.file_name, request.external, origins) if arguments.verbose else ()
+    notices = [f"{file}: {notice}" for notice in (*manifest.get("notices", ()), *more)]
+    return Outcome([*notices, _summary(name, manifest), *changes], manifest)
+
+
+def _summary(name: str, manifest: dict) -> str:
     rounding = manifest["options"]["rounding"]
-    summary = (
+    record = f"record {manifest['record']['size_bytes']:,} B, " if "record" in manifest else ""
+    return (
         f"{name}: {counted(len(manifest['layers']), 'layer')}, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
         f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena "
-        f"{manifest['arena_bytes']:,} B, "
-        + (f"record {manifest['record']['size_bytes']:,} B, " if "record" in manifest else "")
-        + f"weights {manifest['weights_bytes']:,} B, rounding {USER_NAMES.get(rounding, rounding)}"
+        f"{manifest['arena_bytes']:,} B, {record}"
+        f"weights {manifest['weights_bytes']:,} B, rounding {USER_NAMES.get(rounding, rounding)}"
     )
-    notices = [f"{Path(request.file_name).name}: {notice}" for notice in manifest.get("notices", ())]
-    origins = {name for layer in manifest["layers"] for name in layer["origin"]}
-    more = left_out(request.model, request.file_name, request.external, origins) if arguments.verbose else ()
-    notices += [f"{Path(request.file_name).name}: {line}" for line in more]
-    return Outcome([*notices, summary, *changes], manifest)
 
 
 def _compared(sources: Sources, folder: Path) -> Outcome:

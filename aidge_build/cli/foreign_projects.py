@@ -120,13 +120,22 @@ def _environment_and_program(text: str) -> tuple[str, int | None, tuple[int, int
         if not isinstance(value, ast.Call):
             continue
         names = [one.id for one in getattr(statement, "targets", []) if isinstance(one, ast.Name)]
-        what = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
-        if what in ("Environment", "DefaultEnvironment") and names and made is None:
+        if made is None and names and _called(value) in ("Environment", "DefaultEnvironment"):
             env, made = names[0], statement.end_lineno
-        is_method = isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name)
-        if what == "Program" and is_method and len(value.args) > 1 and program is None:
+        if program is None and _makes_program(value):
             program = (statement.lineno, statement.end_lineno or statement.lineno, names[0] if names else "app", value)
     return env, made, program
+
+
+def _called(call: ast.Call) -> str:
+    """The name of the function or method."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _makes_program(call: ast.Call) -> bool:
+    """Whether it is `env.Program(name, sources)`."""
+    is_method = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+    return is_method and _called(call) == "Program" and len(call.args) > 1
 
 
 def _add_source(call: ast.Call, name: str) -> None:

@@ -48,14 +48,17 @@ class Parser(argparse.ArgumentParser):
         for word in (word.partition("=")[0] for word in self.words):
             if word == "--":
                 break
-            if re.fullmatch(r"--?[A-Za-z][\w-]*", word) and not any(
-                known.startswith(word) for known in self._option_string_actions
-            ):
-                same = [option for option in options if option.startswith(f"-{word}")] if len(word) == 2 else []
+            if self._is_unknown(word):
+                same = [option for option in options if len(word) == 2 and option.startswith(f"-{word}")]
                 same += [option for option in _ELSEWHERE.get(word, ()) if option in options]
                 near = same or difflib.get_close_matches(word, options, n=1)
                 return f"did you mean {near[0]}? " if near else ""
         return ""
+
+    def _is_unknown(self, word: str) -> bool:
+        """Whether it looks like an option, and no option begins so."""
+        is_option = re.fullmatch(r"--?[A-Za-z][\w-]*", word) is not None
+        return is_option and not any(known.startswith(word) for known in self._option_string_actions)
 
     def _print_message(self, message: str, file=None) -> None:
         print_lines(message.rstrip("\n").split("\n"))

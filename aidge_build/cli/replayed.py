@@ -57,19 +57,24 @@ def require_one_source(arguments: argparse.Namespace) -> None:
     if arguments.replay is not None and arguments.probe is not None:
         raise AidgeError("works only in the emulator", where="--replay", hint="leave out --probe", code="USAGE")
     if arguments.replay is None:
-        own = ("dump_base",) if arguments.probe is not None and arguments.elf is not None else ("name", "elf", "dump_base")
-        given = next((name for name in own if getattr(arguments, name) is not None), None)
-        if given == "elf":
-            hint = "to call the model of a program in the emulator: --against ELF; on a real board: add --probe HOST:PORT"
-            raise AidgeError("works only with --replay or --probe", where="--elf", hint=hint, code="USAGE")
-        if given:
-            raise needs_option(given, "--replay DUMP")
+        _require_options_of_vectors(arguments)
         return
     other = next((name for name in _OF_VECTORS if getattr(arguments, name)), None)
     if other:
         raise needs_option(other, "--io-data VECTORS.npz")
     if arguments.dump_base is not None and arguments.elf is None:
         raise needs_option("dump_base", "--elf PROGRAM")
+
+
+def _require_options_of_vectors(arguments: argparse.Namespace) -> None:
+    """Refuses the options of --replay, but for the program on a board."""
+    own = ("dump_base",) if arguments.probe is not None and arguments.elf is not None else ("name", "elf", "dump_base")
+    given = next((name for name in own if getattr(arguments, name) is not None), None)
+    if given == "elf":
+        hint = "to call the model of a program in the emulator: --against ELF; on a real board: add --probe HOST:PORT"
+        raise AidgeError("works only with --replay or --probe", where="--elf", hint=hint, code="USAGE")
+    if given:
+        raise needs_option(given, "--replay DUMP")
 
 
 def _refuse_program(path: str) -> None:

@@ -37,7 +37,7 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
     """
     found = {}
     for name in view.given:
-        key = f"x_{name}" if f"x_{name}" in arrays else "x"
+        key = _key_of("x", name, arrays)
         if key not in arrays or (key == "x" and len(view.given) > 1):
             raise AidgeError(
                 f"there is no array for input '{name}'",
@@ -90,34 +90,44 @@ def remarks_on(arrays: Mapping[str, numpy.ndarray], view: GraphView, count: int,
 
     `used` are the keys of arrays that were read beside the inputs, without the ending of `KEY_<output>`.
     """
-    inputs = {f"x_{name}" if f"x_{name}" in arrays else "x": view.tensor(name) for name in view.given}
-    stated = [("input", key, tensor) for key, tensor in inputs.items() if key in arrays and arrays[key].dtype.kind == "f"]
-    for name, key in ((name, key) for key in sorted(used) for name in view.handed_out):
-        tensor, chosen = view.tensor(name), f"{key}_{name}" if f"{key}_{name}" in arrays else key
-        if chosen in arrays and _is_real(arrays[chosen], tensor):
-            stated.append(("output", chosen, tensor))
-    lines = [
-        f"{key}: real values, quantized with the {side}'s scale {known.scale:.9g} and zero point {known.zero_point}"
-        for side, key, tensor in stated
-        if (known := tensor.quantization) is not None
-    ]
+    inputs = {_key_of("x", name, arrays): view.tensor(name) for name in view.given}
+    outputs = [(_key_of(key, name, arrays), view.tensor(name)) for key in sorted(used) for name in view.handed_out]
     read = {*inputs, *used, *(f"{key}_{name}" for key in used for name in view.handed_out)}
-    left = [
-        key
-        for key, values in sorted(arrays.items())
-        if key not in read and values.ndim > 1 and len(values) == count and values.dtype.kind in "iuf"
+    real = [key for key in inputs if key in arrays and arrays[key].dtype.kind == "f"]
+    lines = [
+        *(_real_remark(key, "input", inputs[key]) for key in real),
+        *(_real_remark(key, "output", tensor) for key, tensor in outputs if key in arrays and _is_real(arrays[key], tensor)),
+        _left_remark({key: arrays[key] for key in sorted(set(arrays) - read)}, count),
     ]
-    if left:
-        more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-        lines.append(f"not compared with: {', '.join(left[:_MOST_NAMED])}{more}; --reference {left[0]} compares with that array")
-    return lines
+    return list(filter(None, lines))
+
+
+def _key_of(key: str, name: str, arrays: Mapping[str, numpy.ndarray]) -> str:
+    """`KEY_<name>` where there is such an array, or else `KEY`."""
+    return f"{key}_{name}" if f"{key}_{name}" in arrays else key
+
+
+def _real_remark(key: str, side: str, tensor: Tensor) -> str:
+    known = tensor.quantization
+    if known is None:
+        return ""
+    return f"{key}: real values, quantized with the {side}'s scale {known.scale:.9g} and zero point {known.zero_point}"
+
+
+def _left_remark(unread: Mapping[str, numpy.ndarray], count: int) -> str:
+    """The arrays that nobody compared with: those that have numbers for each vector."""
+    left = [key for key, values in unread.items() if values.ndim > 1 and len(values) == count and values.dtype.kind in "iuf"]
+    if not left:
+        return ""
+    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+    return f"not compared with: {', '.join(left[:_MOST_NAMED])}{more}; --reference {left[0]} compares with that array"
 
 
 def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView, count: int) -> Vectors:
     """The stored references `KEY`, or `KEY_<output>` for each output."""
     found = {}
     for name in view.handed_out:
-        tensor, chosen = view.tensor(name), f"{key}_{name}" if f"{key}_{name}" in arrays else key
+        tensor, chosen = view.tensor(name), _key_of(key, name, arrays)
         if chosen not in arrays:
             raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
         values = _of_type(as_places(arrays[chosen], tensor.names), tensor, chosen)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aidge_build.build.emit.functions import has_instances
@@ -47,21 +48,11 @@ def calling_of(program: Program) -> Calling:
     instance = has_instances(program)
     inputs = _buffers("input", [program.view.tensor(given) for given in program.view.given])
     outputs = _buffers("output", [program.view.tensor(given) for given in program.view.handed_out])
-    arguments = ["&instance"] if instance else [arena] if options.arena == "caller" else []
-    copies_in, copies_out = [], []
+    own = ["&instance"] if instance else [arena] if options.arena == "caller" else []
     if options.io == "caller":
-        arguments += [buffer.variable for buffer in (*inputs, *outputs)]
+        arguments, copies = [buffer.variable for buffer in (*inputs, *outputs)], _Copies()
     else:
-        ports = ports_of(program)
-        by_rows = ports_by_rows(program, ports)  # these have no place in the arena
-        arguments += [f"{'input' if port.is_input else 'output'}_0" for port in by_rows]
-        of_arena = f"({arena})" if options.arena == "caller" else ""
-        for port, buffer in zip(ports, (*inputs, *outputs), strict=True):
-            place, own = f"{port.macro}{of_arena}", buffer.variable
-            if port not in by_rows and port.is_input:
-                copies_in.append(f"(void)memcpy({place}, {own}, sizeof {own});")
-            elif port not in by_rows:
-                copies_out.append(f"(void)memcpy({own}, {place}, sizeof {own});")
+        arguments, copies = _in_arena(program, (*inputs, *outputs), f"({arena})" if options.arena == "caller" else "")
     return Calling(
         inputs=inputs,
         outputs=outputs,
@@ -71,10 +62,33 @@ def calling_of(program: Program) -> Calling:
         state_bytes=program.states.size_bytes if instance else 0,
         has_instance=instance,
         setup=_setup(program, arena, instance),
-        copies_in=tuple(copies_in),
-        run=f"{name}_run({', '.join(arguments)})",
-        copies_out=tuple(copies_out),
+        copies_in=copies.before,
+        run=f"{name}_run({', '.join([*own, *arguments])})",
+        copies_out=copies.after,
     )
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Statements before and after the call."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+def _in_arena(program: Program, buffers: Sequence[Buffer], of_arena: str) -> tuple[list[str], _Copies]:
+    """The arguments, and the copies between the caller's buffers and their places in the arena; inputs and outputs that come and
+    go by rows have no place there, and are arguments."""
+    ports = ports_of(program)
+    by_rows = ports_by_rows(program, ports)
+    before, after = [], []
+    for port, buffer in zip(ports, buffers, strict=True):
+        place, own = f"{port.macro}{of_arena}", buffer.variable
+        if port not in by_rows and port.is_input:
+            before.append(f"(void)memcpy({place}, {own}, sizeof {own});")
+        elif port not in by_rows:
+            after.append(f"(void)memcpy({own}, {place}, sizeof {own});")
+    return [f"{'input' if port.is_input else 'output'}_0" for port in by_rows], _Copies(tuple(before), tuple(after))
 
 
 def _buffers(word: str, tensors: list[Tensor]) -> tuple[Buffer, ...]:

@@ -193,18 +193,10 @@ def as_error(failed: FailedLink, where: str) -> AidgeError:
     if failed.memories:
         facts.append(f"the program does not fit: {', '.join(memory.fact for memory in failed.memories)}")
     facts += [f"Largest in {memory.memory}: {listed(memory.largest)}" for memory in failed.memories if memory.largest]
-    hints = dict.fromkeys(
-        [
-            *(one.hint for one in wrong),
-            *(hint for memory in failed.memories for hint in memory.hints),
-        ]
-    )
-    error = (AidgeError if failed.headers or failed.libraries else TooLarge)(
-        ". ".join(facts),
-        where=where,
-        hint="; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers",
-        code="LINK_HEADER" if failed.headers else "LINK_LIBRARY" if failed.libraries else "LINK_OVERFLOW",
-    )
-    if isinstance(error, TooLarge):
-        error.missing = tuple((memory.memory, memory.missing_bytes) for memory in failed.memories)
+    hints = dict.fromkeys([one.hint for one in wrong] + [hint for memory in failed.memories for hint in memory.hints])
+    what, hint = ". ".join(facts), "; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers"
+    if wrong:
+        return AidgeError(what, where=where, hint=hint, code="LINK_HEADER" if failed.headers else "LINK_LIBRARY")
+    error = TooLarge(what, where=where, hint=hint, code="LINK_OVERFLOW")
+    error.missing = tuple((memory.memory, memory.missing_bytes) for memory in failed.memories)
     return error

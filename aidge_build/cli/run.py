@@ -28,7 +28,7 @@ from aidge_build.cli.run_stops import add_stop_arguments, end_code, end_lines, r
 from aidge_build.cli.steps import step_data, step_finding, step_lines
 from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.prove.elf.findings import ERROR, Finding
-from aidge_build.run.emulate import RunResult, Stops, run_program
+from aidge_build.run.emulate import Counted, Firmware, RunResult, Stops, run_program
 from aidge_build.run.emulate.channels import control_block
 from aidge_build.run.emulate.estimate import program_timing
 
@@ -127,20 +127,15 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     stops = stops_of(arguments, claims)
 
     def run(run_symbol: str, stops: Stops = stops) -> RunResult:
+        alone = Counted(run_symbol, layers, claims[0].step_symbol, _arenas(claims[0]), timing) if run_symbol else None
         return run_program(
             arguments.elf,
             board,
             work_folder=folder,
             arguments=words,
-            run_symbol=run_symbol,
-            layer_symbols=layers if run_symbol else (),
+            counted=alone or Counted(timing=timing),
             emulator=arguments.emulator,
-            watched_symbols=_arenas(claims[0]) if run_symbol else (),
-            timing=timing,
-            step_symbol=claims[0].step_symbol if run_symbol else "",
-            stops=stops,
-            answers_peripherals=arguments.peripherals,
-            dumped=dumped,
+            firmware=Firmware(stops, arguments.peripherals, dumped),
         )
 
     probe = probe_from(arguments, board)

@@ -130,7 +130,7 @@ int main(void) {{ int i; for (i = 0; i < {len(rows)}; i++) peer_run(rows[i]); re
 
 def _measured(one: Candidate, rows: numpy.ndarray, board: Any, folder: Path, include: Path) -> tuple[int, float]:
     """(flash of the program, instructions of one row)."""
-    from aidge_build.run.emulate import run_program
+    from aidge_build.run.emulate import Counted, run_program
     from aidge_build.run.toolchain import build_program
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def _measured(one: Candidate, rows: numpy.ndarray, board: Any, folder: Path, inc
         board, [main, *one.sources], folder / "app.elf", work_folder=folder / "objects", include_folders=[folder, include]
     )
     sizes = subprocess.run(["arm-none-eabi-size", elf], capture_output=True, text=True, check=True).stdout.splitlines()[1]
-    found = run_program(elf, board, work_folder=folder, run_symbol="peer_run").instructions_per_run
+    found = run_program(elf, board, work_folder=folder, counted=Counted("peer_run")).instructions_per_run
     return sum(map(int, sizes.split()[:2])), found or 0
 
 

@@ -108,7 +108,7 @@ def _ours(path: Path, board, folder: Path) -> tuple[str, list[Path]]:
 
 def _measured(text: str, sources: list[Path], board, folder: Path, include: Path) -> tuple[int, float]:
     """(flash of the program, instructions of one row)."""
-    from aidge_build.run.emulate import run_program
+    from aidge_build.run.emulate import Counted, run_program
     from aidge_build.run.toolchain import build_program
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ int main(void) {{ int i; for (i = 0; i < {ROWS}; i++) peer_run(rows[i]); return 
     objects = folder / "objects"
     elf = build_program(board, [main, *sources], folder / "app.elf", work_folder=objects, include_folders=[folder, include])
     sizes = subprocess.run(["arm-none-eabi-size", elf], capture_output=True, text=True, check=True).stdout.splitlines()[1]
-    found = run_program(elf, board, work_folder=folder, run_symbol="peer_run").instructions_per_run
+    found = run_program(elf, board, work_folder=folder, counted=Counted("peer_run")).instructions_per_run
     return sum(map(int, sizes.split()[:2])), found or 0
 
 

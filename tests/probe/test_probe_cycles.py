@@ -13,7 +13,7 @@ import unicorn
 
 from aidge_build.boards import load_board
 from aidge_build.prove.elf import read_image
-from aidge_build.run.emulate import RunResult, run_program
+from aidge_build.run.emulate import Counted, RunResult, run_program
 from aidge_build.run.emulate.program import Program
 from aidge_build.run.emulate.unicorn_machine import Machine
 from aidge_build.run.probe.measure import observe
@@ -170,7 +170,9 @@ def test_flash_is_written_by_whole_blocks_and_only_where_it_differs(elf):
 
 
 def test_the_stack_is_painted_and_its_mark_is_that_of_the_emulator(elf, tmp_path):
-    emulated = run_program(elf, load_board(BOARD), work_folder=tmp_path, run_symbol="kws_run", watched_symbols=["kws_arena"])
+    emulated = run_program(
+        elf, load_board(BOARD), work_folder=tmp_path, counted=Counted("kws_run", watched_symbols=["kws_arena"])
+    )
     result, _ = observed(elf, Behaviour())
     assert result.stack_high_water_bytes == emulated.stack_high_water_bytes > 0
     assert result.stdout == emulated.stdout

@@ -25,7 +25,7 @@ from aidge_build.measure.bench.image_report import read_report
 from aidge_build.measure.packages.seeded import elements, numbers
 from aidge_build.operators import builtin_operators
 from aidge_build.prove.elf.image import read_image
-from aidge_build.run.emulate import RunResult, Stops, run_program
+from aidge_build.run.emulate import Counted, Firmware, RunResult, Stops, run_program
 from aidge_build.sources.importers.formats import import_file
 from tests.command import aidge_build
 from tests.docs.test_schemas import undescribed
@@ -79,10 +79,8 @@ def runs(images):
             elf,
             load_board(board),
             work_folder=elf.parent,
-            run_symbol="net_run",
-            layer_symbols=LAYERS,
-            stops=Stops(until=REPORTED),
-            answers_peripherals=True,
+            counted=Counted("net_run", LAYERS),
+            firmware=Firmware(Stops(until=REPORTED), answers_peripherals=True),
         )
 
     return ran

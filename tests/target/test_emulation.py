@@ -16,7 +16,7 @@ from aidge_build.base.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.boards import load_board
 from aidge_build.cli import main
 from aidge_build.prove.elf import read_claims, read_image
-from aidge_build.run.emulate import block_counter, engine, native_code, run_program
+from aidge_build.run.emulate import Counted, block_counter, engine, native_code, run_program
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.toolchain import build_program
 from tests.boards import OF_OTHER_CORES, TRIED
@@ -57,8 +57,11 @@ int main(void) {
 """
 
 
-def run(board_name, elf, folder, **keywords):
-    return run_program(elf, load_board(board_name), work_folder=folder, **keywords)
+def run(board_name, elf, folder, arguments=(), count=True, emulator="", **counted):
+    board = load_board(board_name)
+    return run_program(
+        elf, board, work_folder=folder, arguments=arguments, count=count, emulator=emulator, counted=Counted(**counted)
+    )
 
 
 @pytest.mark.parametrize("name", [*TRIED, *(pytest.param(name, marks=needs_riscv) for name in OF_OTHER_CORES)])
@@ -91,10 +94,8 @@ def test_both_emulators_count_generated_models_the_same_layer_by_layer_and_every
             elf,
             board,
             work_folder=tmp_path,
-            run_symbol=f"{claim.model}_run",
-            layer_symbols=claim.layers,
+            counted=Counted(f"{claim.model}_run", claim.layers, watched_symbols=[claim.arenas[0].symbol]),
             emulator=emulator,
-            watched_symbols=[claim.arenas[0].symbol],
         )
         for emulator in ("unicorn", "qemu") * 2
     ]
@@ -287,7 +288,7 @@ def test_the_stack_is_measured_on_both_emulators(tmp_path):
 def test_a_violation_stops_with_its_address_and_function(tmp_path, statement, text):
     elf = build("stm32f7", f"volatile int cleared;\nint main(void) {{ {statement} return 0; }}", tmp_path)
     with pytest.raises(CheckFailed, match=text) as caught:
-        run("stm32f7", elf, tmp_path, instruction_limit=100_000)
+        run("stm32f7", elf, tmp_path, limit=100_000)
     assert caught.value.exit_code == 1 and caught.value.where == str(elf)
 
 
@@ -303,7 +304,7 @@ def test_a_violation_stops_with_its_address_and_function(tmp_path, statement, te
 def test_a_violation_in_qemu_stops_with_its_function(tmp_path, statement, text):
     elf = build("mps3-an547", f"volatile int cleared;\nint main(void) {{ {statement} return 0; }}", tmp_path)
     with pytest.raises(CheckFailed, match=text):
-        run("mps3-an547", elf, tmp_path, instruction_limit=100_000)
+        run("mps3-an547", elf, tmp_path, limit=100_000)
 
 
 def test_a_users_board_builds_checks_and_runs_with_one_new_file(tmp_path, capsys):

@@ -11,7 +11,7 @@ import pytest
 from aidge_build.boards import load_board
 from aidge_build.prove.elf import read_disassembly, read_image
 from aidge_build.prove.longest.calls import Calls
-from aidge_build.run.emulate import run_program
+from aidge_build.run.emulate import Counted, run_program
 from aidge_build.run.toolchain import disassemble
 from tests.command import aidge_build
 from tests.programs import build, needs_cross_compiler
@@ -76,7 +76,7 @@ def test_the_cost_of_a_float_function_is_above_what_was_counted_and_at_most_thre
     calls = Calls(image, read_disassembly(disassemble(elf)))
     for name in FUNCTIONS:
         bound = calls.call(image.symbol(name).address, (None, None), calls.memory(), 20_000).instructions
-        longest = run_program(elf, load_board(board), work_folder=tmp_path, step_symbol=name).steps.longest
+        longest = run_program(elf, load_board(board), work_folder=tmp_path, counted=Counted(step_symbol=name)).steps.longest
         assert longest <= bound <= 3 * longest, (name, longest, bound)
 
 

@@ -15,7 +15,7 @@ from aidge_build.boards import load_board
 from aidge_build.prove.elf import read_disassembly, read_image
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.longest.calls import GIVEN, Calls
-from aidge_build.run.emulate import run_program
+from aidge_build.run.emulate import Counted, run_program
 from aidge_build.run.toolchain import disassemble
 from tests.programs import build, needs_cross_compiler, needs_qemu
 
@@ -98,7 +98,7 @@ def test_no_call_takes_more_instructions_than_its_longest_way(board, flag, seed,
         except Refusal as refusal:
             assert board == "rp2040", (number, refusal)  # jumps by tables through a function of libgcc
             continue
-        measured = run_program(elf, load_board(board), work_folder=tmp_path, step_symbol=f"f{number}").steps
+        measured = run_program(elf, load_board(board), work_folder=tmp_path, counted=Counted(step_symbol=f"f{number}")).steps
         assert measured.count >= 24 and measured.longest <= bound, (number, measured, bound)
         equal += measured.longest == bound
     assert equal > 0 or board == "rp2040"

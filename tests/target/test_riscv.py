@@ -16,7 +16,7 @@ from aidge_build.base.errors import CheckFailed
 from aidge_build.boards import load_board
 from aidge_build.contract.reference.sequence import run_in_order
 from aidge_build.prove.elf import read_image
-from aidge_build.run.emulate import run_program
+from aidge_build.run.emulate import Counted, run_program
 from aidge_build.run.toolchain import build_program
 from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
 from aidge_build.run.verify.firmware import execute
@@ -174,7 +174,7 @@ def test_code_for_any_core_suits_this_one(tmp_path):
 
 def test_the_counter_counts_each_instruction_of_a_run(tmp_path):
     elf = build(BOARD, COUNTED, tmp_path)
-    result = run_program(elf, load_board(BOARD), work_folder=tmp_path, run_symbol="kws_run", layer_symbols=("twice",))
+    result = run_program(elf, load_board(BOARD), work_folder=tmp_path, counted=Counted("kws_run", ("twice",)))
     one = 1 + 2 * 50 + 1
     inside = 2 * one + 8  # `la` is two
     assert result.exit_code == 0 and result.runs == 2 and result.run_instructions == 2 * inside

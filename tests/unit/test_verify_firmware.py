@@ -11,6 +11,7 @@ import pytest
 
 from aidge_build.base.errors import CheckFailed
 from aidge_build.boards import load_board
+from aidge_build.run.emulate import Counted
 from aidge_build.run.verify import firmware
 from tests.emitted import chain, chain_result
 
@@ -59,7 +60,7 @@ def played(monkeypatch):
         monkeypatch.setattr(firmware, "build_program", found.build)
         monkeypatch.setattr(firmware, "run_program", found.run)
         monkeypatch.setattr(firmware, "read_image", found.image)
-        monkeypatch.setattr(firmware, "program_timing", lambda elf, board, tells_apart: "timing")
+        monkeypatch.setattr(firmware, "program_timing", lambda elf, board, **how: "timing")
         return found
 
     return play
@@ -74,8 +75,8 @@ def test_vectors_go_in_row_by_row_and_outputs_come_back_by_name(played, tmp_path
     assert found.weights_bytes == 6 + 4 * 6
     assert [path.name for path in machine.sources] == ["toy.c", "toy_weights.c", "main.c"]
     assert machine.options["extra_flags"] == ("-O3",) and machine.options["include_folders"] == [tmp_path]
-    assert (machine.asked["count"], machine.asked["timing"], machine.asked["run_symbol"]) == (True, None, "toy_run")
-    assert machine.asked["layer_symbols"] == ["toy_first", "toy_second"]
+    assert machine.asked["count"]
+    assert machine.asked["counted"] == Counted("toy_run", ["toy_first", "toy_second"])
     assert "trace" not in (tmp_path / "toy.c").read_text()
 
 
@@ -84,7 +85,7 @@ def test_a_trace_has_every_layers_output_and_is_not_counted(played, tmp_path):
     found = firmware.execute(chain(), HOST, X, tmp_path, trace=True, estimates=True)
     assert found.trace["middle"].shape == (2, 1, 6)
     assert found.trace["middle"][:, :, ::-1].tolist() == found.trace["y"].tolist() == found.outputs["y"].tolist()
-    assert (machine.asked["count"], machine.asked["timing"]) == (False, "timing")
+    assert (machine.asked["count"], machine.asked["counted"].timing) == (False, "timing")
     assert "trace" in (tmp_path / "toy.c").read_text() and "trace.bin" in (tmp_path / "main.c").read_text()
 
 

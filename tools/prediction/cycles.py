@@ -28,7 +28,7 @@ from aidge_build.prove.elf import read_image
 from aidge_build.prove.timing.estimate import Cycles, Executed, Timing
 from aidge_build.prove.timing.memory import caches_of
 from aidge_build.prove.timing.table import TimingTable, timing_of
-from aidge_build.run.emulate import run_program
+from aidge_build.run.emulate import Counted, run_program
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.verify.firmware import execute
 from aidge_build.run.verify.vectors import random_vectors
@@ -121,7 +121,7 @@ def _counted(program: Program, boards: Sequence[Board]) -> list:
         assert timing is not None
         recorder = _Recorder(timing.table, timing.instructions, tuple(one for each in caches for one in each))
         run_symbol = f"{program.name}_run"
-        run_program(execution.elf, machine, work_folder=folder, run_symbol=run_symbol, layer_symbols=symbols, timing=recorder)
+        run_program(execution.elf, machine, work_folder=folder, counted=Counted(run_symbol, symbols, timing=recorder))
         image = read_image(execution.elf)
     addresses = {name: symbol.address for name in symbols if (symbol := image.symbol(name))}
     slots = {name: slot for slot, name in enumerate(sorted(addresses, key=lambda name: addresses[name]))}

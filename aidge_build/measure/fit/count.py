@@ -12,7 +12,7 @@ from aidge_build.measure.fit.firmware import roomy
 from aidge_build.measure.fit.sharing import board_of, core_of
 from aidge_build.plan.program import Program
 from aidge_build.prove.timing.estimate import Cycles
-from aidge_build.run.emulate import RunResult, run_program
+from aidge_build.run.emulate import Counted, RunResult, run_program
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.verify.firmware import execute
 from aidge_build.run.verify.vectors import random_vectors
@@ -64,7 +64,7 @@ class Counter:
             self._elf = execution.elf
             return execution.result
         symbol, timing = f"{self._program.name}_run", program_timing(self._elf, machine)
-        return run_program(self._elf, machine, work_folder=self._folder, run_symbol=symbol, timing=timing)
+        return run_program(self._elf, machine, work_folder=self._folder, counted=Counted(symbol, timing=timing))
 
 
 def counting_board(board: Board, has_regions: bool = False) -> Board | None:

@@ -148,6 +148,33 @@ class RunResult:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """What is counted besides the whole program, by exact instructions: all calls of `run_symbol` together, each of
+    `layer_symbols` within them, and the longest call of `step_symbol`. `watched_symbols` are variables (arenas): how many of
+    their bytes the runs wrote. `timing` asks for an estimate of cycles. After `limit` instructions a program that does not end is
+    an error."""
+
+    run_symbol: str = ""
+    layer_symbols: Sequence[str] = ()
+    step_symbol: str = ""
+    watched_symbols: Sequence[str] = ()
+    timing: Timing | None = None
+    limit: int = INSTRUCTION_LIMIT
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """How a program runs that was made for a board and not for an emulator: `stops` says what ends it, and one that goes on for
+    ever is a result (`RunResult.ended`) and no error. `answers_peripherals`: registers of peripherals, which Unicorn has none of,
+    hold what is written (emulate/peripherals.py). `dumped` are variables in memories of the board, whose bytes after the run are
+    in the result (Unicorn)."""
+
+    stops: Stops = NO_STOPS
+    answers_peripherals: bool = False
+    dumped: tuple[Symbol, ...] = ()
+
+
+@dataclass(frozen=True)
 class Program:
     """A program and how to run it; `arguments` starts with the program's name."""
 

@@ -20,10 +20,11 @@ except ImportError as error:
 from aidge_build.boards import Region
 from aidge_build.prove.elf.boot_block import vectors_at
 from aidge_build.run.emulate.block_counter import make_counter
+from aidge_build.run.emulate.block_counts import with_counts
 from aidge_build.run.emulate.channels import ITM_BASE, ITM_BYTES, Channels, Itm, Rtt, control_block, control_blocks_in
 from aidge_build.run.emulate.cycle_counters import caches_left_off, count_instructions
 from aidge_build.run.emulate.peripherals import FIRST, LAST, Peripherals
-from aidge_build.run.emulate.program import WAITS, End, Program, RunResult, Steps
+from aidge_build.run.emulate.program import WAITS, End, Program, RunResult
 from aidge_build.run.emulate.semihosting import Semihosting
 from aidge_build.run.emulate.serial_ports import emulated_port
 from aidge_build.run.emulate.sleeping_memories import guard_sleeping
@@ -100,16 +101,39 @@ class Machine:
         program = self.program
         slots = program.layer_slots()
         counter = self.counter([address for address, _ in slots]) if program.count else None
-        watched = program.watched() if counter else ()
-        written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
-        if counter:
-            counter.watch_waits(self._goes_round)
-        if counter and program.measures_run_stack:
-            counter.watch_stack(self.machine, [(one.origin, one.end - 1) for one in program.board.regions if one.kind == "ram"])
-        if counter and program.answers_peripherals:
-            count_instructions(self, lambda: counter.total)
+        written = self._watch(counter) if counter else []
         entry = self._reset()
         self._watch_rtt()
+        end = self._supervised(entry, counter)
+        if end is End.INTERRUPT and not program.may_be_stopped:
+            raise KeyboardInterrupt
+        result = self._result(end)
+        if counter:
+            result = with_counts(result, program, counter, slots)
+            result = replace(result, peripherals=self.peripherals.counts if program.answers_peripherals else None)
+        found = self.round or (endless_round(self) if end in _STOPPED else None)
+        return replace(
+            result,
+            written_bytes=sum(sum(bytes(part)) for part in written) if written else None,
+            waits_in=found.function if found and found.is_wait else "",
+            dumps=tuple((symbol, self.read(symbol.address, symbol.size_bytes)) for symbol in program.dumped),
+            caches_off=caches_left_off(self),
+        )
+
+    def _watch(self, counter) -> list:
+        """Counts waits, the stack and what reads the time, too; which bytes of the watched variables are written."""
+        written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in self.program.watched()]
+        counter.watch_waits(self._goes_round)
+        if self.program.measures_run_stack:
+            memories = self.program.board.regions
+            counter.watch_stack(self.machine, [(one.origin, one.end - 1) for one in memories if one.kind == "ram"])
+        if self.program.answers_peripherals:
+            count_instructions(self, lambda: counter.total)
+        return written
+
+    def _supervised(self, entry: int, counter) -> End:
+        """Runs from `entry` on, and says what ended the program."""
+        program = self.program
         try:
             end = supervise(
                 lambda: self._execute(entry, _NEVER),
@@ -120,16 +144,8 @@ class Machine:
         finally:
             self.semihosting.close()
         if self.semihosting.exit_code is not None:
-            end = End.EXIT
-        elif end is End.EXIT:
-            end = self._explain_stop(counter)
-        if end is End.INTERRUPT and not program.may_be_stopped:
-            raise KeyboardInterrupt
-        result = self._result(counter, slots, end, sum(sum(bytes(part)) for part in written) if written else None)
-        found = self.round or (endless_round(self) if end in _STOPPED else None)
-        dumps = tuple((symbol, self.read(symbol.address, symbol.size_bytes)) for symbol in program.dumped)
-        waits_in = found.function if found and found.is_wait else ""
-        return replace(result, waits_in=waits_in, dumps=dumps, caches_off=caches_left_off(self))
+            return End.EXIT
+        return self._explain_stop(counter) if end is End.EXIT else end
 
     def _goes_round(self, address: int) -> bool:
         self.round = endless_round(self, address)
@@ -141,52 +157,22 @@ class Machine:
         self._counter = make_counter(self.machine, code, self.program, layer_addresses)
         return self._counter
 
-    def _result(self, counter, slots: tuple[tuple[int, str], ...], end: End, written: int | None) -> RunResult:
-        """What was counted; of the run in which a program was stopped, nothing is."""
-        program, code, stdout = self.program, self.semihosting.exit_code, self.semihosting.stdout
+    def _result(self, end: End) -> RunResult:
+        """The result without counts."""
         stack = self._stack_high_water()
         self._drain_rtt()
-        if counter is None:
-            return RunResult(
-                code,
-                stdout,
-                None,
-                None,
-                None,
-                program.layer_counts((), []),
-                stack,
-                "unicorn",
-                ended=end,
-                ended_at=self._here(end),
-                channels=self.channels.texts,
-            )
-        inside = bool(counter.running) and end is not End.EXIT
-        runs = counter.finished_runs if inside else counter.runs
-        executed = counter.executed(inside)
-        cycles, layer_cycles = program.estimated(executed, len(slots))
-        steps = Steps(counter.steps, counter.longest_step) if counter.steps else None
-        layers = counter.finished_layers if inside else counter.layers
         return RunResult(
-            code,
-            stdout,
-            counter.total,
-            (counter.finished if inside else counter.inside_run) if runs else None,
-            runs,
-            program.layer_counts(slots, layers, layer_cycles, counter.layer_steps if steps else None),
+            self.semihosting.exit_code,
+            self.semihosting.stdout,
+            None,
+            None,
+            None,
+            self.program.layer_counts((), []),
             stack,
             "unicorn",
-            written,
-            cycles if runs else None,
-            counter.before_main or None,
-            steps,
             ended=end,
             ended_at=self._here(end),
-            fewest=counter.fewest if counter.finished_runs else None,
-            most=counter.most if counter.finished_runs else None,
-            peripherals=self.peripherals.counts if program.answers_peripherals else None,
-            inference_stack_bytes=counter.stack_used or None if program.measures_run_stack else None,
             channels=self.channels.texts,
-            reads=program.reads(executed, slots),
         )
 
     def _here(self, end: End) -> str:

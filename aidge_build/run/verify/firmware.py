@@ -21,7 +21,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import read_claims, read_image
 from aidge_build.prove.elf.start_up import START_UP_NAMES
-from aidge_build.run.emulate import RunResult, run_program
+from aidge_build.run.emulate import Counted, RunResult, run_program
 from aidge_build.run.emulate.estimate import program_timing
 from aidge_build.run.probe.measure import beside
 from aidge_build.run.probe.server import Probe
@@ -92,17 +92,14 @@ def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, ho
     elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, bool(states)))
     (folder / "input.bin").write_bytes(b"".join(part for pair in zip(before, rows, strict=True) for part in pair))
     (folder / "output.bin").unlink(missing_ok=True)
-    recorded = program.recording is not None
-    result = run_program(
-        elf,
-        board,
-        work_folder=folder,
-        run_symbol=f"{program.name}_run",
-        layer_symbols=[*(layer.symbol for layer in program.layers), *(record_functions(program.name) if recorded else ())],
-        count=not how.trace,
+    recorded = record_functions(program.name) if program.recording is not None else ()
+    counted = Counted(
+        f"{program.name}_run",
+        [*(layer.symbol for layer in program.layers), *recorded],
+        f"{program.name}_step" if program.waiting else "",
         timing=program_timing(elf, board, tells_apart=how.tells_apart) if how.estimates else None,
-        step_symbol=f"{program.name}_step" if program.waiting else "",
     )
+    result = run_program(elf, board, work_folder=folder, count=not how.trace, counted=counted)
     if result.exit_code != 0:
         raise CheckFailed(
             f"the program ended with exit code {result.exit_code}",

@@ -147,6 +147,9 @@ _READS_DESTINATION = re.compile(
     r"vqr?dml.*|vins"
 )
 _UNARY = ("move", "move_constant", "extend", "reverse", "count", "bitfield", "conditional_select", "load_pair")
+_OF_THE_FPU = ("float", "vector", "double")
+_COMPARISON_KINDS = ("compare", "compare_constant", "test", "compare_shifted")
+_COMPARISONS = ("cmp", "cmn", "tst", "teq")
 _ADDS_LAST = re.compile(r"ml[as]|smla[bt][bt]|smlaw[bt]|smml[as]r?|sml[as]dx?|usada8")  # rd = rn * rm + ra
 _TWO_RESULTS = ("multiply_long", "multiply_accumulate_long", "load_pair")
 _SETS_FLAGS = re.compile(r"(add|sub|rsb|neg|adc|sbc|and|orr|eor|bic|orn|mvn|mov|mul|lsl|lsr|asr|ror|rrx)s|cmp|cmn|tst|teq")
@@ -191,19 +194,26 @@ def work_of(mnemonic: str, operands: tuple[str, ...], size_bytes: int, data_type
     kind, name, conditional = _kind_of(mnemonic, operands, data_type)
     if size_bytes == 4 and f"{kind}_wide" in PARENTS:
         kind = f"{kind}_wide"
-    if kind.endswith(("load_multiple", "store_multiple")):
-        reads, writes, words = _multiple(kind, name, operands)
-    elif any(operand.startswith("[") for operand in operands):
-        reads, writes, words = _memory(kind, operands)
-    elif kind in _JUMPS:
-        reads, writes, words = *_jump(kind, operands), 0
-    else:
-        reads, writes, words = *_arithmetic(kind, name, operands), 0
-    reads += [(FLAGS, CONDITION)] if _READS_FLAGS.fullmatch(name) or conditional and name[0] != "v" else []
-    reads += [(PREDICATE, CONDITION)] if conditional and kind.startswith("vector") or name == "vpsel" else []
+    reads, writes, words = _traffic(kind, name, operands)
+    reads += _conditions(kind, name, conditional)
     writes += [(FLAGS, STATUS)] if _SETS_FLAGS.fullmatch(name) else []
     jumps = kind in _JUMPS or any(register == "pc" for register, _ in writes)
     return Work(kind, tuple(reads), tuple(writes), words, size_bytes, conditional, jumps, _place(operands) if words else None)
+
+
+def _traffic(kind: str, name: str, operands: tuple[str, ...]) -> tuple[list, list, int]:
+    """(reads, writes, words of memory), without flags."""
+    if kind.endswith(("load_multiple", "store_multiple")):
+        return _multiple(kind, name, operands)
+    if any(operand.startswith("[") for operand in operands):
+        return _memory(kind, operands)
+    return *(_jump(kind, operands) if kind in _JUMPS else _arithmetic(kind, name, operands)), 0
+
+
+def _conditions(kind: str, name: str, conditional: bool) -> list[tuple[str, str]]:
+    """The flags and predicates that it reads."""
+    reads = [(FLAGS, CONDITION)] if _READS_FLAGS.fullmatch(name) or conditional and name[0] != "v" else []
+    return reads + ([(PREDICATE, CONDITION)] if conditional and kind.startswith("vector") or name == "vpsel" else [])
 
 
 def works_of(instructions: Iterable[Instruction]) -> tuple[Work, ...]:
@@ -258,15 +268,22 @@ def _is_shifted(number: int) -> bool:
 def _vector_or_float(name: str, operands: tuple[str, ...], data_type: str) -> str:
     if name[:1] not in ("v", "f"):
         return ""
-    if not any(operand.lstrip("{[")[:1] == "q" for operand in operands):
-        if name == "vmov":
-            return _move_kind("float", operands)
-        kind = _named(name, _FLOAT_NAMES)
-        is_double = any(operand[:1] == "d" for operand in operands)
-        double = f"double_{kind}"
-        return "" if not kind else double if is_double and double in PARENTS else f"float_{kind}"
+    is_vector = any(operand.lstrip("{[")[:1] == "q" for operand in operands)
     if name == "vmov":
-        return _move_kind("vector", operands)
+        return _move_kind("vector" if is_vector else "float", operands)
+    return _vector_kind(name, operands, data_type) if is_vector else _float_kind(name, operands)
+
+
+def _float_kind(name: str, operands: tuple[str, ...]) -> str:
+    kind = _named(name, _FLOAT_NAMES)
+    if not kind:
+        return ""
+    double = f"double_{kind}"
+    is_double = any(operand[:1] == "d" for operand in operands)
+    return double if is_double and double in PARENTS else f"float_{kind}"
+
+
+def _vector_kind(name: str, operands: tuple[str, ...], data_type: str) -> str:
     kind = _named(name, _VECTOR_NAMES)
     if kind in ("load", "store") and "q" in next(operand for operand in operands if operand[0] == "["):
         return "vector_gather" if kind == "load" else "vector_scatter"
@@ -354,28 +371,33 @@ def _place(operands: tuple[str, ...]) -> tuple[str, int] | None:
 
 
 def _arithmetic(kind: str, name: str, operands: tuple[str, ...]) -> tuple[list, list]:
-    if kind in ("compare", "compare_constant", "test", "compare_shifted") or name in ("cmp", "cmn", "tst", "teq"):
+    if kind in _COMPARISON_KINDS or name in _COMPARISONS:
         return _roles(kind, operands), []
     if kind in ("float_compare", "vector_compare") or name == "vctp":
         return _with(operands, OPERAND), [(PREDICATE if name[:2] == "vp" or kind[0] == "v" else FLOAT_FLAGS, STATUS)]
     if name == "vmrs":
         return [(FLOAT_FLAGS, OPERAND)], [(FLAGS, STATUS), *_with(operands[:1], RESULT)]
-    count = 2 if kind in _TWO_RESULTS or kind == "long_shift" and len(operands) > 2 else 1
-    if kind.endswith("_to_core"):
-        count = sum(operand[0] in "rl" for operand in operands)
-    if kind.endswith("_from_core") and operands[-2:-1] and operands[-2][0] in "rl":
-        count = len(operands) - 2
-    if name.startswith(("vmlal", "vmlsl", "vrml", "vaddlv")):
-        count = 2
+    count = _result_count(kind, name, operands)
     results, sources = operands[:count], operands[count:]
     writes = _with(results, RESULT)
     if _READS_DESTINATION.fullmatch(name) or kind == "vector_from_core":
         return _with(results, ACCUMULATE) + _with(sources, OPERAND), writes
-    if len(operands) == 2 and kind not in _UNARY and kind[:5] not in ("float", "vecto", "doubl") and name not in ("mvn", "mvns"):
+    if len(operands) == 2 and not (kind in _UNARY or kind.startswith(_OF_THE_FPU) or name in ("mvn", "mvns")):
         return _with(results, OPERAND) + _with(sources, SECOND), writes
     if _ADDS_LAST.fullmatch(name):
         return _with(sources[:-1], OPERAND) + _with(sources[-1:], ACCUMULATE), writes
     return _roles(kind, sources), writes
+
+
+def _result_count(kind: str, name: str, operands: tuple[str, ...]) -> int:
+    """How many of the first operands are written."""
+    if name.startswith(("vmlal", "vmlsl", "vrml", "vaddlv")):
+        return 2
+    if kind.endswith("_to_core"):
+        return sum(operand[0] in "rl" for operand in operands)
+    if kind.endswith("_from_core") and operands[-2:-1] and operands[-2][0] in "rl":
+        return len(operands) - 2
+    return 2 if kind in _TWO_RESULTS or kind == "long_shift" and len(operands) > 2 else 1
 
 
 def _roles(kind: str, sources: tuple[str, ...]) -> list[tuple[str, str]]:

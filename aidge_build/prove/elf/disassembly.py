@@ -84,12 +84,23 @@ def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
         return None
     first, (top, upper, middle, last) = words[0] & 15, (words[1] >> shift & 15 for shift in (12, 8, 4, 0))
     if last == 13:
-        halves = [first & 14, upper] if upper != 15 else [first]
-        if upper & 1 and not middle & 5 and top not in (13, 15) and not {13, 15} & {first, *halves}:
-            return "lsll" if len(halves) == 2 else "uqrshl", tuple(_canonical(f"r{number}") for number in (*halves, top))
-    elif top >> 2 == 2 and upper not in (13, 15) and middle < len(_ENCODED_CONDITIONS) and first != 13:
-        return _SELECTIONS[top & 3], (*(_canonical(f"r{number}") for number in (upper, first, last)), _ENCODED_CONDITIONS[middle])
+        return _shift_by_register(first, top, upper, middle)
+    if top >> 2 == 2 and upper not in (13, 15) and middle < len(_ENCODED_CONDITIONS) and first != 13:
+        return _SELECTIONS[top & 3], (*_registers(upper, first, last), _ENCODED_CONDITIONS[middle])
     return None
+
+
+def _shift_by_register(first: int, top: int, upper: int, middle: int) -> tuple[str, tuple[str, ...]] | None:
+    """`lsll`, or `uqrshl` of one word; `first` is the low half with a bit of the operation."""
+    halves = [first & 14, upper] if upper != 15 else [first]
+    is_shift = upper & 1 and not middle & 5
+    if not is_shift or {13, 15} & {top, first, *halves}:
+        return None
+    return "lsll" if len(halves) == 2 else "uqrshl", _registers(*halves, top)
+
+
+def _registers(*numbers: int) -> tuple[str, ...]:
+    return tuple(_canonical(f"r{number}") for number in numbers)
 
 
 def _canonical(word: str) -> str:

@@ -172,7 +172,8 @@ def _machine(elf: ELFFile) -> str:
     return str(elf["e_machine"]).removeprefix("EM_")
 
 
-def _read(elf: ELFFile, path: str) -> Image:
+def _refuse_unread(elf: ELFFile, path: str) -> None:
+    """AidgeError (ELF) for what is no linked program, or whose bytes cannot be read as they will run."""
     if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
         raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
     for section in elf.iter_sections():
@@ -182,6 +183,10 @@ def _read(elf: ELFFile, path: str) -> Image:
             raise AidgeError(
                 f"section {section.name} is compressed", where=path, hint="compress nothing but debug information", code="ELF"
             )
+
+
+def _read(elf: ELFFile, path: str) -> Image:
+    _refuse_unread(elf, path)
     segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
     sections = tuple(_section(section, segments) for section in elf.iter_sections() if _is_allocated(section))
     named = [*_symbols(elf)]

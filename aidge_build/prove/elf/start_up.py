@@ -114,11 +114,16 @@ class _Held:
             base, words, _ = memory_operand(memory)
             slot = self._slot(instruction)
             return _ENTRY if self._is_place(base, *words) else self.kinds.get(slot) if slot is not None else None
-        if name in _KEEPING:
-            sources = operands[1:] if name.startswith("mov") or len(operands) > 2 else operands
-            kinds = {self.kinds[source] for source in sources if source in self.kinds}
-            return kinds.pop() if name.startswith("mov") and len(sources) == 1 and kinds else _PLACE if _PLACE in kinds else None
-        return None
+        return self._kept_kind(name, operands) if name in _KEEPING else None
+
+    def _kept_kind(self, name: str, operands: tuple[str, ...]) -> str | None:
+        """A move keeps what a register holds; the sum with a place in a table is a place."""
+        is_move = name.startswith("mov")
+        sources = operands[1:] if is_move or len(operands) > 2 else operands
+        kinds = {self.kinds[source] for source in sources if source in self.kinds}
+        if is_move and len(sources) == 1 and kinds:
+            return kinds.pop()
+        return _PLACE if _PLACE in kinds else None
 
     def _is_place(self, *words: str) -> bool:
         return any(self.kinds.get(word) == _PLACE for word in words)

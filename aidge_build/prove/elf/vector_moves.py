@@ -90,7 +90,7 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
             if name == "bl":
                 state.after_call()
             continue
-        large = [word for word in operands[len(operands) > 2 :] if _is_large(word, registers, sums)] if name in _SUMS else ()
+        large = _large_ones(operands, registers, sums) if name in _SUMS else ()
         if len(large) > 1:
             return True
         if not settles(state, plain.get(place) or shape_of(name, operands)):
@@ -100,19 +100,24 @@ def _computes_one(code: Code, instructions: Iterable[Instruction]) -> bool:
                 pass  # where the stack pointer is set
         elif name == "blx":
             state.after_call()
-        kind, value = registers.get(operands[0], _UNKNOWN)
-        if kind == "number" and _is_near(value):
+        value = registers.get(operands[0], _UNKNOWN)
+        if _is_near(value):
             return True
         if sums:
             sums.difference_update(operands[:2])
-        if large and kind != "number":
+        if large and value[0] != "number":
             sums.add(operands[0])
     return False
 
 
-def _is_near(number: int) -> bool:
-    """Whether a number is an address of the system control space, or a small one less."""
-    return number - _SPACE_BEGIN & _WORD < _SPACE_BYTES
+def _is_near(value: Value) -> bool:
+    """Whether it is an address of the system control space, or a small number less."""
+    return value[0] == "number" and value[1] - _SPACE_BEGIN & _WORD < _SPACE_BYTES
+
+
+def _large_ones(operands: Sequence[str], registers: Mapping[str, Value], sums: Collection[str]) -> Sequence[str]:
+    """The terms of a sum that are large numbers, or sums with one."""
+    return [word for word in operands[len(operands) > 2 :] if _is_large(word, registers, sums)]
 
 
 def _is_large(word: str, registers: Mapping[str, Value], sums: Collection[str]) -> bool:
@@ -162,19 +167,25 @@ def _in_function(code: Code, guesses: Iterable[Guess], literals: set[int]) -> It
     """Adds to `literals` what the function loads by itself."""
     held, where, is_used = "", 0, False
     for guess in guesses:
-        if not held and any(value[0] == "number" and value[1] in _VTOR for value in guess.state.registers.values()):
+        if not held and _knows_register(guess):
             held = code.image.describe(where)
         where = guess.instruction.address
         stored = [value for place, value in _stores(guess) if place in _VTOR]
+        instead = _handed_on(code, guess) or _indexed(guess)
         for value in stored:
             yield Move(code.image.describe(where), value)
-        instead = _handed_on(code, guess) or _indexed(guess)
         if instead:
             yield Move(code.image.describe(where), None, instead)
-        is_used = is_used or bool(stored or instead) or (guess.name == "ldr" and _place(guess) in _VTOR)
+        is_loaded = guess.name == "ldr" and _place(guess) in _VTOR
+        is_used = is_used or bool(stored or instead) or is_loaded
         literals.update(_literals(guess))
     if held and not is_used:
         yield Move(held, None, "takes VTOR's address")
+
+
+def _knows_register(guess: Guess) -> bool:
+    """Whether a register holds the address of VTOR."""
+    return any(value[0] == "number" and value[1] in _VTOR for value in guess.state.registers.values())
 
 
 def _literals(guess: Guess) -> Iterator[int]:

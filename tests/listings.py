@@ -7,8 +7,8 @@ import re
 
 from aidge_build.prove.elf.disassembly import read_disassembly
 from aidge_build.prove.elf.image import Image, Section, Symbol
-from aidge_build.prove.longest.blocks import State
 from aidge_build.prove.longest.calls import Calls
+from aidge_build.prove.longest.ends import State
 
 TEXT, DATA, DATA_BYTES = 0x8000, 0x20000000, 256
 LIMIT = 20_000

@@ -16,7 +16,7 @@ GROWING = {
     "aidge_build.prove.elf.frames.State",  # the registers of a simulated core, changed instruction by instruction
     "aidge_build.prove.elf.stack._Begun",  # a walk that waits for an answer
     "aidge_build.prove.elf.start_up._Held",  # what is known on a way
-    "aidge_build.prove.longest.blocks.State",  # a way through the code
+    "aidge_build.prove.longest.ends.State",  # a way through the code
     "aidge_build.prove.longest.memory.Room",  # how far the stack of a followed function has grown
     "aidge_build.plan.cascade.moves.RowMoves",  # a list of moves while it is made
     "aidge_build.plan.cascade.pieces.PieceMoves",

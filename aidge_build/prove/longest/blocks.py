@@ -3,110 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
 
 from aidge_build.prove.elf.disassembly import CONDITIONS, Instruction, immediate, memory_operand, register_list
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.jump_tables import offsets
 from aidge_build.prove.elf.program_code import Code, is_if_then
-from aidge_build.prove.longest.memory import Memory
-from aidge_build.prove.longest.operands import LR, NUMBERS, SP, Operation, Registers, address, reader, register
+from aidge_build.prove.longest.ends import (
+    Block,
+    End,
+    Known,
+    State,
+    Ways,
+    assuming,
+    begun,
+    call_of_known,
+    compared,
+    conditional,
+    direct_call,
+    jump,
+    onward,
+    onward_way,
+    refused,
+    register_call,
+    repeated,
+    returned,
+)
+from aidge_build.prove.longest.operands import NUMBERS, Operation, address, reader, register
 from aidge_build.prove.longest.operations import elements_of, operation, predicated
-from aidge_build.prove.longest.values import WORD, Objects, Value, assumed, holds, opposite
+from aidge_build.prove.longest.values import WORD, Objects, opposite
 
 NOWHERE = 0xFFFFFFFE  # what the first function returns to
 _BRANCHES = {f"b{condition}": condition for condition in CONDITIONS}
 _POPS_OF_PC = ("pop", "ldmia", "ldm", "ldmfd", "ldr")
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A call that has not returned: to where it does, the function that it called, and the block that did."""
-
-    back: int
-    entry: int
-    site: int
-    position: tuple[int, ...] = ()
-
-
-@dataclass
-class State:
-    """A way through the code: what is known, the calls that it is in, where it goes on, and the instructions of it so far.
-
-    `position` is where it is in the order of the function, where there are other ways."""
-
-    registers: Registers
-    memory: Memory
-    frames: tuple[Frame, ...]
-    at: int
-    instructions: int = 0
-    position: tuple[int, ...] = ()
-    left: int | None = None  # the block with the call that it just came back from
-    called: list[int] = field(default_factory=list)  # functions, in the order of their first calls
-
-    def parted(self) -> State:
-        """A way that goes on by itself from here."""
-        return State(
-            self.registers.copy(),
-            self.memory.parted(),
-            self.frames,
-            self.at,
-            self.instructions,
-            self.position,
-            self.left,
-            [*self.called],
-        )
-
-    def call(self, target: int, back: int, site: int) -> int:
-        """Enters a function."""
-        self.frames = (*self.frames, Frame(back, target, site, self.position))
-        if target not in self.called:
-            self.called.append(target)
-        return target
-
-    def leave(self, value: Value, where: int) -> int:
-        """Goes to where a register leads: back from the functions that return there, or on in the same one."""
-        if not isinstance(value, int):
-            raise Refusal(f"a jump to an address that is not known, at 0x{where:x}")
-        target = value & ~1
-        for depth in range(len(self.frames) - 1, -1, -1):
-            if self.frames[depth].back == target:
-                self.position, self.left = self.frames[depth].position, self.frames[depth].site
-                self.frames = self.frames[:depth]
-                break
-        return target
-
-
-Way = Callable[[State], int]
-Ways = int | tuple[Way, ...]
-End = Callable[[State], Ways]
-
-
-@dataclass(frozen=True)
-class Block:
-    """`count` are its instructions, `end` says where it leads: an address, or what each of several ways does first.
-    `successors` are the blocks of the same function that follow it, as far as the text says."""
-
-    start: int
-    count: int
-    operations: tuple[Operation, ...]
-    end: End
-    successors: tuple[int, ...]
-
-
-class Known(Protocol):
-    """Functions of which is known what a call makes of a state."""
-
-    def __contains__(self, entry: int) -> bool: ...
-
-    def call(self, entry: int, state: State) -> bool:
-        """Whether the state is now that behind a call."""
-        ...
-
-    def rounds(self, entry: int) -> int | None:
-        """How often a loop of a function comes round at most, where its code does not say it."""
 
 
 class Blocks:
@@ -129,7 +58,7 @@ class Blocks:
         if start not in self._blocks:
             plain = self._plain(start)
             is_known = self.known is not None and start in self.known
-            self._blocks[start] = Block(start, 0, (), _known(self.known, plain), plain.successors) if is_known else plain
+            self._blocks[start] = Block(start, 0, (), call_of_known(self.known, plain), plain.successors) if is_known else plain
         return self._blocks[start]
 
     def instructions(self, start: int) -> Iterator[tuple[Instruction, str]]:
@@ -157,17 +86,12 @@ class Blocks:
             instruction = self.code.instructions.get(place)
             if instruction is None or (not count and place in self._conditions and not self.parts):
                 raise Refusal(f"the way leads to {self.code.image.describe(place)}, where no instruction begins")
-            if self.parts and count and is_if_then(instruction):
-                end, successors = _onward(place), (place,)
+            if self.parts and is_if_then(instruction):
+                end, successors = self._before_condition(instruction) if count else self._at_condition(instruction)
+                count = max(count, 1)
                 break
             count += 1
             name, condition = self._name(instruction)
-            if self.parts and is_if_then(instruction):
-                end, successors = (
-                    _assuming(_onward(instruction.next), instruction.operands[0], instruction.next),
-                    (instruction.next,),
-                )
-                break
             found = self._end(instruction, name, start)
             if found is not None:
                 end, successors = found
@@ -178,9 +102,19 @@ class Blocks:
             operations.append(predicated(made, condition, name) if condition else made)
             place = instruction.next
             if place in self._starts and place not in self._conditions:
-                end, successors = _onward(place), (place,)
+                end, successors = onward(place), (place,)
                 break
         return Block(start, count, tuple(operations), end, successors)
+
+    @staticmethod
+    def _before_condition(instruction: Instruction) -> tuple[End, tuple[int, ...]]:
+        return onward(instruction.address), (instruction.address,)
+
+    @staticmethod
+    def _at_condition(instruction: Instruction) -> tuple[End, tuple[int, ...]]:
+        """An IT block, where ways part, is a block of its own."""
+        then = instruction.next
+        return assuming(onward(then), instruction.operands[0], then), (then,)
 
     def _name(self, instruction: Instruction) -> tuple[str, str]:
         """The mnemonic without the condition that its IT block gives it, and that condition."""
@@ -195,26 +129,34 @@ class Blocks:
         """Where an instruction leads that does not go on to the next one, and what may follow in the same function."""
         operands, target, then = instruction.operands, instruction.target, instruction.next
         if name == "b" and target is not None:
-            return _onward(target), (target,)
+            return onward(target), (target,)
         if name in ("bl", "blx") and target is not None and ("<" in operands[-1] or name == "bl"):
-            return _call(target, then, start), (then,)
+            return direct_call(target, then, start), (then,)
         if name in ("blx", "bx", "bxns") and (at := register(operands[0])) is not None:
-            return (_register_call(at, then, start), (then,)) if name == "blx" else (_jump(at, instruction.address), ())
-        if name in _BRANCHES and target is not None:
-            return self._under(_BRANCHES[name], _onward(target), then, self._compared_with(instruction, start)), (target, then)
-        if name in ("cbz", "cbnz") and target is not None:
-            return _compared(NUMBERS[operands[0]], name == "cbz", target, then, self.parts), (target, then)
-        if name in ("le", "letp") and target is not None:
-            return _repeated(target, then, len(operands) > 1, name == "letp"), (target, then)
-        if name in ("wls", "wlstp") and target is not None:
-            elements = elements_of(self._raw(instruction)) if name == "wlstp" else 1
-            return _begun(NUMBERS[operands[1]], elements, target, then), (target, then)
+            return (register_call(at, then, start), (then,)) if name == "blx" else (jump(at, instruction.address), ())
+        fork = None if target is None else self._fork(instruction, name, start, target)
+        if fork is not None and target is not None:
+            return fork, (target, then)
         if name in ("tbb", "tbh"):
             return self._switch(instruction, name), self._tables.get(instruction.address, ())
         return self._written_counter(instruction, name)
 
+    def _fork(self, instruction: Instruction, name: str, start: int, target: int) -> End | None:
+        """The end of a block that goes to a target or on; None for other instructions."""
+        operands, then = instruction.operands, instruction.next
+        if name in _BRANCHES:
+            return self._under(_BRANCHES[name], onward(target), then, self._compared_with(instruction, start))
+        if name in ("cbz", "cbnz"):
+            return compared(NUMBERS[operands[0]], name == "cbz", target, then, self.parts)
+        if name in ("le", "letp"):
+            return repeated(target, then, len(operands) > 1, name == "letp")
+        if name in ("wls", "wlstp"):
+            elements = elements_of(self._raw(instruction)) if name == "wlstp" else 1
+            return begun(NUMBERS[operands[1]], elements, target, then)
+        return None
+
     def _under(self, condition: str, end: End, then: int, compared: tuple[int, int] | None = None) -> End:
-        return _assuming(end, condition, then, compared) if self.parts else _conditional(end, condition, then)
+        return assuming(end, condition, then, compared) if self.parts else conditional(end, condition, then)
 
     def _compared_with(self, branch: Instruction, start: int) -> tuple[int, int] | None:
         """The register and the number that the instruction before a branch compares, in the same block."""
@@ -235,8 +177,8 @@ class Blocks:
         index = reader(instruction, words[:1])
         targets = self._tables.get(instruction.address)
         if base != "pc" or index is None or targets is None:
-            return _refused(f"a jump table that cannot be read at 0x{instruction.address:x}")
-        ways = tuple(_onward_way(target) for target in targets)
+            return refused(f"a jump table that cannot be read at 0x{instruction.address:x}")
+        ways = tuple(onward_way(target) for target in targets)
 
         def end(state: State) -> Ways:
             number = index(state.registers.values)
@@ -253,7 +195,7 @@ class Blocks:
         """What else writes pc: a return, a jump through a register or a table of addresses."""
         operands = instruction.operands
         if name in _POPS_OF_PC and operands[-1].startswith("{") and "pc" in register_list(operands[-1]):
-            return _returned(self._popped(instruction, name), instruction.address), ()
+            return returned(self._popped(instruction, name), instruction.address), ()
         if not operands or operands[0] != "pc" or name in ("cmp", "cmn", "tst", "teq"):
             return None
         if name == "ldr" and any(operand.startswith("[") for operand in operands):
@@ -268,8 +210,8 @@ class Blocks:
 
             return loaded, ()
         if name == "mov" and (at := register(operands[1])) is not None:
-            return _jump(at, instruction.address), ()
-        return _refused(f"'{name}' writes pc at 0x{instruction.address:x}"), ()
+            return jump(at, instruction.address), ()
+        return refused(f"'{name}' writes pc at 0x{instruction.address:x}"), ()
 
     def _popped(self, instruction: Instruction, name: str) -> Operation:
         """The same without pc, which is the last and is read apart."""
@@ -316,171 +258,3 @@ def _starts(instructions: Mapping[int, Instruction], tables: Mapping[int, Sequen
         if one.mnemonic.startswith(("b", "cb", "le", "wls")) and one.target is not None and one.target in instructions:
             found.add(one.target)
     return found
-
-
-def _onward(target: int) -> End:
-    return lambda state: target
-
-
-def _onward_way(target: int) -> Way:
-    return lambda state: target
-
-
-def _refused(text: str) -> End:
-    def end(state: State) -> Ways:
-        raise Refusal(text)
-
-    return end
-
-
-def _as_way(end: End) -> Way:
-    def way(state: State) -> int:
-        found = end(state)
-        if not isinstance(found, int):
-            raise Refusal("a switch under a condition")
-        return found
-
-    return way
-
-
-def _conditional(end: End, condition: str, then: int) -> End:
-    ways = (_as_way(end), _onward_way(then))
-
-    def chosen(state: State) -> Ways:
-        met = holds(condition, state.registers.flags)
-        return ways if met is None else end(state) if met else then
-
-    return chosen
-
-
-def _assuming(end: End, condition: str, then: int, compared: tuple[int, int] | None = None) -> End:
-    """The same, with ways that know whether the condition was met: the flags, and what a `compared` register is."""
-    met, unmet = _as_way(end), _onward_way(then)
-
-    def assume(state: State, known: str) -> None:
-        state.registers.flags = assumed(known, state.registers.flags)
-        if compared is not None and known == "eq":
-            at, number = compared
-            state.registers.values[at] = number
-
-    def when_met(state: State) -> int:
-        assume(state, condition)
-        return met(state)
-
-    def when_not(state: State) -> int:
-        assume(state, opposite(condition))
-        return unmet(state)
-
-    def chosen(state: State) -> Ways:
-        found = holds(condition, state.registers.flags)
-        return (when_met, when_not) if found is None else end(state) if found else then
-
-    return chosen
-
-
-def _known(known: Known | None, plain: Block) -> End:
-    """A call of a function that is known, and back; or, where it is not known for these arguments, the block itself."""
-
-    def end(state: State) -> Ways:
-        back = state.registers.values[LR]
-        if known is not None and known.call(plain.start, state):
-            return state.leave(back, plain.start)
-        for one in plain.operations:
-            one(state.registers, state.memory)
-        state.instructions += plain.count
-        return plain.end(state)
-
-    return end
-
-
-def _call(target: int, back: int, site: int) -> End:
-    def end(state: State) -> Ways:
-        state.registers.values[LR] = back | 1
-        return state.call(target, back, site)
-
-    return end
-
-
-def _register_call(at: int, back: int, site: int) -> End:
-    def end(state: State) -> Ways:
-        target = state.registers.values[at]
-        if not isinstance(target, int):
-            raise Refusal(f"a call of an address that is not known, before 0x{back:x}")
-        state.registers.values[LR] = back | 1
-        return state.call(target & ~1, back, site)
-
-    return end
-
-
-def _jump(at: int, where: int) -> End:
-    return lambda state: state.leave(state.registers.values[at], where)
-
-
-def _returned(rest: Operation, where: int) -> End:
-    def end(state: State) -> Ways:
-        rest(state.registers, state.memory)
-        stack = state.registers.values[SP]
-        state.registers.values[SP] = stack + 4 & WORD if isinstance(stack, int) else None
-        return state.leave(state.memory.load(stack, 4), where)
-
-    return end
-
-
-def _compared(at: int, if_zero: bool, target: int, then: int, parts: bool) -> End:
-    """`cbz` and `cbnz`; where ways part, the one where the register is zero knows it."""
-    zero, other = (target, then) if if_zero else (then, target)
-
-    def when_zero(state: State) -> int:
-        if parts:
-            state.registers.values[at] = 0
-        return zero
-
-    ways = (when_zero, _onward_way(other)) if if_zero else (_onward_way(other), when_zero)
-
-    def end(state: State) -> Ways:
-        value = state.registers.values[at]
-        if type(value) is not int:
-            return ways
-        return target if (value == 0) == if_zero else then
-
-    return end
-
-
-def _repeated(target: int, then: int, counts: bool, ends_vectors: bool) -> End:
-    """`le lr, target`: once more while there are more elements left than it takes at a time."""
-
-    def more(state: State) -> int:
-        left = state.registers.values[LR]
-        state.registers.values[LR] = left - state.registers.elements & WORD if isinstance(left, int) else None
-        return target
-
-    def done(state: State) -> int:
-        state.registers.elements = 1 if ends_vectors else state.registers.elements
-        return then
-
-    def end(state: State) -> Ways:
-        if not counts:
-            return target
-        left = state.registers.values[LR]
-        if not isinstance(left, int):
-            return more, done
-        return more(state) if left > state.registers.elements else done(state)
-
-    return end
-
-
-def _begun(at: int, elements: int, target: int, then: int) -> End:
-    """`wls lr, r0, target`: past the loop where there is nothing to do."""
-
-    def enter(state: State) -> int:
-        state.registers.values[LR] = state.registers.values[at]
-        state.registers.elements = elements
-        return then
-
-    def end(state: State) -> Ways:
-        value = state.registers.values[at]
-        if not isinstance(value, int):
-            return enter, _onward_way(target)
-        return enter(state) if value else target
-
-    return end

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from aidge_build.prove.elf.disassembly import Instruction
 from aidge_build.prove.elf.image import Image
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.longest.blocks import Blocks, State
+from aidge_build.prove.longest.blocks import Blocks
+from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.library import Library
 from aidge_build.prove.longest.memory import Constants, Memory
 from aidge_build.prove.longest.operands import COUNT, SP, Registers

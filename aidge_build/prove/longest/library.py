@@ -25,7 +25,8 @@ from itertools import product
 from aidge_build.base.c_library import MATHEMATICS
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.program_code import Code
-from aidge_build.prove.longest.blocks import Blocks, State
+from aidge_build.prove.longest.blocks import Blocks
+from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.memory import Memory, Room
 from aidge_build.prove.longest.operands import COUNT, SP, VECTORS, Registers
 from aidge_build.prove.longest.search import MOST_NUMBERS, Search
@@ -140,10 +141,15 @@ class Library:
             state.memory.kill(stack - cost.stack_bytes, cost.stack_bytes)
         for at in _CHANGED:
             values[at] = None
-        is_sum = entry in self._sums and any(isinstance(value, int) and _exponent(value) >= _LEAST_OF_SUM for value in known)
-        values[0] = Normal() if is_sum else self._results.get(entry)
+        values[0] = self._result(entry, known)
         state.registers.flags = None
         return True
+
+    def _result(self, entry: int, known: tuple[_Argument, ...]) -> Value:
+        """What is known of the result: a sum with a term that is not tiny is no denormal number."""
+        if entry in self._sums and any(isinstance(value, int) and _exponent(value) >= _LEAST_OF_SUM for value in known):
+            return Normal()
+        return self._results.get(entry)
 
     def _cost(self, entry: int, known: tuple[_Argument, ...]) -> Cost | None:
         """That of a call with these arguments, or with others of their kind where many were asked for."""

@@ -17,6 +17,7 @@ from aidge_build.prove.longest.words import comparison, plain
 
 _NOTHING = ("nop", "pld", "dsb", "isb", "dmb", "sev", "yield", "wfe", "wfi", "cpsid", "cpsie", "csdb", "it")
 _REFUSED = ("<undefined>", "svc", "udf", "bkpt", "bf", "bfl", "bfx", "bflx", "blxns", "clrm", "vscclrm", "lctp")
+_SETTING_FLAGS = ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM)  # besides names that end in s
 _COUNTING_VECTORS = ("vidup", "vddup", "viwdup", "vdwdup", "vshlc")  # vectors that write a core register, too
 
 
@@ -95,17 +96,12 @@ def elements_of(raw: int) -> int:
 
 def _forgetting(instruction: Instruction, name: str) -> Operation:
     """An instruction of which only is known what it may write."""
-    moves = [operand for operand in instruction.operands if "[" in operand or "!" in operand]
-    if any("!" in operand or not name.startswith("ld") for operand in moves) and not name.startswith("v"):
-        return _refusal(instruction, name)
     written = sorted(NUMBERS[word] for word in destinations(instruction, name) if word in NUMBERS)
     written += [part for word in instruction.operands[:1] for part in vector_parts(word)]
     written += [NUMBERS[word] for operand in instruction.operands if operand.startswith("[") for word in _base(operand)]
-    loses_flags = (
-        name.endswith("s") or name in ("vmrs", "msr", "cmp", "cmn", "tst", "teq", *CUSTOM) or "pc" in instruction.operands
-    )
-    if SP in written:
+    if SP in written or _may_move_memory(instruction, name):
         return _refusal(instruction, name)
+    loses_flags = name.endswith("s") or name in _SETTING_FLAGS or "pc" in instruction.operands
 
     def forget(registers: Registers, memory: Memory) -> None:
         for at in written:
@@ -114,6 +110,12 @@ def _forgetting(instruction: Instruction, name: str) -> Operation:
             registers.flags = None
 
     return forget
+
+
+def _may_move_memory(instruction: Instruction, name: str) -> bool:
+    """Whether it is no load, or changes a base register; of vectors neither is."""
+    moves = [operand for operand in instruction.operands if "[" in operand or "!" in operand]
+    return not name.startswith("v") and any("!" in operand or not name.startswith("ld") for operand in moves)
 
 
 def _base(operand: str) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 
 from aidge_build.prove.elf.frames import Refusal
-from aidge_build.prove.longest.blocks import NOWHERE, Blocks, Frame, State
+from aidge_build.prove.longest.blocks import NOWHERE, Blocks
+from aidge_build.prove.longest.ends import Frame, State
 from aidge_build.prove.longest.operands import LR, VECTORS
 from aidge_build.prove.longest.operations import meet
 from aidge_build.prove.longest.order import Order

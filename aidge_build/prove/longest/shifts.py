@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from aidge_build.prove.elf.disassembly import Instruction, immediate
 from aidge_build.prove.longest.operands import NUMBERS
@@ -62,21 +62,33 @@ def _bits(asking: _Named, branch: str, body: Mapping[int, Sequence[_Named]], alw
     all that changes it. A shift under the condition on which the loop goes on (`branch`) is one of each round, too."""
     changed: dict[str, int] = {}
     asked = set(_sources(*asking))
+    carried = _carried(body)
     while True:
         before = len(asked)
-        for start, instructions in body.items():
-            for one, name in instructions:
-                for word in destinations(one, name) & asked:
-                    is_met = one.mnemonic == name or one.mnemonic == f"{name}{branch[1:]}"
-                    if start not in always or not is_met or not _is_shift(one, name):
-                        return None
-                    changed[word] = _BITS if changed.get(word) == _BITS else _needed(word, asking, name)
-        if any(name.removesuffix("s") == "adc" for instructions in body.values() for _, name in instructions):
-            asked |= {
-                word for instructions in body.values() for one in instructions if _shifts_out(*one) for word in _sources(*one)
-            }
+        for start, one, name, word in _changes(asked, body):
+            is_met = one.mnemonic in (name, f"{name}{branch[1:]}")
+            if start not in always or not is_met or not _is_shift(one, name):
+                return None
+            changed[word] = _BITS if changed.get(word) == _BITS else _needed(word, asking, name)
+        asked |= carried
         if len(asked) == before:
             return sum(changed.values()) or None
+
+
+def _carried(body: Mapping[int, Sequence[_Named]]) -> set[str]:
+    """The registers of which a bit comes into another one by the carry."""
+    named = [one for instructions in body.values() for one in instructions]
+    if not any(name.removesuffix("s") == "adc" for _, name in named):
+        return set()
+    return {word for one in named if _shifts_out(*one) for word in _sources(*one)}
+
+
+def _changes(asked: set[str], body: Mapping[int, Sequence[_Named]]) -> Iterator[tuple[int, Instruction, str, str]]:
+    """The instructions that write the registers which are asked for: with the block, the name, and the register."""
+    for start, instructions in body.items():
+        for one, name in instructions:
+            for word in destinations(one, name) & asked:
+                yield start, one, name, word
 
 
 def _needed(word: str, asking: _Named, shift: str) -> int:

@@ -13,8 +13,8 @@ from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.disassembly import Instruction
 from aidge_build.prove.elf.frames import Refusal
 from aidge_build.prove.elf.image import Image
-from aidge_build.prove.longest.blocks import State
 from aidge_build.prove.longest.calls import GIVEN, GIVEN_BYTES, Calls
+from aidge_build.prove.longest.ends import State
 from aidge_build.prove.longest.memory import Memory
 from aidge_build.prove.longest.values import Value
 
@@ -70,15 +70,7 @@ class _Model:
 
     def steps(self) -> Iterator[StepBound]:
         """Begins an inference, and takes its steps until it is done."""
-        memory = self.calls.memory()
-        for part in self.claim.kept:  # no inference has begun
-            symbol = self.image.symbol(part.symbol)
-            for at in range(symbol.address, symbol.address + part.size_bytes, 4) if symbol else ():
-                memory.store(at, 4, 0)
-        names = (f"{self.claim.model}_bound", *self.claim.weights[:1])
-        bound, weights = (self.image.symbol(name) for name in names) if self.claim.update and len(names) > 1 else (None, None)
-        if bound and weights:
-            memory.store(bound.address, 4, weights.address)
+        memory = self._at_first()
         own: list[int] = []
         if f"{self.claim.model}_init" in self.claim.functions:
             own = [GIVEN[0]]
@@ -100,6 +92,19 @@ class _Model:
             yield StepBound(layer, max(state.instructions, *others, 0))
         if code != _DONE:
             raise Refusal(f"what {self.claim.step_symbol} returns depends on data")
+
+    def _at_first(self) -> Memory:
+        """The memory where no inference has begun, and the program's own weights are bound."""
+        memory = self.calls.memory()
+        for part in self.claim.kept:
+            symbol = self.image.symbol(part.symbol)
+            for at in range(symbol.address, symbol.address + part.size_bytes, 4) if symbol else ():
+                memory.store(at, 4, 0)
+        names = (f"{self.claim.model}_bound", *self.claim.weights[:1])
+        bound, weights = (self.image.symbol(name) for name in names) if self.claim.update and len(names) > 1 else (None, None)
+        if bound and weights:
+            memory.store(bound.address, 4, weights.address)
+        return memory
 
     def _shifts(self, memory: Memory, own: list[int], port: int, ports: Sequence[int]) -> tuple[int, ...]:
         """How many bytes beside a multiple of four an input or output may lie: those that N_begin takes."""

@@ -168,11 +168,15 @@ class Objects:
         if Few in (type(one), type(two)):
             most = max((number for number in bits if number is not None), default=0)
             return None if None in bits else few(most, _possible(one) | _possible(two))
-        places = [value.place if isinstance(value, Near) else value for value in (one, two)]
-        here, there = (self.span(place) if isinstance(place, int) else None for place in places)
+        here, there = self._around(one), self._around(two)
         if here is not None and here == there:
             return Near(here.first)
         return partly(WORD ^ one ^ two, one) if self.keeps_bits and isinstance(one, int) and isinstance(two, int) else None
+
+    def _around(self, value: Value) -> Span | None:
+        """The object that an address is in, or near."""
+        place = value.place if isinstance(value, Near) else value
+        return self.span(place) if isinstance(place, int) else None
 
 
 # The flags: None, or how they came about (name, numbers). What is not asked for is not computed.

@@ -52,8 +52,7 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
         return _long_product(instruction, name)
     if name in _INSERTIONS:
         return _insertion(instruction, name, at)
-    sets_flags = name.endswith("s") and name not in ("mls", "muls") and name[:-1] in _KNOWN
-    bare = name[:-1] if sets_flags or name == "muls" else {"addw": "add", "subw": "sub"}.get(name, name)
+    bare, sets_flags = _without_flags(name)
     if bare == "neg" and sets_flags:
         instruction, bare = instruction._replace(operands=(*instruction.operands, "#0")), "rsb"
     if bare in _WITH_CARRY:
@@ -72,6 +71,13 @@ def plain(instruction: Instruction, name: str, objects: Objects, raw: int) -> Op
         registers.values[at] = compute(registers)
 
     return assign
+
+
+def _without_flags(name: str) -> tuple[str, bool]:
+    """The name of the operation, and whether its name ends in the s of instructions that set flags; `muls` counts as `mul`."""
+    if name.endswith("s") and name not in ("mls", "muls") and name[:-1] in _KNOWN:
+        return name[:-1], True
+    return {"muls": "mul", "addw": "add", "subw": "sub"}.get(name, name), False
 
 
 def _computation(instruction: Instruction, name: str) -> Computation | None:

@@ -84,6 +84,5 @@ def run_program(
         from aidge_build.run.emulate.qemu import run_in_qemu
 
         return run_in_qemu(program)
-    raise AidgeError(
-        "no emulator is named for it", where=f"board {board.name}", code="RUN", hint="key 'emulator' of the board file"
-    )
+    hint = "key 'emulator' of the board file"
+    raise AidgeError("no emulator is named for it", where=f"board {board.name}", code="RUN", hint=hint)

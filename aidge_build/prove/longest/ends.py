@@ -102,14 +102,18 @@ class Known(Protocol):
 
 
 def onward(target: int) -> End:
+    """On to an address."""
     return lambda state: target
 
 
 def onward_way(target: int) -> Way:
+    """On to an address, as one of several ways."""
     return lambda state: target
 
 
 def refused(text: str) -> End:
+    """Refuses the way."""
+
     def end(state: State) -> Ways:
         raise Refusal(text)
 
@@ -127,6 +131,7 @@ def _as_way(end: End) -> Way:
 
 
 def conditional(end: End, condition: str, then: int) -> End:
+    """The same under a condition; both ways where it is not known whether it is met."""
     ways = (_as_way(end), onward_way(then))
 
     def chosen(state: State) -> Ways:
@@ -177,6 +182,8 @@ def call_of_known(known: Known | None, plain: Block) -> End:
 
 
 def direct_call(target: int, back: int, site: int) -> End:
+    """A call of a function, and back behind it."""
+
     def end(state: State) -> Ways:
         state.registers.values[LR] = back | 1
         return state.call(target, back, site)
@@ -185,6 +192,8 @@ def direct_call(target: int, back: int, site: int) -> End:
 
 
 def register_call(at: int, back: int, site: int) -> End:
+    """A call of the function that a register names."""
+
     def end(state: State) -> Ways:
         target = state.registers.values[at]
         if not isinstance(target, int):
@@ -196,10 +205,13 @@ def register_call(at: int, back: int, site: int) -> End:
 
 
 def jump(at: int, where: int) -> End:
+    """To where a register leads: back, or on in the same function."""
     return lambda state: state.leave(state.registers.values[at], where)
 
 
 def returned(rest: Operation, where: int) -> End:
+    """A return by a load of pc from the stack, behind the loads of the `rest`."""
+
     def end(state: State) -> Ways:
         rest(state.registers, state.memory)
         stack = state.registers.values[SP]

@@ -6,8 +6,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy
@@ -54,7 +53,7 @@ from aidge_build.prove.elf.planned_claims import with_planned
 from aidge_build.prove.longest import StepsBound
 from aidge_build.run.emulate import RunResult
 from aidge_build.run.probe.server import Probe
-from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.firmware import Run, execute_as
 from aidge_build.run.verify.layers import meanings
 from aidge_build.run.verify.replay import Replay
 from aidge_build.run.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs, remarks_on
@@ -255,12 +254,12 @@ def _found(
     folder: Path,
 ) -> _Found:
     """Builds and runs the program in `folder`, and once more with a trace where layers are asked for or outputs differ."""
-    states = source.replay.states if source.replay else ()
-    executed = partial(execute, program, board, source.vectors, flags=tuple(arguments.flag), states=states, probe=probe)
-    execution = executed(folder, elf=arguments.elf if probe else None, estimates=True)
+    how = Run(flags=tuple(arguments.flag), states=source.replay.states if source.replay else (), probe=probe)
+    first = replace(how, estimates=True, elf=arguments.elf if probe else None)
+    execution = execute_as(program, board, source.vectors, folder, first)
     compared, beside = compared_outputs(program, execution, source.wanted(program.view)), None
     if arguments.layers or not compared.equals:
-        traced = executed(folder / "traced", trace=True)
+        traced = execute_as(program, board, source.vectors, folder / "traced", replace(how, trace=True))
         meant = source.meanings(program.view, traced.trace)
         compared = compared.by_layers(program, traced, meant, source.reference is not None)
         if source.samples and partners:

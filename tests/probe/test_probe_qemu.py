@@ -23,7 +23,7 @@ from aidge_build.run.probe import server
 from aidge_build.run.probe.measure import observe
 from aidge_build.run.probe.server import probe_of
 from aidge_build.run.probe.session import on_board
-from aidge_build.run.verify.firmware import execute
+from aidge_build.run.verify.firmware import Run, execute_as
 from aidge_build.run.verify.layers import meanings
 from aidge_build.run.verify.vectors import random_vectors
 from tests.programs import build, model, needs_cross_compiler, needs_qemu
@@ -49,7 +49,7 @@ def test_outputs_and_layers_are_those_of_numpy(board_name, tmp_path):
     program = compiled(tmp_path / "small.onnx", "--board", board_name)
     vectors = random_vectors(program.view, 3, seed=5)
     with qemu_server(board_name) as where:
-        executed = execute(program, load_board(board_name), vectors, tmp_path, trace=True, probe=probe_of(where, 10))
+        executed = execute_as(program, load_board(board_name), vectors, tmp_path, Run(trace=True, probe=probe_of(where, 10)))
     wanted = run_in_order(program.view, vectors)
     assert all(numpy.array_equal(executed.outputs[name], wanted[name]) for name in program.view.handed_out)
     meant = meanings(program.view, vectors, executed.trace)

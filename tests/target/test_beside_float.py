@@ -130,7 +130,7 @@ def test_a_model_that_the_command_quantizes_is_compared_with_itself_and_a_range_
     ],
 )
 def test_what_does_not_belong_together_is_refused_before_anything_is_compiled(files, words, message, monkeypatch):
-    monkeypatch.setattr("aidge_build.cli.verify.execute", None)
+    monkeypatch.setattr("aidge_build.cli.verify.execute_as", None)
     other = model("q = Tanh(x)", inputs="float[1,2,8,8] x", outputs="float[1,2,8,8] q")
     (files / "other.onnx").write_bytes(other)
     given = [word.format(files) for word in words]

@@ -23,7 +23,7 @@ from aidge_build.run.emulate import LayerCount, RunResult
 from aidge_build.run.probe.server import Probe
 from aidge_build.run.toolchain import disassemble
 from aidge_build.run.verify.compare import compare
-from aidge_build.run.verify.firmware import Execution, execute
+from aidge_build.run.verify.firmware import Execution, Run, execute_as
 from aidge_build.run.verify.float_levels import are_right_by_layer, makes_levels_of_floats
 from aidge_build.run.verify.vectors import Vectors, model_inputs, random_vectors, read_npz, reference_outputs
 
@@ -74,11 +74,11 @@ def measure(
     count = len(next(iter(vectors.values())))
     stored = _stored(program, arrays, reference, count)
     with tempfile.TemporaryDirectory() as temporary:
-        execution = execute(program, board, vectors, Path(temporary), estimates=True, probe=probe)
+        execution = execute_as(program, board, vectors, Path(temporary), Run(estimates=True, probe=probe))
         differing = _differing(program, execution, stored or run_in_order(program.view, vectors, range(count)))
         by_floats = False
         if differing and not stored and makes_levels_of_floats(program.view):
-            traced = execute(program, board, vectors, Path(temporary) / "traced", trace=True, probe=probe)
+            traced = execute_as(program, board, vectors, Path(temporary) / "traced", Run(trace=True, probe=probe))
             by_floats = are_right_by_layer(program, vectors, execution.outputs, traced)
         stack, flash = _stack_bytes(execution.elf, f"{program.name}_run", board.core), _flash_bytes(execution.elf, board)
     result = execution.result

@@ -46,13 +46,20 @@ class Execution:
 
 @dataclass(frozen=True)
 class Run:
-    """How `execute` runs a program: whether it is traced, with which further compiler flags, whether cycles are estimated, and
-    whether reads of each function and constant are counted apart (`tells_apart`, only with estimates)."""
+    """How a program is run: whether it is traced, with which further compiler flags, whether cycles are estimated, and whether
+    reads of each function and constant are counted apart (`tells_apart`, only with estimates). `states`: the bytes of the state
+    before each vector, where they are not what the last one left.
+
+    `probe`: outputs, trace and stack are those of a board, of the program `elf` there or of one that is made for it; counts are
+    those of the emulator, where the board has one, beside the cycles that the board measures."""
 
     trace: bool = False
     flags: tuple[str, ...] = ()
     estimates: bool = False
     tells_apart: bool = False
+    states: Sequence[bytes] = ()
+    probe: Probe | None = None
+    elf: Path | None = None
 
 
 def execute(
@@ -65,31 +72,27 @@ def execute(
     flags: tuple[str, ...] = (),
     estimates: bool = False,
     tells_apart: bool = False,
-    states: Sequence[bytes] = (),
-    probe: Probe | None = None,
-    elf: Path | None = None,
 ) -> Execution:
-    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with
-    cycles. `states`: the bytes of the state before each vector, where they are not what the last one left.
-
-    `probe`: outputs, trace and stack are those of a board, of the program `elf` there or of one that is made for it; counts are
-    those of the emulator, where the board has one, beside the cycles that the board measures.
-    """
-    how = Run(trace, flags, estimates, tells_apart)
-    traced = replace(program, options=replace(program.options, trace=trace))
-    if probe is None:
-        return _emulated(traced, board, vectors, folder, how, states)
-    if elf is not None:
-        require_same_model(program, elf)
-    counted = board.emulator is not None and not trace
-    emulated = _emulated(program, board, vectors, folder / "emulated", how, ()) if counted else None
-    return _on_board(traced, board, vectors, folder, how, probe, elf, emulated.result if emulated else None)
+    """`execute_as` in the emulator, with the state that each vector leaves to the next one."""
+    return execute_as(program, board, vectors, folder, Run(trace, flags, estimates, tells_apart))
 
 
-def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run, states: Sequence[bytes]) -> Execution:
+def execute_as(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run) -> Execution:
+    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin."""
+    traced = replace(program, options=replace(program.options, trace=how.trace))
+    if how.probe is None:
+        return _emulated(traced, board, vectors, folder, how)
+    if how.elf is not None:
+        require_same_model(program, how.elf)
+    counted = board.emulator is not None and not how.trace
+    emulated = _emulated(program, board, vectors, folder / "emulated", replace(how, states=())) if counted else None
+    return _on_board(traced, board, vectors, folder, how, how.probe, emulated.result if emulated else None)
+
+
+def _emulated(program: Program, board: Board, vectors: Vectors, folder: Path, how: Run) -> Execution:
     rows = [b"".join(row) for row in _stored(program, vectors)]
-    before = states or [b""] * len(rows)
-    elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, bool(states)))
+    before = how.states or [b""] * len(rows)
+    elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, bool(how.states)))
     (folder / "input.bin").write_bytes(b"".join(part for pair in zip(before, rows, strict=True) for part in pair))
     (folder / "output.bin").unlink(missing_ok=True)
     recorded = record_functions(program.name) if program.recording is not None else ()
@@ -117,11 +120,10 @@ def _on_board(
     folder: Path,
     how: Run,
     probe: Probe,
-    elf: Path | None,
     emulated: RunResult | None,
 ) -> Execution:
     folder.mkdir(parents=True, exist_ok=True)
-    weights_bytes = 0
+    elf, weights_bytes = how.elf, 0
     if elf is None:
         elf, weights_bytes = _build(program, board, folder, how, _harness(program, how.trace, attached=True))
     else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from aidge_build.boards.cores import ALIGNED_ONLY
 from aidge_build.contract.spec import Demands
@@ -73,37 +74,37 @@ def candidates(assignment: Assignment, demands: Callable[[Node], Demands], buffe
 def _joining(
     assignment: Assignment, node: Node, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]
 ) -> Joining | None:
+    """The node as one that does not run; None where a part would have other bytes, or an address that its kernels cannot use."""
     view, merges = assignment.view, isinstance(node.operator, Concat)
     names, whole = (node.inputs, node.outputs[0]) if merges else (node.outputs, node.inputs[0])
-    tensors, joint = [view.tensor(name) for name in names], view.tensor(whole)
-    alike = all(
-        not tensor.is_constant
-        and tensor.dtype is joint.dtype
-        and tensor.quantization == joint.quantization
-        and tensor.storage == joint.storage
-        for tensor in tensors
-    )
-    if not alike or joint.is_constant or len({buffer_of[name] for name in names}) < len(names):
+    tensors, joint = list(map(view.tensor, names)), view.tensor(whole)
+    if not _is_joinable(joint, tensors) or len({buffer_of[name] for name in names}) < len(names):
         return None
     rows = _rows(joint, node.operator.axis)
-    if rows is None:
+    if rows is None or rows > 1 and not (merges and all(_written_with_gaps(assignment, name, node, demands) for name in names)):
         return None
-    parts = {}
-    reached = 0
+    stride_bytes = joint.size_bytes // rows if rows > 1 else 0
+    firsts = list(accumulate((tensor.size_bytes // rows for tensor in tensors), initial=0))[:-1]
     in_words = rows == 1 or ALIGNED_ONLY in assignment.features  # else whoever writes with gaps writes words anywhere
-    if in_words and rows > 1 and joint.size_bytes // rows % PIECE_ALIGNMENT:
+    if not _are_aligned([*firsts, stride_bytes], joint, in_words):
         return None
-    for name, tensor in zip(names, tensors, strict=True):
-        row_bytes = tensor.size_bytes // rows
-        parts[buffer_of[name]] = Part(
-            buffer_of[whole], reached, tensor.size_bytes, rows, joint.size_bytes // rows if rows > 1 else 0
-        )
-        if rows > 1 and not (merges and _written_with_gaps(assignment, name, node, demands)):
-            return None
-        if reached % max(PIECE_ALIGNMENT if in_words else 1, tensor.dtype.size_bytes):
-            return None
-        reached += row_bytes
+    parts = {
+        buffer_of[tensor.name]: Part(buffer_of[whole], first, tensor.size_bytes, rows, stride_bytes)
+        for tensor, first in zip(tensors, firsts)
+    }
     return Joining(node.name, parts, merges)
+
+
+def _is_joinable(joint: Tensor, parts: Sequence[Tensor]) -> bool:
+    """Whether the elements of all tensors mean the same, and none is a constant."""
+    kinds = {(each.is_constant, each.dtype, each.quantization, each.storage) for each in (joint, *parts)}
+    return len(kinds) == 1 and not joint.is_constant
+
+
+def _are_aligned(firsts: Sequence[int], joint: Tensor, in_words: bool) -> bool:
+    """Whether kernels may use addresses with these distances from the joint tensor's."""
+    alignment = max(PIECE_ALIGNMENT if in_words else 1, joint.dtype.size_bytes)
+    return not any(first % alignment for first in firsts)
 
 
 def _rows(joint: Tensor, axis: int) -> int | None:
@@ -163,6 +164,14 @@ class Joined:
     def wholes(self) -> set[str]:
         """The buffers that hold parts."""
         return {part.whole for part in self.places.values()}
+
+    def spans(self, spans: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+        """Lifetimes of buffers of their own, from the lifetimes of atoms: a whole lives from its first atom to its last."""
+        found = {name: span for name, span in spans.items() if name not in self.places}
+        for whole in sorted(self.wholes):
+            firsts, lasts = zip(*(spans[atom] for atom in self.atoms_of(whole)))
+            found[whole] = min(firsts), max(lasts)
+        return found
 
     def windows(self, whole: str, spans: Mapping[str, tuple[int, int]]) -> tuple[Window, ...]:
         """Which bytes of a whole are live when: from the lowest to the highest of the atoms that live."""

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.cascade.cascade import Cascade
-from aidge_build.plan.memory.buffer import Buffer, Overlap
+from aidge_build.plan.memory.buffer import Buffer, BufferKind, Overlap
 from aidge_build.plan.schedule.copies import ConstantCopy
 from aidge_build.plan.schedule.joint import Joined, Joining, Part
 from aidge_build.plan.schedule.order import PROBE_STATES, Order, best_order
 from aidge_build.plan.schedule.question import OrderQuestion
 from aidge_build.plan.schedule.sharing import question_of
-from aidge_build.plan.schedule.stores import stores_of
-from aidge_build.plan.schedule.takeover import Lives, take_over
+from aidge_build.plan.schedule.stores import StateMemory, stores_of
+from aidge_build.plan.schedule.takeover import Lives, Taken, take_over
 from aidge_build.prepare.adaptation.assignment import Assignment
 
 ALIGNMENT = 4  # bytes, of 8- and 16-bit tensors: kernels may read whole words
@@ -89,57 +89,25 @@ def make_schedule(
     With `known` the order is this one. With `like`, a schedule of these nodes and others, the order is that schedule's where it
     is as good, and little effort is spent on another.
     """
-    view = assignment.view
-    left_out, parts = {joining.node for joining in joined}, Joined.of(joined)
-    stores = stores_of(assignment)
-    left_out |= {store.name for store in stores}
-    given = tuple(node for node in view.nodes if assignment.choices[node.name].kernel is not None and node.name not in left_out)
+    view, parts, stores = assignment.view, Joined.of(joined), stores_of(assignment)
+    given = _running(assignment, joined, stores)
     wanted = {node.name: demands(node) for node in (*given, *stores)}
-    alone = buffers_of(assignment)
-    states = {name for state in view.states for name in (state.read, state.written)}
-    fixed = {alone[name] for name in (*view.inputs, *view.outputs)} if io_outside else set(states)
-    last = {store.outputs[0]: store.inputs[0] for store in stores}
-    kept = tuple(last.get(name, name) for name in view.outputs)
-    sharing = (
-        wanted
-        if reuse == "shared"
-        else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
-    )
-    shared = {*fixed, *parts.places, *parts.wholes}
-    question = question_of(view, given, alone, sharing, shared, parts.atoms_of, kept, states)
+    sharing = wanted if reuse == "shared" else {name: _apart(each) for name, each in wanted.items()}
+    alone, states = buffers_of(assignment), StateMemory.of(view).offsets.keys()
+    fixed = {*parts.wholes, *(states if not io_outside else [alone[name] for name in (*view.inputs, *view.outputs)])}
+    question = question_of(view, given, alone, sharing, {*fixed, *parts.places}, parts.atoms_of, _kept(view, stores), states)
     order = known or (best_order(question) if like is None else _as_good(question, given, like))
     steps = (*(given[index] for index in order.order), *stores)
-    spans = _spans(view, steps, {name: parts.atoms_of(buffer) for name, buffer in alone.items()})
+    spans = _spans(view, steps, alone, parts)
     buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}
-    whole_spans = {whole: _together(spans[atom] for atom in parts.atoms_of(whole)) for whole in parts.wholes}
-    lives = Lives(
-        _sizes(view, buffer_of),
-        {**{name: span for name, span in spans.items() if name not in parts.places}, **whole_spans},
-        {buffer_of[name] for name in view.outputs},
-    )
-    taken = take_over(steps, buffer_of, sharing, lives, {*fixed, *parts.wholes})
-    io = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
-    buffers = [
-        chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation")
-        for chain in taken.chains
-        if not states & set(chain.members)
-    ]
-    buffers = [
-        replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer
-        for buffer in buffers
-    ]
-    scratch_of = {}
-    for index, node in enumerate(steps):
-        each = wanted[node.name]
-        if each.scratch_bytes:
-            scratch_of[node.name] = f"scratch of {node.name}"
-            buffers.append(Buffer(scratch_of[node.name], each.scratch_bytes, each.scratch_alignment, index, index + 1, "scratch"))
-    merged = {name: taken.chain_of[buffer] for name, buffer in buffer_of.items()}
+    lives = Lives(_sizes(view, buffer_of), parts.spans(spans), {buffer_of[name] for name in view.outputs})
+    taken = take_over(steps, buffer_of, sharing, lives, fixed)
+    scratch = _scratch(steps, wanted)
     return Schedule(
         steps,
-        tuple(buffers),
-        merged,
-        scratch_of,
+        (*_activations(view, taken, buffer_of, parts, spans), *scratch.values()),
+        {name: taken.chain_of[buffer] for name, buffer in buffer_of.items()},
+        {name: buffer.name for name, buffer in scratch.items()},
         order,
         taken.overlaps,
         taken.in_place,
@@ -148,17 +116,50 @@ def make_schedule(
     )
 
 
+def _running(assignment: Assignment, joined: Sequence[Joining], stores: Sequence[Node]) -> list[Node]:
+    """The nodes to be ordered: those that run, but for the stores, which run last in any order."""
+    left_out = {*(joining.node for joining in joined), *(store.name for store in stores)}
+    running = (node for node in assignment.view.nodes if assignment.choices[node.name].kernel is not None)
+    return [node for node in running if node.name not in left_out]
+
+
+def _apart(demands: Demands) -> Demands:
+    """The demands without what the kernel allows to share."""
+    return Demands(demands.scratch_bytes, demands.scratch_alignment)
+
+
+def _kept(view: GraphView, stores: Sequence[Node]) -> tuple[str, ...]:
+    """The tensors that are needed after the last step: of a state that is copied, the source of the copy."""
+    copied = {store.outputs[0]: store.inputs[0] for store in stores}
+    return tuple(copied.get(name, name) for name in view.outputs)
+
+
+def _activations(
+    view: GraphView, taken: Taken, buffer_of: Mapping[str, str], parts: Joined, spans: Mapping[str, tuple[int, int]]
+) -> Iterator[Buffer]:
+    """A buffer for each chain outside of the states; of a whole, only the bytes of live parts are occupied."""
+    io, states = {buffer_of[name] for name in (*view.inputs, *view.outputs)}, StateMemory.of(view).offsets.keys()
+    for chain in taken.chains:
+        if states.isdisjoint(chain.members):
+            kind: BufferKind = "activation" if io.isdisjoint(chain.members) else "io"
+            buffer = chain.buffer(_alignment(view, chain.members), kind)
+            yield replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer
+
+
+def _scratch(steps: Sequence[Node], wanted: Mapping[str, Demands]) -> dict[str, Buffer]:
+    """The scratch of each layer that asks for some, live in its step alone."""
+    return {
+        node.name: Buffer(f"scratch of {node.name}", each.scratch_bytes, each.scratch_alignment, step, step + 1, "scratch")
+        for step, node in enumerate(steps)
+        if (each := wanted[node.name]).scratch_bytes
+    }
+
+
 def _as_good(question: OrderQuestion, nodes: Sequence[Node], like: Schedule) -> Order:
     """The order in which another schedule runs the nodes, or one that a short search finds where that takes more bytes there."""
     place = {node.name: index for index, node in enumerate(nodes)}
     given = [place[node.name] for node in like.steps if node.name in place]
     return best_order(question, PROBE_STATES, given, like.order.peak_bytes)
-
-
-def _together(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """From the first beginning to the last end."""
-    firsts, lasts = zip(*spans)
-    return min(firsts), max(lasts)
 
 
 def buffers_of(assignment: Assignment) -> dict[str, str]:
@@ -183,21 +184,17 @@ def _alignment(view: GraphView, members: tuple[str, ...]) -> int:
     return max(ALIGNMENT, *(view.tensor(name).dtype.size_bytes for name in members))
 
 
-def _spans(view: GraphView, steps: tuple[Node, ...], atoms_of: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, int]]:
-    """Lifetimes of what the steps write; `atoms_of` names it per tensor."""
-    end = max(1, len(steps))
+def _spans(view: GraphView, steps: Sequence[Node], alone: Mapping[str, str], parts: Joined) -> dict[str, tuple[int, int]]:
+    """Lifetimes of what the steps write, by atom: outputs, and inputs that nobody reads, live to the end."""
+    atoms_of = {name: parts.atoms_of(buffer) for name, buffer in alone.items()}
     first = {atom: 0 for name in view.inputs for atom in atoms_of[name]}
-    read = {atom for node in steps for name in node.inputs if name in atoms_of for atom in atoms_of[name]}
-    last = {atom: 1 if atom in read else end for atom in first}
+    last: dict[str, int] = {}
     for index, node in enumerate(steps):
         for name in node.outputs:
-            for atom in atoms_of[name]:
-                first.setdefault(atom, index)
-                last[atom] = max(last.get(atom, 0), index + 1)
-        for name in node.inputs:
-            for atom in atoms_of.get(name, ()):
-                last[atom] = max(last[atom], index + 1)
+            first |= {atom: index for atom in atoms_of[name] if atom not in first}
+        for name in (*node.inputs, *node.outputs):
+            last |= dict.fromkeys(atoms_of.get(name, ()), index + 1)
+    end = max(1, len(steps))
     for name in view.outputs:
-        for atom in atoms_of[name]:
-            last[atom] = end
-    return {name: (first[name], last[name]) for name in first}
+        last |= dict.fromkeys(atoms_of[name], end)
+    return {atom: (begin, last.get(atom, end)) for atom, begin in first.items()}

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 
 from aidge_build.boards import Board
 from aidge_build.contract.mem_info import MemInfo
@@ -24,7 +24,6 @@ from aidge_build.plan.memory.plan import MemoryPlan
 from aidge_build.plan.memory.planner import plan
 from aidge_build.plan.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.plan.program import ArenaPart, Options, Place
-from aidge_build.plan.schedule.copies import ConstantCopy
 from aidge_build.plan.schedule.joint import Joining, Part
 from aidge_build.plan.schedule.recording import Recording
 from aidge_build.plan.schedule.schedule import Schedule
@@ -67,11 +66,12 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
     for joining in schedule.joined:
         unwritten |= _parts_of(nodes[joining.node], joining, view)
     outside = not any(buffer.kind == "io" for buffer in placed.arena_buffers)
+    io = frozenset(schedule.buffer_of[name] for name in (*view.given, *view.handed_out)) - schedule.by_rows
     planes = {name: place.plane for name, place in placed.places.items() if place.plane is not None}
-    move_of = cache(partial(_move, view, demands))
-    _replay(schedule, placed.arena, view, unwritten, demands, move_of, outside, planes, placed.states)
+    steps = _Steps(schedule, view, demands, cache(partial(_move, view, demands)), unwritten)
+    steps.replay(_Bytes(schedule, view, placed.arena, placed.states, io if outside else frozenset(), planes))
     if placed.peak is not placed.arena or outside or planes:
-        _replay(schedule, placed.peak, view, unwritten, demands, move_of, False, {}, placed.states)
+        steps.replay(_Bytes(schedule, view, placed.peak, placed.states))
 
 
 def _move(view: GraphView, demands: Callable[[Node], Demands], node: Node) -> Move:
@@ -100,75 +100,100 @@ def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece 
     return pieces
 
 
-def _replay(
-    schedule: Schedule,
-    arena: MemoryPlan,
-    view: GraphView,
-    unwritten: Mapping[str, Piece | Joint],
-    demands: Callable[[Node], Demands],
-    move_of: Callable[[Node], Move],
-    outside: bool,
-    planes: Mapping[str, MemInfo],
-    states: StateMemory,
-) -> None:
-    moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
-    lines, by_rows = lines_of(schedule), schedule.by_rows
-    io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} - by_rows if outside else set()
-    heights = {name: tensor.dims[ROW_AXIS] for name, tensor in moving.items() if tensor.rank > ROW_AXIS}
-    spans, span_at = dict[str, Span](), cache(Span)  # one for all tensors in the same place: most in a deep graph
-    for name, tensor in moving.items():
-        buffer, part = schedule.buffer_of[name], schedule.parts.get(name, _FROM_THE_START)
-        if buffer in states.offsets:
-            memory, start = "the state", states.offsets[buffer]
-        else:
-            memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
-        size = lines[name].size_bytes if name in lines else tensor.size_bytes
-        if buffer in by_rows and name not in lines:
-            continue  # another name of what is never there as a whole
-        spans[name] = span_at(memory, start + part.offset_bytes, size, part.rows, part.stride_bytes)
-        if name in planes:
-            spans[name] = _span(planes[name], tensor.size_bytes)
-    memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
-    memories["the state"] = states.size_bytes
-    spans |= {copy.name: Span("the arena", arena.offset_of(copy.name), copy.size_bytes) for copy in schedule.copies}
-    moves = []
-    begun, needed = dict[int, list[ConstantCopy]](), dict[int, list[ConstantCopy]]()
-    for copy in schedule.copies:
-        begun.setdefault(copy.first, []).append(copy)
-        needed.setdefault(copy.step, []).append(copy)
-    inside = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
-    for step, node in enumerate(schedule.steps):
-        cascade = inside.get(node.name)
-        if cascade is not None:
-            if cascade.is_cut and not cascade.carrying:
-                held = _scratch(schedule, arena).get(node.name)
-                pieces = PieceMoves(cascade, node.inputs, spans, heights, held)
-                moves += pieces.moves
-                spans, unwritten = {**spans, **pieces.rows}, {**unwritten, **pieces.unwritten}
-            elif node.name == cascade.nodes[0]:
-                rows = RowMoves(cascade, {each.name: each for each in schedule.steps}, spans, heights, _scratch(schedule, arena))
+@dataclass(frozen=True)
+class _Bytes:
+    """The bytes that a plan gives to a schedule's tensors. Each buffer in `io` is a memory of the firmware's, others are in the
+    arena; tensors in `planes` wrap there."""
+
+    schedule: Schedule
+    view: GraphView
+    plan: MemoryPlan
+    states: StateMemory
+    io: frozenset[str] = frozenset()
+    planes: Mapping[str, MemInfo] = field(default_factory=dict)
+
+    @property
+    def memories(self) -> dict[str, int]:
+        """The size of each memory."""
+        io = {name: self.view.tensor(name).size_bytes for name in sorted(self.io)}
+        return {"the arena": self.plan.peak_bytes, **io, "the state": self.states.size_bytes}
+
+    def spans(self) -> dict[str, Span]:
+        """The bytes of each tensor and copy, but for other names of a tensor that is never there as a whole."""
+        schedule, lines, span_at = self.schedule, lines_of(self.schedule), cache(Span)  # most tensors of a deep graph share one
+        spans, by_rows = {}, schedule.by_rows
+        for name, tensor in self.view.tensors.items():
+            if tensor.is_constant or schedule.buffer_of[name] in by_rows and name not in lines:
+                continue
+            part, size_bytes = schedule.parts.get(name, _FROM_THE_START), lines.get(name, tensor).size_bytes
+            memory, start = self._start(schedule.buffer_of[name])
+            spans[name] = span_at(memory, start + part.offset_bytes, size_bytes, part.rows, part.stride_bytes)
+        spans |= {name: _span(plane, self.view.tensor(name).size_bytes) for name, plane in self.planes.items()}
+        return spans | {copy.name: self.in_arena(copy.name, copy.size_bytes) for copy in schedule.copies}
+
+    def in_arena(self, buffer: str, size_bytes: int) -> Span:
+        """The first bytes of a buffer of the arena."""
+        return Span("the arena", self.plan.offset_of(buffer), size_bytes)
+
+    def _start(self, buffer: str) -> tuple[str, int]:
+        if buffer in self.states.offsets:
+            return "the state", self.states.offsets[buffer]
+        return (buffer, 0) if buffer in self.io else ("the arena", self.plan.offset_of(buffer))
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """A schedule's steps, to be replayed with each of its plans; `unwritten` are the tensors that no step writes."""
+
+    schedule: Schedule
+    view: GraphView
+    demands: Callable[[Node], Demands]
+    move_of: Callable[[Node], Move]
+    unwritten: Mapping[str, Piece | Joint]
+
+    def replay(self, plan: _Bytes) -> None:
+        """CheckFailed where a step reads bytes of another tensor than its own, or an output is not whole at the end."""
+        schedule, spans, unwritten = self.schedule, plan.spans(), {**self.unwritten}
+        heads = {cascade.nodes[0]: cascade for cascade in schedule.cascades}
+        inside = {name for cascade in schedule.cascades for name in cascade.nodes}
+        moves: list[Move] = []
+        for step, node in enumerate(schedule.steps):
+            if node.name in heads:
+                rows = self._by_rows(heads[node.name], node, plan, spans)
                 moves += rows.moves
-                spans, unwritten = {**spans, **rows.rows}, {**unwritten, **rows.unwritten}
-                memories |= {LEFT: rows.left_bytes} if rows.left_bytes else {}
-            continue
-        move, scratch = move_of(node), schedule.scratch_of.get(node.name)
-        moves += [Move(f"copying the {copy.name}", (), (copy.name,)) for copy in begun.get(step, ())]
-        copied = [copy.name for copy in needed.get(step, ())]
-        if copied:
-            move = replace(move, reads=(*move.reads, *copied))
-        if scratch:
-            move = replace(move, scratch=Span("the arena", arena.offset_of(scratch), demands(node).scratch_bytes))
-        moves.append(move)
-    inputs, outputs = (
-        [name for name in names if schedule.buffer_of[name] not in by_rows] for names in (view.inputs, view.outputs)
-    )
-    replay(moves, spans, memories, unwritten, inputs, [*outputs, *([LEFT] if schedule.departing else [])])
+                spans |= rows.rows
+                unwritten |= rows.unwritten
+            elif node.name not in inside:
+                moves += self._of_step(step, node, plan)
+        memories = plan.memories | ({LEFT: spans[LEFT].size_bytes} if LEFT in spans else {})
+        by_rows, left = schedule.by_rows, [LEFT] if schedule.departing else []
+        inputs, outputs = (
+            [name for name in names if schedule.buffer_of[name] not in by_rows] for names in (self.view.inputs, self.view.outputs)
+        )
+        replay(moves, spans, memories, unwritten, inputs, [*outputs, *left])
 
+    @cached_property
+    def _heights(self) -> dict[str, int]:
+        tensors = self.view.tensors.items()
+        return {name: each.dims[ROW_AXIS] for name, each in tensors if not each.is_constant and each.rank > ROW_AXIS}
 
-def _scratch(schedule: Schedule, arena: MemoryPlan) -> dict[str, Span]:
-    """The scratch of each layer as bytes of the arena."""
-    sizes = {buffer.name: buffer.size_bytes for buffer in schedule.buffers}
-    return {node: Span("the arena", arena.offset_of(name), sizes[name]) for node, name in schedule.scratch_of.items()}
+    def _of_step(self, step: int, node: Node, plan: _Bytes) -> list[Move]:
+        """The copies of constants that begin in this step, then the layer, which reads those that are made for it."""
+        copies, scratch = self.schedule.copies, self.schedule.scratch_of.get(node.name)
+        move = self.move_of(node)
+        copied = [copy.name for copy in copies if copy.step == step]
+        if copied or scratch:
+            held = plan.in_arena(scratch, self.demands(node).scratch_bytes) if scratch else None
+            move = replace(move, reads=(*move.reads, *copied), scratch=held)
+        return [*(Move(f"copying the {copy.name}", (), (copy.name,)) for copy in copies if copy.first == step), move]
+
+    def _by_rows(self, cascade: Cascade, head: Node, plan: _Bytes, spans: dict[str, Span]) -> PieceMoves | RowMoves:
+        """The steps of a cascade, which begins with the layer `head`."""
+        sizes = {buffer.name: buffer.size_bytes for buffer in self.schedule.buffers}
+        scratch = {node: plan.in_arena(name, sizes[name]) for node, name in self.schedule.scratch_of.items()}
+        if cascade.is_cut and not cascade.carrying:
+            return PieceMoves(cascade, head.inputs, spans, self._heights, scratch.get(head.name))
+        return RowMoves(cascade, {node.name: node for node in self.schedule.steps}, spans, self._heights, scratch)
 
 
 def _span(plane: MemInfo, size_bytes: int) -> Span:

@@ -192,9 +192,8 @@ def _spans(view: GraphView, steps: Sequence[Node], alone: Mapping[str, str], par
     for index, node in enumerate(steps):
         for name in node.outputs:
             first |= {atom: index for atom in atoms_of[name] if atom not in first}
-        for name in (*node.inputs, *node.outputs):
-            last |= dict.fromkeys(atoms_of.get(name, ()), index + 1)
+        last |= {atom: index + 1 for name in (*node.inputs, *node.outputs) if name in atoms_of for atom in atoms_of[name]}
     end = max(1, len(steps))
-    for name in view.outputs:
-        last |= dict.fromkeys(atoms_of[name], end)
-    return {atom: (begin, last.get(atom, end)) for atom, begin in first.items()}
+    last |= {atom: end for name in view.outputs for atom in atoms_of[name]}
+    last = dict.fromkeys(first, end) | last
+    return {atom: (begin, last[atom]) for atom, begin in first.items()}

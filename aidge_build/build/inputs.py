@@ -19,13 +19,14 @@ from aidge_build.base.options import MODEL, QUANTIZATION, add_options, words_of
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.base.terminal import counting
 from aidge_build.boards import Board, load_board
-from aidge_build.boards.cores import ALIGNED_ONLY, FPU, NO_ASSEMBLY, NO_FPU, SLOW_LONG_PRODUCTS, WIDE_POINTERS, Core, load_core
+from aidge_build.boards.cores import SLOW_LONG_PRODUCTS, Core, load_core
 from aidge_build.build.option_values import (
     bindings,
     budget,
     checkouts,
     dma_line,
     fast_memory,
+    features_of,
     is_aligned_only,
     max_step,
     scheme_of,
@@ -73,43 +74,20 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     model, external = read_model_file(path)
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     core = board.core if board else load_core(arguments.cpu, arguments.board_path) if arguments.cpu else None
-    library_folders = find_libraries(arguments.kernel_path)
-    features = _features(board, core, arguments) | ({NO_ASSEMBLY} if arguments.assembly == "off" else set())
-    features |= {WIDE_POINTERS} if core and core.pointer_bytes > 4 else set()
-    unaligned = "off" if is_aligned_only(board, core, arguments) else "on"
-    features |= {ALIGNED_ONLY} if unaligned == "off" else set()
-    unfit: list[str] = []
-    if arguments.lib or board:
-        wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []
-    else:
-        wanted, looked_at = default_libraries(library_folders, features, core), [*map(str, arguments.kernel_path)]
-        looked_at += [str(kernel_folder()), *(str(folder / MANIFEST) for folder in library_folders.values())]
-        possible = default_libraries(library_folders, core.possible_features, core) if core else []
-        unfit = [name for name in possible if name not in wanted]
-    libraries, read = load_libraries(wanted, library_folders, checkouts(arguments.checkout))
-    left_out, also_read = load_libraries(unfit, library_folders)
+    folders = find_libraries(arguments.kernel_path)
+    features = features_of(board, core, arguments)
+    libraries, left_out, read = _libraries(arguments, folders, board, core, features)
     arguments = _with_contract(arguments, model)
-    rounding = CONTRACT_NAMES.get(arguments.rounding, arguments.rounding)
     fast = fast_memory(arguments, board, partial(read_regular, limit=LARGEST_TEXT_BYTES))
-    options = replace(
-        Options(**{name: getattr(arguments, name) for name in CHOICES}),
-        rounding=rounding,
-        unaligned=unaligned,
-        weights_version=weights_version(arguments),
-        ram_budget=budget(arguments.ram_budget, arguments.memory_model),
-        max_step=max_step(arguments),
-        dma_line=dma_line(arguments, board, core),
-        constants_in=rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms,
-        record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
-    )
+    options = _options(arguments, board, core, rooms_of(arguments.constants_in, board, arguments) if fast is None else fast.rooms)
     table, table_files = _cost_table(arguments, features, options)
+    beside = [str(path.parent / location) for location in sorted(external)]
+    machine = board or core
     dependencies = [
         str(path),
-        *(str(path.parent / location) for location in sorted(external)),
+        *beside,
         *read,
-        *also_read,
-        *looked_at,
-        *(board.files if board else core.files if core else ()),
+        *(machine.files if machine else ()),
         *table_files,
         *([arguments.place] if fast else []),
     ]
@@ -121,14 +99,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         libraries=libraries,
         left_out=left_out,
         operators=operators_of(libraries),
-        target=Target(
-            features | ({SLOW_LONG_PRODUCTS} if core and core.has_slow_long_products else set()),
-            rounding,
-            arguments.optimize,
-            table,
-            (board.flash_wait_states or 0) if board else 0,
-            arguments.update == "weights",
-        ),
+        target=_target(arguments, board, core, features, table),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
         core=core,
@@ -140,9 +111,58 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         fast=fast,
         dependencies=tuple(dict.fromkeys(dependencies)),
         words=tuple(word for word in words_of(arguments, MODEL.options) if word != f"--rounding={UNNAMED_CONTRACT}"),
-        notices=(*of_chip(board, arguments.board), *_of_core(core), *_of_rows(table, options), *_replaced(libraries)),
+        notices=tuple(_notices(arguments, board, core, table, libraries)),
     )
     return _quantized(request, arguments)
+
+
+def _options(
+    arguments: argparse.Namespace, board: Board | None, core: Core | None, rooms: tuple[tuple[str, int], ...]
+) -> Options:
+    """The options that generated code depends on; `rooms` are those of --constants-in or --place."""
+    return replace(
+        Options(**{name: getattr(arguments, name) for name in CHOICES}),
+        rounding=CONTRACT_NAMES.get(arguments.rounding, arguments.rounding),
+        unaligned="off" if is_aligned_only(board, core, arguments) else "on",
+        weights_version=weights_version(arguments),
+        ram_budget=budget(arguments.ram_budget, arguments.memory_model),
+        max_step=max_step(arguments),
+        dma_line=dma_line(arguments, board, core),
+        constants_in=rooms,
+        record=slots_of(arguments.record, arguments.arena, arguments.input, arguments.max_step, arguments.output),
+    )
+
+
+def _target(
+    arguments: argparse.Namespace, board: Board | None, core: Core | None, features: frozenset[str], table: CostTable | None
+) -> Target:
+    return Target(
+        features | ({SLOW_LONG_PRODUCTS} if core and core.has_slow_long_products else set()),
+        CONTRACT_NAMES.get(arguments.rounding, arguments.rounding),
+        arguments.optimize,
+        table,
+        board.flash_wait_states or 0 if board else 0,
+        arguments.update == "weights",
+    )
+
+
+def _libraries(
+    arguments: argparse.Namespace, folders: Mapping[str, Path], board: Board | None, core: Core | None, features: frozenset[str]
+) -> tuple[tuple[Library, ...], tuple[Library, ...], list[str]]:
+    """Returns the libraries that are named or made for the core, the others that are made for the core with all of its features,
+    and the paths that were read."""
+    unfit, looked_at = list[str](), list[str]()
+    if arguments.lib or board:
+        wanted = arguments.lib.split(",") if arguments.lib else list(board.libs)
+    else:
+        wanted = default_libraries(folders, features, core)
+        possible = default_libraries(folders, core.possible_features, core) if core else []
+        unfit = [name for name in possible if name not in wanted]
+        manifests = [folder / MANIFEST for folder in folders.values()]
+        looked_at = [*map(str, (*arguments.kernel_path, kernel_folder(), *manifests))]
+    libraries, read = load_libraries(wanted, folders, checkouts(arguments.checkout))
+    left_out, also_read = load_libraries(unfit, folders)
+    return libraries, left_out, [*read, *also_read, *looked_at]
 
 
 def _with_contract(arguments: argparse.Namespace, model: bytes) -> argparse.Namespace:
@@ -158,15 +178,18 @@ def of_chip(board: Board | None, name: str | None) -> tuple[str, ...]:
     return (f"--board {name}: {board.name} is the board with this chip ({board.title})",) if board and board.name != name else ()
 
 
-def _of_core(core: Core | None) -> tuple[str, ...]:
-    """What is said of a core that nothing is known about: build systems choose it where flags name no core."""
-    return (f"--cpu {core.name}: portable C: there are no optimised kernels for this core",) if core and core.is_portable else ()
-
-
-def _of_rows(table: CostTable | None, options: Options) -> tuple[str, ...]:
-    """What is said where a table of whole layers is asked for, and is not used."""
-    unused = options.select == "cost" and table is None
-    return ("--select cost: layers by rows or in steps keep the kernels that libraries prefer",) if unused else ()
+def _notices(
+    arguments: argparse.Namespace, board: Board | None, core: Core | None, table: CostTable | None, libraries: Iterable[Library]
+) -> Iterator[str]:
+    yield from of_chip(board, arguments.board)
+    if core and core.is_portable:  # build systems choose it where flags name no core
+        yield f"--cpu {core.name}: portable C: there are no optimised kernels for this core"
+    if arguments.select == "cost" and table is None:
+        yield "--select cost: layers by rows or in steps keep the kernels that libraries prefer"
+    for library in libraries:
+        names = sorted({name for operator in library.operators for name in operator.onnx_names} & builtin_operators().keys())
+        if names:
+            yield f"library {library.name} replaces the built-in {', '.join(names)}"
 
 
 def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:
@@ -246,14 +269,6 @@ def operators_of(libraries: Iterable[Library]) -> dict[str, type[Operator]]:
     return {**builtin_operators(), **own}
 
 
-def _replaced(libraries: Iterable[Library]) -> Iterator[str]:
-    """A notice for each built-in operator that an operator of a library replaces."""
-    for library in libraries:
-        names = sorted({name for operator in library.operators for name in operator.onnx_names} & builtin_operators().keys())
-        if names:
-            yield f"library {library.name} replaces the built-in {', '.join(names)}"
-
-
 def _cost_table(
     arguments: argparse.Namespace, features: frozenset[str], options: Options
 ) -> tuple[CostTable | None, tuple[str, ...]]:
@@ -269,16 +284,6 @@ def _cost_table(
     path = Path(arguments.cost_table) if arguments.cost_table else shipped_path(features, "--select cost", hint)
     table = table_at(path, features, arguments.optimize)
     return (None if table.quicker is not None and options.by_rows else table), (str(path),)
-
-
-def _features(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:
-    if board is not None:
-        if arguments.fpu == NO_FPU:
-            return board.features - {FPU}
-        if arguments.fpu:
-            raise needs_option("fpu", "--cpu CORE (a board has its own FPU)")
-        return board.features
-    return core.features_with(arguments.fpu or "") if core else frozenset()
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, needs_option
 from aidge_build.boards import Board, size_of
-from aidge_build.boards.cores import Core
+from aidge_build.boards.cores import ALIGNED_ONLY, FPU, NO_ASSEMBLY, NO_FPU, WIDE_POINTERS, Core
 from aidge_build.build.emit.blob import LARGEST_VERSION
 from aidge_build.plan.constant_regions import require_places, rooms_of
 from aidge_build.plan.fast_memory import AUTO, FastMemory, read_fast_memory
@@ -142,6 +142,24 @@ def is_aligned_only(board: Board | None, core: Core | None, arguments: argparse.
     flags = [*(board.compiler_flags if board else ()), *getattr(arguments, "flag", ())]
     said = [flag for flag in flags if flag in (core.unaligned.off, core.unaligned.on)]
     return arguments.unaligned == "off" or said[-1:] == [core.unaligned.off]
+
+
+def features_of(board: Board | None, core: Core | None, arguments: argparse.Namespace) -> frozenset[str]:
+    """What kernels may use of the core, and what they must do without."""
+    restrictions = {
+        NO_ASSEMBLY: arguments.assembly == "off",
+        WIDE_POINTERS: core is not None and core.pointer_bytes > 4,
+        ALIGNED_ONLY: is_aligned_only(board, core, arguments),
+    }
+    return _of_machine(board, core, arguments.fpu) | {name for name, holds in restrictions.items() if holds}
+
+
+def _of_machine(board: Board | None, core: Core | None, fpu: str | None) -> frozenset[str]:
+    if board is None:
+        return core.features_with(fpu or "") if core else frozenset()
+    if fpu and fpu != NO_FPU:
+        raise needs_option("fpu", "--cpu CORE (a board has its own FPU)")
+    return board.features - {FPU} if fpu else board.features
 
 
 def checkouts(texts: Sequence[str]) -> dict[str, Path]:

@@ -16,6 +16,7 @@ _SYSTEM = re.compile(r"\s*#\s*include\s*(<[^>]+>)")
 _OPENS = re.compile(r"\s*#\s*if(def|ndef)?\b")
 _CLOSES = re.compile(r"\s*#\s*endif\b")
 _ONCE = re.compile(r"\s*#\s*pragma\s+once\b")
+_GUARD = re.compile(r"\s*#\s*ifndef\s+(\w+)\b.*\n\s*#\s*define\s+\1\s*(/[/*].*)?")
 _ALTERNATIVE = re.compile(r"\s*#\s*el(se|if)")
 _CODE_TOKEN = re.compile(r"//.*|/\*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 
@@ -139,12 +140,10 @@ def _without_guard(lines: list[tuple[str, int, bool]]) -> list[tuple[str, int, b
     if len(directives) < 3:
         return lines
     first, second, last = directives[0], directives[1], directives[-1]
-    opened = re.fullmatch(r"\s*#\s*ifndef\s+(\w+).*", lines[first][0])
-    defined = re.fullmatch(r"\s*#\s*define\s+(\w+)\s*(/[/*].*)?", lines[second][0])
+    if not _GUARD.fullmatch(f"{lines[first][0]}\n{lines[second][0]}") or not _CLOSES.match(lines[last][0]) or lines[last][1]:
+        return lines
     inside = lines[first + 1 : last]
-    has_alternative = any(depth == 1 and is_code and _ALTERNATIVE.match(line) for line, depth, is_code in inside)
-    closes_first = _CLOSES.match(lines[last][0]) and lines[last][1] == 0 and all(depth > 0 for _, depth, _ in inside)
-    if not (opened and defined and opened[1] == defined[1] and closes_first and not has_alternative):
+    if any(depth < 1 or depth == 1 and is_code and _ALTERNATIVE.match(line) for line, depth, is_code in inside):
         return lines
     return [
         (line, depth - (first < index < last), is_code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aidge_build.base.naming import code_symbol
 from aidge_build.build.emit.cascades import Called, CascadeText, cascades_of, run_steps
@@ -20,7 +21,7 @@ from aidge_build.build.emit.layers import LayerText
 from aidge_build.build.emit.overlaps import overlap_checks
 from aidge_build.build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.build.emit.ports import Port
-from aidge_build.build.emit.record import record_text
+from aidge_build.build.emit.record import RecordText, record_text
 from aidge_build.build.emit.replaced import bound_of, replaced_text
 from aidge_build.build.emit.rows import WaitingCascade, owns_progress, ports_by_rows, rows_text, told
 from aidge_build.build.emit.shared import share_kernels
@@ -50,11 +51,12 @@ class UsedKernels:
 
 def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels:
     """Files and generated functions without what no layer calls."""
-    wanted = dict.fromkeys(
-        (layer.kernel.library, source) for layer in program.layers for call in layer.calls for source in call.sources
-    )
+    wanted, functions = dict[tuple[str, str], None](), dict[str, None]()
+    for layer in program.layers:
+        for call in layer.calls:
+            wanted |= dict.fromkeys((layer.kernel.library, source) for source in call.sources)
+            functions |= dict.fromkeys(call.texts)
     kernels = kernel_text(program.library_files, wanted)
-    functions = tuple(dict.fromkeys(text for layer in program.layers for call in layer.calls for text in call.texts))
     called = set(re.findall(r"[A-Za-z_]\w*", " ".join([text for layer in layers for text in layer.written])))
     left = without_unused([*(file.text for file in kernels.files), *functions], called)
     left = in_sections(left, dict(program.fast.functions) if program.fast else {})
@@ -114,45 +116,22 @@ def _text(
     header_digest: str,
     layout: str,
 ) -> str:
-    functions = functions_of(program, ports)
     before, steps = run_steps(program, layers, cascades)
-    record = record_text(program, ports)
-    hooks, copies = hooks_of(program, ports), any(layer.copied for layer in program.layers)
+    record, hooks = record_text(program, ports), hooks_of(program, ports)
     prepared = [*(text for step in before for text in _handed_on(step)), *(hooks.before_input.calls if hooks else ())]
-    rows = rows_text(program, ports, prepared, _waiting(program, cascades))
     called: Called = (*layers, *cascades)
-    handed_on = {text for layer in called for text in _handed_on(layer)}
-    named, replaces = {function.symbol: function for function in functions}, program.options.replaces_weights
+    handed_on = " ".join(text for layer in called for text in _handed_on(layer))
     return render_file(
         "model.c",
         name=program.name,
         prefix=program.name.upper(),
-        includes=sorted(
-            {
-                "<stdint.h>",
-                *(("<string.h>",) if program.states.size_bytes or program.cascades or record or copies else ()),
-                *kernels.system_includes,
-            }
-        ),
-        conditions=program.conditions,
-        has_floats=_has_floats(program),
-        owns_arena=owns_arena(program),
-        arena_alignment=program.arena_alignment,
-        arena_size=program.arena.peak_bytes,
-        arenas=arenas_of(program),
-        public_arenas=public_arenas(program),
-        public_arrays=(*public_arenas(program), *((record,) if record else ())),
         digest=header_digest,
-        arrays=[array for array in arrays.all if not replaces or array is arrays.initial_state],
+        includes=_includes(program, kernels, record),
+        **_machine(program),
+        **_arenas(program, record),
+        **_functions(program, ports),
+        arrays=[array for array in arrays.all if not program.options.replaces_weights or array is arrays.initial_state],
         replaced=replaced_text(program, arrays, layout),
-        bind=named.get(f"{program.name}_bind"),
-        newer=named.get(f"{program.name}_newer"),
-        passes_weights=any(RUN_WEIGHTS in text for text in handed_on),
-        has_trace=program.options.trace,
-        takes_assembly=program.options.assembly == "on",
-        unaligned=program.unaligned,
-        aligned_only=program.is_aligned_only,
-        unaligned_layers=program.unaligned_layers if program.unaligned and program.options.assembly == "on" else (),
         shared=kernels.shared,
         kernels=kernels.files,
         texts=kernels.functions,
@@ -163,29 +142,71 @@ def _text(
         shifts=any(cascade.shifted_bytes for cascade in program.cascades),
         before=before,
         steps=steps,
-        functions=functions,
-        run=named[f"{program.name}_run"],
-        caller_arena=program.options.arena == "caller",
-        has_instances=has_instances(program),
-        passes_arena=any(RUN_ARENA in text for text in handed_on),
-        passes_state=any(RUN_STATE in text for text in handed_on) or bool(record and program.states.size_bytes),
+        passes_arena=RUN_ARENA in handed_on,
+        passes_state=RUN_STATE in handed_on or bool(record and program.states.size_bytes),
+        passes_weights=RUN_WEIGHTS in handed_on,
         state=state_text(program, arrays),
-        checks=_pointer_checks(program, ()) if program.progress else _run_checks(program, ports),
-        run_checks=_run_checks(program, ports),
-        whole=named[f"{program.name}_{'end' if program.progress else 'run'}"],
-        rows=rows,
-        begin=named.get(f"{program.name}_begin"),
-        pushing=next((one for one in functions if one.symbol.startswith(f"{program.name}_push_")), None),
-        pulling=next((one for one in functions if one.symbol.startswith(f"{program.name}_pull_")), None),
-        begin_checks=_pointer_checks(program, told(program, ports)),
+        rows=rows_text(program, ports, prepared, _waiting(program, cascades)),
         owns_progress=owns_progress(program),
         hooks=hooks,
         copy_hooks=copy_hooks_of(program),
         stepping=steps_text(program, ports, steps, [(arena.ending, arena.symbol) for arena in arenas_of(program)], hooks),
-        step=named.get(f"{program.name}_step"),
         owns_steps=owns_steps(program),
         record=record,
     )
+
+
+def _includes(program: Program, kernels: UsedKernels, record: RecordText | None) -> list[str]:
+    copies = any(layer.copied for layer in program.layers)
+    uses_memory_functions = program.states.size_bytes or program.cascades or record or copies
+    return sorted({"<stdint.h>", *kernels.system_includes, *(("<string.h>",) if uses_memory_functions else ())})
+
+
+def _machine(program: Program) -> dict[str, Any]:
+    """The parts of the template about the core and the compiler."""
+    takes_assembly = program.options.assembly == "on"
+    return {
+        "conditions": program.conditions,
+        "has_floats": _has_floats(program),
+        "has_trace": program.options.trace,
+        "takes_assembly": takes_assembly,
+        "unaligned": program.unaligned,
+        "aligned_only": program.is_aligned_only,
+        "unaligned_layers": program.unaligned_layers if program.unaligned and takes_assembly else (),
+    }
+
+
+def _arenas(program: Program, record: RecordText | None) -> dict[str, Any]:
+    """The parts of the template about the arena's arrays, and about the arrays that have a second name."""
+    return {
+        "owns_arena": owns_arena(program),
+        "caller_arena": program.options.arena == "caller",
+        "arena_alignment": program.arena_alignment,
+        "arena_size": program.arena.peak_bytes,
+        "arenas": arenas_of(program),
+        "public_arenas": public_arenas(program),
+        "public_arrays": (*public_arenas(program), *((record,) if record else ())),
+    }
+
+
+def _functions(program: Program, ports: tuple[Port, ...]) -> dict[str, Any]:
+    """The parts of the template about the functions that the firmware calls, None for one that the model has not; and their
+    checks."""
+    functions = functions_of(program, ports)
+    named = {function.symbol.removeprefix(f"{program.name}_"): function for function in functions}
+    run_checks = _run_checks(program, ports)
+    return {
+        "functions": functions,
+        "has_instances": has_instances(program),
+        "run": named["run"],
+        "whole": named["end" if program.progress else "run"],
+        "pushing": next((each for name, each in named.items() if name.startswith("push_")), None),
+        "pulling": next((each for name, each in named.items() if name.startswith("pull_")), None),
+        **{name: named.get(name) for name in ("begin", "step", "bind", "newer")},
+        "checks": _pointer_checks(program, ()) if program.progress else run_checks,
+        "run_checks": run_checks,
+        "begin_checks": _pointer_checks(program, told(program, ports)),
+    }
 
 
 def _waiting(program: Program, cascades: tuple[CascadeText, ...]) -> list[WaitingCascade]:

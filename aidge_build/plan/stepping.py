@@ -10,7 +10,6 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.contract.length import entry_of
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import Demands, NodeView
-from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.plan.cascade.cascade import BandStep, Cascade
 from aidge_build.plan.cascade.cost import PER_MOVED_BYTE
@@ -20,7 +19,8 @@ from aidge_build.plan.cascade.pieces import Cut, cut
 from aidge_build.plan.cascade.question import Found
 from aidge_build.plan.cascade.row_layer import RowLayer
 from aidge_build.plan.memory.planner import plan
-from aidge_build.plan.schedule.schedule import Reuse, make_schedule
+from aidge_build.plan.schedule.joint import Joining
+from aidge_build.plan.schedule.schedule import Reuse, Schedule, make_schedule
 from aidge_build.plan.schedule.stores import stores_of
 from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prepare.recipes.split_outputs import GROUP, group_of
@@ -83,25 +83,19 @@ class Limit:
 def groups_wanted(assignment: Assignment, kernels: BandKernels, limit: Limit) -> dict[str, int]:
     """The layers that no rows make short enough, and how many channels of their outputs may be computed at a time: a multiple of
     what kernels compute together."""
-    found = {}
+    found, layers = {}, _Layers(assignment, kernels, limit)
     for node in assignment.view.nodes:
         group = group_of(assignment.view, node, TOGETHER)
-        if assignment.choices[node.name].kernel is None or group is None:
+        if assignment.choices[node.name].kernel is None or group is None or not layers.is_impossible(node):
             continue
-        if _length(assignment, limit, node) <= limit.max_step or _cut(assignment, kernels, limit, node) is not None:
-            continue
-        channels = assignment.node_view(node).outputs[0].dims[group.axis]
-        count = max(2, -(-_shortest(assignment, kernels, limit, node) // limit.max_step))
-        together = TOGETHER if node.operator.multiply_accumulates(*_tensors(assignment, node)) else 1
+        seen = assignment.node_view(node)
+        channels = seen.outputs[0].dims[group.axis]
+        count = max(2, -(-layers.shortest(node) // limit.max_step))
+        together = TOGETHER if node.operator.multiply_accumulates(seen.inputs, seen.outputs) else 1
         most = max(1, channels // count // together) * together
         if most < channels:
             found[node.name] = most
     return found
-
-
-def _tensors(assignment: Assignment, node: Node) -> tuple[Sequence[Tensor | None], Sequence[Tensor]]:
-    seen = assignment.node_view(node)
-    return seen.inputs, seen.outputs
 
 
 def wanted_of_layers(view: GraphView, wanted: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
@@ -115,16 +109,6 @@ def wanted_of_layers(view: GraphView, wanted: Mapping[str, int], before: Mapping
     return found
 
 
-def _shortest(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> int:
-    """The instructions of one row of a layer, or of all of it where it has no rows."""
-    layer = kernels.layer(node)
-    if layer is None:
-        return _length(assignment, limit, node)
-    middle = layer.height // 2
-    band = next((found for found in ((middle, middle + 1), (0, layer.height)) if layer.band(*found) is not None), None)
-    return _length(assignment, limit, node) if band is None else limit.of_band(kernels, layer, band, (band[1] - band[0],) * 2)
-
-
 def in_pieces(
     assignment: Assignment,
     demands: Callable[[Node], Demands],
@@ -136,38 +120,41 @@ def in_pieces(
 ) -> Found:
     """The plan in which layers that are too long are cut by rows; TooLong names the longest of those that cannot be, where they
     are too long even at the least that they may take. Others are cut as finely as they can be."""
-    inside = {name for run in best.runs for name in run.cascade.nodes}
-    stores = {node.name for node in stores_of(assignment)}
+    layers = _Layers(assignment, kernels, limit)
+    others = {name for run in best.runs for name in run.cascade.nodes} | {node.name for node in stores_of(assignment)}
     cuts: dict[str, Cut] = {}
     refused: list[TooLong] = []
     for node in best.schedule.steps:
-        if node.name in inside or node.name in stores or _length(assignment, limit, node) <= limit.max_step:
+        if node.name in others or not layers.is_too_long(node):
             continue
-        found = _cut(assignment, kernels, limit, node)
-        least = replace(limit, is_least=True)
-        if found is None and _length(assignment, least, node) > limit.max_step and not _cut(assignment, kernels, least, node):
-            refused.append(_too_long(assignment, kernels, limit, node))
-            continue
-        found = found or _cut(assignment, kernels, replace(limit, max_step=_finest(assignment, kernels, limit, node)), node)
-        if found is not None:
+        found = layers.cut(node)
+        if found is None and layers.at_least.is_impossible(node):
+            refused.append(layers.refusal(node))
+        elif (found := found or layers.finest_cut(node)) is not None:
             cuts[node.name] = found
-    refused += _too_long_stores(assignment, limit, best)
+    refused += _too_long_stores(layers)
     if refused:
         raise max(refused, key=lambda error: error.least)
-    if not cuts:
-        return best
-    touched = {name for node in best.schedule.steps if node.name in cuts for name in (*node.inputs, *node.outputs)}
-    apart = {part.whole for name, part in best.schedule.parts.items() if name in touched and part.rows > 1}
-    joined = [joining for joining in best.schedule.joined if joining.whole not in apart]  # bands leave no gaps between positions
+    return _with_cuts(assignment, demands, reuse, io_outside, best, cuts) if cuts else best
+
+
+def _with_cuts(
+    assignment: Assignment,
+    demands: Callable[[Node], Demands],
+    reuse: Reuse,
+    io_outside: bool,
+    best: Found,
+    cuts: Mapping[str, Cut],
+) -> Found:
+    """The plan with these layers in pieces: their outputs share with inputs what bands allow."""
+    joined = _without_gaps(best.schedule, cuts)
+    sharing = {name: Demands() for run in best.runs for name in run.cascade.nodes}
+    sharing |= {name: one.sharing for name, one in cuts.items()}
 
     def asked(node: Node) -> Demands:
         wanted = demands(node)
-        if node.name in inside:
-            return replace(wanted, in_place=(), overlap=())
-        if node.name in cuts:
-            sharing = cuts[node.name].sharing
-            return replace(wanted, in_place=sharing.in_place, overlap=sharing.overlap)
-        return wanted
+        own = sharing.get(node.name, wanted)
+        return replace(wanted, in_place=own.in_place, overlap=own.overlap)
 
     known = best.schedule.order if len(joined) == len(best.schedule.joined) else None
     schedule = make_schedule(assignment, asked, reuse, io_outside=io_outside, joined=joined, known=known)
@@ -178,43 +165,87 @@ def in_pieces(
     return Found(schedule, plan(schedule.buffers, overlaps=schedule.overlaps), tuple(runs))
 
 
-def _length(assignment: Assignment, limit: Limit, node: Node) -> int:
-    kernel = assignment.choices[node.name].kernel
-    assert kernel is not None
-    return limit.length(kernel, assignment.node_view(node))
+def _without_gaps(schedule: Schedule, cuts: Mapping[str, Cut]) -> list[Joining]:
+    """The joinings without those that make a layer in pieces leave gaps between positions, which bands cannot."""
+    touched = {name for node in schedule.steps if node.name in cuts for name in (*node.inputs, *node.outputs)}
+    apart = {part.whole for name, part in schedule.parts.items() if name in touched and part.rows > 1}
+    return [joining for joining in schedule.joined if joining.whole not in apart]
 
 
-def _cut(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> Cut | None:
-    layer = kernels.layer(node)
-    states = {name for state in assignment.view.states for name in (state.read, state.written)}
-    if layer is None or states & {*node.inputs, *node.outputs}:
-        return None
-    return cut(kernels, layer, lambda one, band, sizes: limit.of_band(kernels, one, band, sizes) <= limit.max_step)
+@dataclass(frozen=True)
+class _Layers:
+    """How long the layers of an assignment are in one step, and in what pieces they are short enough."""
+
+    assignment: Assignment
+    kernels: BandKernels
+    limit: Limit
+
+    def length(self, node: Node) -> int:
+        """Instructions of the whole layer."""
+        kernel = self.assignment.choices[node.name].kernel
+        assert kernel is not None
+        return self.limit.length(kernel, self.assignment.node_view(node))
+
+    def is_too_long(self, node: Node) -> bool:
+        """Whether no step computes the whole layer."""
+        return self.length(node) > self.limit.max_step
+
+    def is_impossible(self, node: Node) -> bool:
+        """Whether no step computes a piece of it, either."""
+        return self.is_too_long(node) and self.cut(node) is None
+
+    def shortest(self, node: Node) -> int:
+        """The instructions of one row of a layer, or of all of it where it has no rows."""
+        layer = self.kernels.layer(node)
+        if layer is None:
+            return self.length(node)
+        middle = layer.height // 2
+        band = next((found for found in ((middle, middle + 1), (0, layer.height)) if layer.band(*found) is not None), None)
+        return self.length(node) if band is None else self.limit.of_band(self.kernels, layer, band, (band[1] - band[0],) * 2)
+
+    def cut(self, node: Node) -> Cut | None:
+        """The layer in pieces that are short enough; None where there are none."""
+        layer, view = self.kernels.layer(node), self.assignment.view
+        states = {name for state in view.states for name in (state.read, state.written)}
+        if layer is None or states & {*node.inputs, *node.outputs}:
+            return None
+        limit = self.limit
+        return cut(self.kernels, layer, lambda one, band, sizes: limit.of_band(self.kernels, one, band, sizes) <= limit.max_step)
+
+    def finest(self, node: Node) -> int:
+        """The instructions of the smallest step in which a layer can be computed."""
+        low, high = self.limit.max_step, self.length(node)
+        while self.kernels.layer(node) is not None and high - low > max(1, low // 50):
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._within(middle).cut(node) else (middle, high)
+        return high
+
+    def finest_cut(self, node: Node) -> Cut | None:
+        """The layer in its smallest pieces, which may be too long."""
+        return self._within(self.finest(node)).cut(node)
+
+    @property
+    def at_least(self) -> _Layers:
+        """The same with the fewest instructions that kernels may take."""
+        return replace(self, limit=replace(self.limit, is_least=True))
+
+    def refusal(self, node: Node) -> TooLong:
+        """Why, and the smallest step in which the layer can be computed."""
+        whole, least = self.length(node), self.finest(node)
+        how = "its smallest piece is one row" if least < whole else "it cannot be cut"
+        what = f"it takes about {whole:,} instructions, {how}: no step of {self.limit.max_step:,} computes it"
+        return TooLong(what, node.where(), least)
+
+    def _within(self, max_step: int) -> _Layers:
+        return replace(self, limit=replace(self.limit, max_step=max_step))
 
 
-def _too_long(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> TooLong:
-    """Why, and the smallest step in which the layer can be computed."""
-    whole, least = _length(assignment, limit, node), _finest(assignment, kernels, limit, node)
-    how = "its smallest piece is one row" if least < whole else "it cannot be cut"
-    what = f"it takes about {whole:,} instructions, {how}: no step of {limit.max_step:,} computes it"
-    return TooLong(what, node.where(), least)
-
-
-def _finest(assignment: Assignment, kernels: BandKernels, limit: Limit, node: Node) -> int:
-    """The instructions of the smallest step in which a layer can be computed."""
-    low, high = limit.max_step, _length(assignment, limit, node)
-    while kernels.layer(node) is not None and high - low > max(1, low // 50):
-        middle = (low + high) // 2
-        low, high = (low, middle) if _cut(assignment, kernels, replace(limit, max_step=middle), node) else (middle, high)
-    return high
-
-
-def _too_long_stores(assignment: Assignment, limit: Limit, best: Found) -> list[TooLong]:
+def _too_long_stores(layers: _Layers) -> list[TooLong]:
     """The next values of states are copied in one step, so that an inference that is left has changed none of them."""
-    stores = stores_of(assignment)
-    length = sum(_length(assignment, limit, node) for node in stores)
-    if sum(_length(assignment, replace(limit, is_least=True), node) for node in stores) <= limit.max_step:
+    stores = stores_of(layers.assignment)
+    if sum(map(layers.at_least.length, stores)) <= layers.limit.max_step:
         return []
     why = "in one step so that a state never changes in part"
+    length = sum(map(layers.length, stores))
     what = f"copying the next values of states takes about {length:,} instructions, {why}"
     return [TooLong(what, stores[0].where(), length)]

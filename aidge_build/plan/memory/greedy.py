@@ -54,31 +54,36 @@ def attempt(
         offsets[index], ends[index] = offset, offset + sizes[index]
     peak_bytes = max(ends, default=0)
     for index in order[len(known) :]:
-        size, mask = sizes[index], alignments[index] - 1
+        size = sizes[index]
         if forbidden:
             taken = [(at - below, at + above) for other, below, above in forbidden[index] if (at := offsets[other]) >= 0]
         else:
             taken = [(offsets[other] - size, ends[other]) for other in conflicts[index] if offsets[other] >= 0]
-        taken.sort()
-        floor, chosen, chosen_gap = 0, -1, 0
-        for start, end in taken:
-            if start >= end:
-                continue
-            if start >= floor:
-                if not tightest:
-                    chosen = floor
-                    break
-                if chosen < 0 or start - floor < chosen_gap:
-                    chosen, chosen_gap = floor, start - floor
-            if end > floor:
-                floor = (end + mask) & ~mask
-        offsets[index] = floor if chosen < 0 else chosen
+        offsets[index] = _gap(taken, alignments[index] - 1, tightest)
         ends[index] = offsets[index] + size
         if ends[index] > peak_bytes:
             peak_bytes = ends[index]
             if refuses is not None and refuses(peak_bytes):
                 return None
     return Arrangement(peak_bytes, tuple(offsets), tuple(order))
+
+
+def _gap(taken: list[tuple[int, int]], mask: int, tightest: bool) -> int:
+    """The lowest offset outside of all half-open ranges that are `taken`, or with `tightest` the one at the start of the smallest
+    gap; `mask` are the bits of an offset that must be zero."""
+    taken.sort()
+    floor, chosen, chosen_gap = 0, -1, 0
+    for start, end in taken:
+        if start >= end:
+            continue
+        if start >= floor:
+            if not tightest:
+                return floor
+            if chosen < 0 or start - floor < chosen_gap:
+                chosen, chosen_gap = floor, start - floor
+        if end > floor:
+            floor = (end + mask) & ~mask
+    return floor if chosen < 0 else chosen
 
 
 def _placed_wide(problem: Problem, order: Sequence[int], *, tightest: bool) -> Arrangement:

@@ -62,36 +62,42 @@ def labels_of(program: Program) -> tuple[str, ...]:
 
 def ports_of(program: Program) -> tuple[Port, ...]:
     """The inputs, then the outputs, in model order."""
-    prefix = program.name.upper()
-    taken = [name + part.ending for part in program.parts for name in ("arena", "arena_bytes")]
-    taken += ["self", "state", "state_bytes"] if program.states.size_bytes else []
-    taken += ["self", "at", "rows", "count", "steps", "to", "wanted", "gone", "came", "left"] if program.progress else []
-    taken += ["self", "at", "code", "steps"] if program.waiting else []
-    taken += ["self", "weights", "weights_bytes"] if program.options.replaces_weights else []
-    parameters = Namer(taken=taken)
-    reserved = [*_OTHER_MACROS, *(_LABEL_MACROS if labels_of(program) else ()), *(_ROW_MACROS if program.progress else ())]
-    reserved += _STEP_MACROS if program.waiting else ()
-    reserved += _RECORD_MACROS if program.recording else ()
-    reserved += ["DMA_LINE"] if program.options.dma_line else []
+    prefix, view = program.name.upper(), program.view
+    words, reserved = _reserved(program)
+    parameters, macros = Namer(taken=words), Namer(prefix, (f"{prefix}_{word}" for word in reserved))
     endings = (*MACRO_ENDINGS, *(("_DMA_BYTES",) if program.options.dma_line else ()))
-    reserved += _WEIGHTS_MACROS if program.options.replaces_weights else ()
-    macros = Namer(prefix, (f"{prefix}_{word}" for word in reserved))
-    sides = (("input", program.view.given), ("output", program.view.handed_out))
-    for word, names in sides:
+    sides = (("input", view.given), ("output", view.handed_out))
+    for side, names in sides:
         if len(names) == 1:  # the usual words first, so that no tensor of that name takes them
-            parameters.take(word)
-            macros.take(word, endings)
+            parameters.take(side)
+            macros.take(side, endings)
     progress, found = program.progress, []
-    sides_by_rows = (("input", progress.arriving), ("output", progress.departing)) if progress else ()
-    by_rows = {word for word, line in sides_by_rows if line is not None}
-    for word, names in sides:
+    lines = {"input": progress.arriving, "output": progress.departing} if progress else {}
+    for side, names in sides:
+        line = 0 if lines.get(side) else program.options.dma_line  # rows come from anywhere and go there
         for name in names:
             alone = len(names) == 1
-            parameter = word if alone else parameters.take(name)
-            macro = f"{prefix}_{word}" if alone else macros.take(name, endings)
-            line = 0 if word in by_rows else program.options.dma_line  # rows come from anywhere and go there
-            found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper(), line, _word(program, name)))
+            parameter = side if alone else parameters.take(name)
+            macro = f"{prefix}_{side}" if alone else macros.take(name, endings)
+            found.append(Port(view.tensor(name), side == "input", parameter, macro.upper(), line, _word(program, name)))
     return tuple(found)
+
+
+def _reserved(program: Program) -> tuple[list[str], list[str]]:
+    """The parameters and the macros of a model that no input or output may be called."""
+    cases: tuple[tuple[object, tuple[str, ...], tuple[str, ...]], ...] = (
+        (True, (), _OTHER_MACROS),
+        (labels_of(program), (), _LABEL_MACROS),
+        (program.states.size_bytes, ("self", "state", "state_bytes"), ()),
+        (program.progress, ("self", "at", "rows", "count", "steps", "to", "wanted", "gone", "came", "left"), _ROW_MACROS),
+        (program.waiting, ("self", "at", "code", "steps"), _STEP_MACROS),
+        (program.recording, (), _RECORD_MACROS),
+        (program.options.dma_line, (), ("DMA_LINE",)),
+        (program.options.replaces_weights, ("self", "weights", "weights_bytes"), _WEIGHTS_MACROS),
+    )
+    arenas = [f"{name}{part.ending}" for part in program.parts for name in ("arena", "arena_bytes")]
+    words = [word for holds, parameters, _ in cases if holds for word in parameters]
+    return [*arenas, *words], [macro for holds, _, macros in cases if holds for macro in macros]
 
 
 def scale_words(tensor: Tensor) -> str:

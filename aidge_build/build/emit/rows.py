@@ -144,45 +144,47 @@ def rows_text(
     progress = program.progress
     if progress is None:
         return None
-    owned = owns_progress(program)
+    given = told(program, ports)
     brought = Side.of(arriving_port(program, ports), progress.arriving)
     taken = Side.of(departing_port(program, ports), progress.departing)
-    firsts, last = first_steps(program), progress.waiting[-1]
-    known = [(f"uint8_t *const {RUN_ARENA}{part.ending}", _arena(program, part.ending)) for part in program.parts]
-    known.append((f"uint8_t *const {RUN_STATE}", f"{program.name}_state" if owned else "self->state"))
-    known.append((f"const uint8_t *const {RUN_WEIGHTS}", bound_of(program)))
-    known += [(pointer_to(port), f"at->{port.parameter}") for port in told(program, ports)]
-    words = {word for text in prepared for word in re.findall(r"\w+", text)}
-    missing = [f"at->rows != {brought.rows}u"] if brought else []
-    missing += [f"at->gone != {taken.rows}u"] if taken else []
-    calls = [_call(program, one) for one in waiting]
+    last, calls = progress.waiting[-1], [_call(program, one) for one in waiting]
     arena = _arena(program, waiting[-1].endings[0])
     nothing = ", ".join([*((f"(const uint8_t *){arena}", "0u") if last.arriving else ()), arena, "0u"])
     return RowsText(
         progress_type(program),
         progress_symbol(program),
-        f"&{progress_symbol(program)}" if owned else "&self->progress",
+        f"&{progress_symbol(program)}" if owns_progress(program) else "&self->progress",
         progress_fields(program, ports),
         _count_type(program),
         (
-            *(f"{one.parameter} = {one.parameter}" for one in told(program, ports)),
+            *(f"{one.parameter} = {one.parameter}" for one in given),
             *(f"at_{number} = 0u" for number in range(progress.cursors)),
             *(f"{name} = 0u" for name in progress.counts),
             "step = 1u",
         ),
-        tuple((pointer_to(one), one.parameter) for one in told(program, ports)),
+        tuple((pointer_to(one), one.parameter) for one in given),
         brought,
         taken,
         progress.takes_turns,
         tuple(_arena(program, ending) for ending in waiting[0].endings),
         len(progress.waiting[0].steps),
-        0 if last.arriving or not last.departing else firsts[last.nodes[0]] - 1,
-        " || ".join(missing),
+        0 if last.arriving or not last.departing else first_steps(program)[last.nodes[0]] - 1,
+        " || ".join(f"at->{count} != {side.rows}u" for count, side in (("rows", brought), ("gone", taken)) if side),
         calls[0],
         calls[-1],
         f"{calls[-1]}, at, {nothing});",
-        tuple((declared, value) for declared, value in known if declared.split("*const ")[1] in words),
+        _locals(program, given, prepared),
     )
+
+
+def _locals(program: Program, given: Sequence[Port], prepared: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The pointers that these C texts name, as (declaration, value)."""
+    known = [(f"uint8_t *const {RUN_ARENA}{part.ending}", _arena(program, part.ending)) for part in program.parts]
+    known.append((f"uint8_t *const {RUN_STATE}", f"{program.name}_state" if owns_progress(program) else "self->state"))
+    known.append((f"const uint8_t *const {RUN_WEIGHTS}", bound_of(program)))
+    known += [(pointer_to(port), f"at->{port.parameter}") for port in given]
+    words = set(re.findall(r"\w+", " ".join(prepared)))
+    return tuple((declared, value) for declared, value in known if declared.split("*const ")[1] in words)
 
 
 def _call(program: Program, cascade: WaitingCascade) -> str:

@@ -13,7 +13,7 @@ from aidge_build.build.emit.layers import LayerText, Trace
 from aidge_build.build.emit.places import RUN_ARENA, RUN_STATE, RUN_WEIGHTS
 from aidge_build.build.emit.ports import Port
 from aidge_build.build.emit.replaced import bound_of
-from aidge_build.build.emit.rows import progress_type
+from aidge_build.build.emit.rows import pointer_to, progress_type
 from aidge_build.plan.program import Program
 
 
@@ -69,31 +69,36 @@ def steps_text(
     if program.waiting is None:
         return None
     given = ports if program.options.io == "caller" else ()
-    owned = program.options.arena == "static"
-    known = [(f"{RUN_ARENA}{ending}", symbol if owned else "self->arena") for ending, symbol in arenas]
-    known += [(RUN_STATE, f"{program.name}_state" if owned else "self->state")] if program.states.size_bytes else []
-    last = len(program.stores)
-    layers, stores = steps[: len(steps) - last], steps[len(steps) - last :]
-    cases = [tuple(_case(program, step)) for step in layers]
-    if stores:  # together, so that an inference that is left has changed none of them
-        cases.append(tuple(line for step in stores for line in _case(program, step)))
-    begun: tuple[str, ...] = ()
+    cases, begun = _cases(program, steps), hooks.before_input.calls if hooks else ()
     if hooks is not None:
-        begun = hooks.before_input.calls
         cases[-1] = (*cases[-1], *hooks.after_output.calls)
-    known += [(RUN_WEIGHTS, bound_of(program))] if program.options.replaces_weights else []
-    used = _words([line for case in cases for line in case])
+    used, known = _words([line for case in cases for line in case]), _memories(program, arenas)
     return StepsText(
         progress_type(program),
         progress_symbol(program),
-        f"&{progress_symbol(program)}" if owned else "&self->progress",
+        f"&{progress_symbol(program)}" if owns_steps(program) else "&self->progress",
         step_fields(program, ports),
-        tuple((_constant_pointer(port), port.parameter) for port in given if port.parameter in used),
+        tuple((pointer_to(port), port.parameter) for port in given if port.parameter in used),
         tuple((_declared(name), text) for name, text in known if name in used),
         tuple(cases),
         begun,
         tuple((_declared(name), text) for name, text in known if name in _words(begun)),
     )
+
+
+def _cases(program: Program, steps: Sequence[LayerText | CascadeText]) -> list[tuple[str, ...]]:
+    """The lines of each step. All stores are one step, so that an inference that is left has changed no state."""
+    count = len(steps) - len(program.stores)
+    stores = tuple(line for step in steps[count:] for line in _case(program, step))
+    return [*(tuple(_case(program, step)) for step in steps[:count]), *([stores] if steps[count:] else [])]
+
+
+def _memories(program: Program, arenas: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The local names of memories, and what they are in C."""
+    owned = owns_steps(program)
+    known = [(f"{RUN_ARENA}{ending}", symbol if owned else "self->arena") for ending, symbol in arenas]
+    known += [(RUN_STATE, f"{program.name}_state" if owned else "self->state")] if program.states.size_bytes else []
+    return [*known, *([(RUN_WEIGHTS, bound_of(program))] if program.options.replaces_weights else [])]
 
 
 def _declared(name: str) -> str:
@@ -103,10 +108,6 @@ def _declared(name: str) -> str:
 def _words(lines: Iterable[str]) -> set[str]:
     """The C names in these lines."""
     return set(re.findall(r"[A-Za-z_]\w*", " ".join(lines)))
-
-
-def _constant_pointer(port: Port) -> str:
-    return f"{'const ' if port.is_input else ''}{port.tensor.dtype.c_type} *const {port.parameter}"
 
 
 def _case(program: Program, step: LayerText | CascadeText) -> list[str]:

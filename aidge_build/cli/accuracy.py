@@ -15,7 +15,8 @@ from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError, CheckFailed, 
 from aidge_build.base.options import ACCURACY, LIMITS, MODEL, add_options, also_called, options_named, typed_again
 from aidge_build.base.output import remove_file, write_files
 from aidge_build.boards import Board, load_board
-from aidge_build.build.compile import build_program, import_model, model_sha256
+from aidge_build.build.calls import model_sha256
+from aidge_build.build.compile import build_program, import_model
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
 from aidge_build.build.option_values import bindings
 from aidge_build.build.request import CompileRequest

@@ -15,7 +15,7 @@ from aidge_build.base.output import write_files
 from aidge_build.base.serial_line import BAUD, received_lines
 from aidge_build.base.terminal import print_notes, table, with_progress
 from aidge_build.boards import Board, load_board
-from aidge_build.build.compile import model_sha256
+from aidge_build.build.calls import model_sha256
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.boards import add_board_path

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""From the simplified graph to kernels: one for each node, with what the options ask of memory and of the length of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+
+from aidge_build.build.request import CompileRequest
+from aidge_build.contract.spec import Demands
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.plan.cascade.kernels import BandKernels
+from aidge_build.plan.planning import Planning, bytes_of_whole
+from aidge_build.plan.program import Options
+from aidge_build.plan.stepping import MOST_CUTS, Limit, groups_wanted, wanted_of_layers
+from aidge_build.prepare.adaptation.adapt import adapt_to_backend
+from aidge_build.prepare.adaptation.assignment import Assignment
+from aidge_build.prepare.adaptation.by_cost import with_quicker
+from aidge_build.prepare.adaptation.float_layers import float_normalizations, missing_quantization
+from aidge_build.prepare.adaptation.giving_way import with_room
+from aidge_build.prepare.adaptation.slow_layers import layers_with_float_weights, slow_layers, wide_layers
+from aidge_build.prepare.adaptation.slower import slower_notices
+from aidge_build.prepare.adaptation.undefined import undefined_notices
+from aidge_build.prepare.recipes.check import check_rewrite
+from aidge_build.prepare.recipes.split_outputs import split_outputs
+
+
+def assigned(view: GraphView, request: CompileRequest) -> tuple[Assignment, tuple[str, ...]]:
+    """A kernel for every node of the simplified graph, and what is said of those that gave way to smaller ones. Plans of layers
+    row by row, or of an inference in steps, choose by themselves what they need. Cores with an FPU are no small ones: a few
+    bytes are not worth layers that take ten times as long, and there is --ram-budget. A table that compares kernels takes them
+    where no plan grows."""
+    target, options, bytes_of = request.target, request.options, partial(_bytes_of, request)
+    quicker: tuple[str, ...] = ()
+    if options.select == "cost" and target.cost_table is not None and target.cost_table.quicker is not None:
+        preferred = adapt_to_backend(view, request.libraries, replace(target, cost_table=None))
+        assignment, target, quicker = with_quicker(view, request.libraries, target, preferred, bytes_of)
+    else:
+        assignment = adapt_to_backend(view, request.libraries, target)
+    if target.objective != "size" or "fpu" in target.features or options.by_rows:
+        return assignment, quicker
+    assignment, given_way = with_room(view, request.libraries, target, assignment, bytes_of)
+    return assignment, (*quicker, *given_way)
+
+
+def _bytes_of(request: CompileRequest, trial: Assignment) -> tuple[int, int]:
+    return bytes_of_whole(trial, cache(partial(demands_of, trial)), request.options, request.board)
+
+
+def with_budget(view: GraphView, request: CompileRequest, assignment: Assignment) -> tuple[Assignment, tuple[str, ...]]:
+    """The assignment with smaller kernels where --ram-budget needs them, and what is said of these."""
+    budget = request.options.ram_budget
+    return with_room(view, request.libraries, request.target, assignment, partial(_bytes_of, request), (budget, budget))
+
+
+def in_groups(view: GraphView, assignment: Assignment, request: CompileRequest) -> Assignment:
+    """The assignment of the graph in which layers are cut by channels where rows do not make them as short as a step may be."""
+    if not request.options.max_step:
+        return assignment
+    limit, most = Limit(request.options.max_step, request.libraries, "fpu" in request.target.features), dict[str, int]()
+    for _ in range(MOST_CUTS):
+        wanted = groups_wanted(assignment, bands_of(request)(assignment), limit)
+        new = wanted_of_layers(view, wanted, most)
+        if not new:
+            break
+        most |= new
+        cut = check_rewrite(view, split_outputs(view, most), "cutting layers by channels")
+        assignment = adapt_to_backend(cut, request.libraries, request.target)
+    return assignment
+
+
+def planned(request: CompileRequest, assignment: Assignment, options: Options) -> Planning:
+    """The plans of the assignment, for whichever board."""
+    return Planning(assignment, cache(partial(demands_of, assignment)), options, bands_of(request))
+
+
+def demands_of(assignment: Assignment, node: Node) -> Demands:
+    """What the kernel of a node that runs asks of the planner."""
+    return assignment.choices[node.name].kernel.demands(assignment.node_view(node))
+
+
+def bands_of(request: CompileRequest) -> Callable[[Assignment], BandKernels]:
+    """What computes layers row by row, for an assignment."""
+    return lambda assignment: BandKernels(assignment, request.libraries, request.target)
+
+
+def notices_of(assignment: Assignment, request: CompileRequest) -> tuple[str, ...]:
+    """What the user is told of the chosen kernels."""
+    names = [one.name for one in request.libraries]
+    return (
+        *slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.core),
+        *missing_quantization(assignment, request.libraries, request.target),
+        *float_normalizations(assignment, request.libraries),
+        *slow_layers(assignment, request.target.features, names, lacks_fpu=_lacks_fpu(request)),
+        *wide_layers(assignment, names),
+        *layers_with_float_weights(assignment),
+        *undefined_notices(assignment),
+    )
+
+
+def _lacks_fpu(request: CompileRequest) -> bool:
+    """Whether the core is known to have none: of this machine and of code for any core nothing is known."""
+    core = request.core or (request.board.core if request.board else None)
+    return core is not None and not (core.is_native or core.is_portable) and "fpu" not in request.target.features

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""From a model's file to the simplified graph, whichever kernels and memories there are."""
+
+from __future__ import annotations
+
+from aidge_build.base.debug import show
+from aidge_build.build.request import CompileRequest
+from aidge_build.graph.view import GraphView
+from aidge_build.plan.program import Options
+from aidge_build.prepare.adaptation.fuse_meta import fuse_meta
+from aidge_build.prepare.recipes import simplify
+from aidge_build.prepare.recipes.check import check_rewrite, checked
+from aidge_build.prepare.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.prepare.recipes.separate_outputs import separate_outputs
+from aidge_build.sources.importers.formats import import_file
+from aidge_build.sources.importers.state import require_same_quantization
+
+
+def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
+    """The simplified graph of the model without the channels that need not be computed, and one-line notices for the user."""
+    view, notices = simplified(request)
+    return reduced(view, request.options), notices
+
+
+def simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
+    """The simplified graph with all channels, and one-line notices for the user."""
+    view, notices = import_file(
+        request.model,
+        request.file_name,
+        request.operators,
+        request.bind,
+        request.external,
+        request.signature,
+        request.target.contract,
+        request.state,
+    )
+    notices = (*request.notices, *notices)
+    view, renamed = separate_outputs(view)
+    notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())
+    show(2, "imported", view)
+    fused = fuse_meta(view, request.libraries, request.target, first_only=True)
+    simple = simplify(check_rewrite(view, fused, "fusing what a library computes together"), request.target.contract)
+    require_same_quantization(simple)
+    return simple, notices
+
+
+def reduced(view: GraphView, options: Options) -> GraphView:
+    """The graph without the channels that need not be computed, where the options leave them out."""
+    if options.constant_channels == "off" or options.replaces_weights:
+        return view
+    view = checked(remove_constant_channels, view)
+    show(2, "after remove_constant_channels", view)
+    return view
+
+
+def price_of_update(whole: GraphView) -> tuple[str, ...]:
+    """What it costs that all channels are computed, whether the weights of today make them constant or not."""
+    reduced = checked(remove_constant_channels, whole)
+    before, after = macs_of(reduced), macs_of(whole)
+    if before == after:
+        return ()
+    return (
+        f"update='weights' computes channels that are constant with these weights: {after:,} multiply-accumulates instead of "
+        f"{before:,}",
+    )
+
+
+def macs_of(view: GraphView) -> int:
+    """The multiply-accumulates of an inference."""
+    return sum(node.operator.multiply_accumulates(view.input_tensors(node), view.output_tensors(node)) for node in view.nodes)

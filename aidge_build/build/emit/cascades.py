@@ -92,19 +92,13 @@ class _Printer:
                     self.used[port.parameter] = port
         cases: dict[tuple[str, ...], int] = {}
         table = []
-        walks = self._walks()
-        for place, step in enumerate(self.cascade.steps):
-            table.append(cases.setdefault(self._case(step, walks[place]), len(cases)))
+        for step, walk in zip(self.cascade.steps, self._walks()):
+            table.append(cases.setdefault(self._case(step, walk), len(cases)))
         endings = [part.ending for part in self.program.parts if part.ending in self.endings]
-        memories = (*(f"{LAYER_ARENA}{ending}" for ending in endings), *((LAYER_WEIGHTS,) if self.weights else ()))
-        ports = tuple(port.declaration for port in self.used.values())
-        waits = [f"{progress_type(self.program)} *at"] if self.first or self.program.waiting else []
-        waits += ["const uint8_t *rows", "uint32_t count"] if self.cascade.arriving else []
-        waits += ["uint8_t *to", "uint32_t wanted"] if self.cascade.departing else []
         return CascadeText(
             self.symbol,
             tuple(self._comment()),
-            (*map(bytes_parameter, memories), *waits) if self.first else (*waits, *map(bytes_parameter, memories), *ports),
+            self._parameters(endings),
             (*(f"{RUN_ARENA}{ending}" for ending in endings), *self.weights, *self.used),
             "uint8_t" if len(cases) <= 256 else "uint16_t",
             len(table),
@@ -115,6 +109,15 @@ class _Printer:
             endings=tuple(endings),
             first=self.first,
         )
+
+    def _parameters(self, endings: Sequence[str]) -> tuple[str, ...]:
+        """The declarations: where the inference waits, and the memories; inputs and outputs where it does not begin here."""
+        names = (*(f"{LAYER_ARENA}{ending}" for ending in endings), *((LAYER_WEIGHTS,) if self.weights else ()))
+        memories = map(bytes_parameter, names)
+        waits = [f"{progress_type(self.program)} *at"] if self.first or self.program.waiting else []
+        waits += ["const uint8_t *rows", "uint32_t count"] if self.cascade.arriving else []
+        waits += ["uint8_t *to", "uint32_t wanted"] if self.cascade.departing else []
+        return (*memories, *waits) if self.first else (*waits, *memories, *(port.declaration for port in self.used.values()))
 
     def _walks(self) -> list[dict[int, int]]:
         """Per step how far the cursor of each whole tensor that it touches goes on, by the position of the input (-1: output)."""
@@ -177,17 +180,14 @@ class _Printer:
     def _pointer(self, step: BandStep, position: int, rows: Rows | None, walk: dict[int, int], advances: list[str]) -> str:
         assert rows is not None
         tensor = self.program.view.tensor(rows.tensor)
-        place, written = self.program.places[rows.tensor], position < 0
-        target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
-        through = f"({'' if written else 'const '}void *)" if tensor.dtype.size_bytes > 1 else ""  # as layers do
+        place, const = self.program.places[rows.tensor], "const " if position >= 0 else ""
+        target = f"{const}{tensor.dtype.c_type} *"
+        through = f"({const}void *)" if tensor.dtype.size_bytes > 1 else ""  # as layers do
         if rows.tensor in self.cascade.lines:
             return f"({target}){through}{self._address(place.offset_bytes + rows.slot * row_bytes(tensor))}"
-        cursor = ""
-        if position in walk:
-            kept = "at->" if self.first or self.program.waiting else ""
-            cursor = self.cursors.setdefault((step.node, position), f"{kept}at_{self.cursors_before + len(self.cursors)}")
-            if walk[position]:
-                advances.append(f"{cursor} += {walk[position]}u;")
+        cursor = self._cursor(step.node, position) if position in walk else ""
+        if walk.get(position):
+            advances.append(f"{cursor} += {walk[position]}u;")
         if place.kind == "arena" or self.program.options.io == "arena":
             return f"({target}){through}{self._address(place.offset_bytes, cursor)}"
         port = self.ports[place.kind == "input", place.index]
@@ -196,8 +196,12 @@ class _Printer:
             return f"&{port.parameter}[{cursor}]" if cursor else port.parameter
         if not cursor:
             return f"({target}){through}{port.parameter}"
-        byte = f"{'' if written else 'const '}uint8_t *"
-        return f"({target}){through}&(({byte}){through}{port.parameter})[{cursor}]"
+        return f"({target}){through}&(({const}uint8_t *){through}{port.parameter})[{cursor}]"
+
+    def _cursor(self, node: str, position: int) -> str:
+        """The variable that counts the bytes of a whole tensor up to the band."""
+        kept = "at->" if self.first or self.program.waiting else ""
+        return self.cursors.setdefault((node, position), f"{kept}at_{self.cursors_before + len(self.cursors)}")
 
     def _trace(self, step: BandStep, layer: Layer, pointer: str) -> list[str]:
         """Reports the rows that were written."""

@@ -47,14 +47,19 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Sequence[Array]
         **({"code_in": _code_in(program, arrays)} if memories_of_functions(program) else {}),
         "kept": [_kept(one) for one in kept_arrays(program)],
         **({"steps": {"max_step": program.options.max_step, "count": program.step_count}} if program.waiting else {}),
-        **({"dma": _dma(program)} if has_hooks(program) else {}),
-        **({"copies": {"hooks": list(copy_hook_symbols(program.name))}} if copies_by_hooks(program) else {}),
+        **_hooks(program),
         "functions": list(functions),
         **({"calls": _calls(program)} if program.options.arena == "static" and not program.progress else {}),
         "layers": [layer.symbol for layer in program.layers],
         **({} if program.options.replaces_weights else {"made_with": made_with(program)}),  # "update" says it there
         "tool": VERSION,
     }
+
+
+def _hooks(program: Program) -> dict:
+    """The functions that the firmware may define, where there are any."""
+    dma = {"dma": _dma(program)} if has_hooks(program) else {}
+    return dma | ({"copies": {"hooks": list(copy_hook_symbols(program.name))}} if copies_by_hooks(program) else {})
 
 
 def made_with(program: Program) -> list[str]:

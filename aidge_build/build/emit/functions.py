@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from aidge_build.build.emit.bind import bind_functions
 from aidge_build.build.emit.function import Function
 from aidge_build.build.emit.overlaps import overlap_checks, overlap_words
@@ -145,21 +147,7 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
     elif program.options.arena == "caller":
         room = f"{prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content may change between calls"
         lines.append(f"`arena`: {room if program.arena.peak_bytes else 'not used by this model, may be null'}.")
-    if program.options.io == "caller":
-        for port in ports:
-            multiple = f" at a multiple of {port.alignment} bytes" if port.alignment > 1 else ""
-            lines.append(f"`{port.parameter}`: {port.macro}_SIZE elements{multiple}.")
-        lines += overlap_words(program, ports)
-    else:
-        argument = "(arena)" if program.options.arena == "caller" else ""
-        for port in ports:
-            if port in ports_by_rows(program, ports):
-                lines.append(f"`{port.parameter}`: {port.macro}_SIZE elements: all rows at once.")
-                continue
-            pointer = f"{port.macro}{argument}"
-            lines.append(f"Write {pointer} before the call." if port.is_input else f"Read {pointer} after the call.")
-        if not arriving_port(program, ports):
-            lines.append("The call overwrites the inputs: layers reuse their bytes.")
+    lines += _of_caller(program, ports) if program.options.io == "caller" else _of_arena(program, ports)
     if program.waiting:
         lines.append(f"{prefix}_ORDER when an inference in steps has begun: {program.name}_end or {program.name}_cancel first.")
     if program.progress:
@@ -170,6 +158,27 @@ def _run_comment(program: Program, ports: tuple[Port, ...], can_fail: bool) -> t
     wrong = "is null, misaligned, or overlaps another buffer" if is_compared else "is null or misaligned"
     failure = f"1 when a pointer {wrong}; then nothing is computed" if can_fail else "it cannot fail"
     return (*lines, f"Returns 0; {failure}.", _concurrency(program))
+
+
+def _of_caller(program: Program, ports: tuple[Port, ...]) -> Iterator[str]:
+    """What the comment of N_run says of inputs and outputs that the firmware owns."""
+    for port in ports:
+        multiple = f" at a multiple of {port.alignment} bytes" if port.alignment > 1 else ""
+        yield f"`{port.parameter}`: {port.macro}_SIZE elements{multiple}."
+    yield from overlap_words(program, ports)
+
+
+def _of_arena(program: Program, ports: tuple[Port, ...]) -> Iterator[str]:
+    """What it says of inputs and outputs in the arena."""
+    argument = "(arena)" if program.options.arena == "caller" else ""
+    for port in ports:
+        if port in ports_by_rows(program, ports):
+            yield f"`{port.parameter}`: {port.macro}_SIZE elements: all rows at once."
+        else:
+            verb, when = ("Write", "before") if port.is_input else ("Read", "after")
+            yield f"{verb} {port.macro}{argument} {when} the call."
+    if not arriving_port(program, ports):
+        yield "The call overwrites the inputs: layers reuse their bytes."
 
 
 def _concurrency(program: Program) -> str:

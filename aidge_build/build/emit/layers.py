@@ -135,10 +135,7 @@ class _LayerPrinter:
             case Output() if self.layer.bands is not None:
                 return OUTPUT_ROWS
             case Input(index=index):
-                tensor = self._side(self.layer.inputs, index, "input")
-                if position in self.arrays and self.arrays[position].symbol in self.copies:
-                    return self.copies[self.arrays[position].symbol]
-                return "0" if tensor is None else self.places.pointer(tensor, self.layer, written=False)
+                return self._input(position, index)
             case Output(index=index):
                 return self.places.pointer(self._side(self.layer.outputs, index, "output"), self.layer, written=True)
             case Scratch():
@@ -156,6 +153,12 @@ class _LayerPrinter:
             code="EMIT",
             hint="arguments are Input, Output, Scratch, Constant, Literal and Struct",
         )
+
+    def _input(self, position: int, index: int) -> str:
+        tensor = self._side(self.layer.inputs, index, "input")
+        if position in self.arrays and self.arrays[position].symbol in self.copies:
+            return self.copies[self.arrays[position].symbol]
+        return "0" if tensor is None else self.places.pointer(tensor, self.layer, written=False)
 
     def _bands(self, position: int) -> list[Argument]:
         """The argument at this position of the call of each kind of band."""

@@ -97,13 +97,7 @@ def manifest_of(
             _layer(layer, text, places, arrays.digest(index))
             for index, (layer, text) in enumerate(zip(program.layers, layers, strict=True))
         ],
-        "symbols": {
-            "nodes": {layer.node.name: layer.symbol for layer in program.layers},
-            "tensors": {
-                **{port.tensor.name: _port_symbol(program, port) for port in ports},
-                **{name: array.symbol for name, array in arrays.of_tensor.items() if not program.options.replaces_weights},
-            },
-        },
+        "symbols": _symbols(program, ports, arrays),
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         "macs": program.model_macs,
         "macs_executed": sum(layer.macs for layer in program.layers),
@@ -115,6 +109,16 @@ def manifest_of(
         "cascades": [_cascade(cascade) for cascade in program.cascades if not cascade.is_cut],
         **({"steps": _steps(program, program.waiting)} if program.waiting else {}),
         "peak_bytes_of_whole_tensors": program.whole_peak_bytes or program.peak.peak_bytes,
+    }
+
+
+def _symbols(program: Program, ports: tuple[Port, ...], arrays: Arrays) -> dict:
+    """The C name of each node and of each tensor that has one."""
+    constants = {} if program.options.replaces_weights else arrays.of_tensor
+    tensors = {port.tensor.name: _port_symbol(program, port) for port in ports}
+    return {
+        "nodes": {layer.node.name: layer.symbol for layer in program.layers},
+        "tensors": {**tensors, **{name: array.symbol for name, array in constants.items()}},
     }
 
 

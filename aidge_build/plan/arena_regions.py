@@ -142,28 +142,34 @@ def _no_room(
     reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]
 ) -> NoRoom:
     """Which layer breaks it, what it needs, and what each region has."""
-    live = sorted(arena.live_at(reason.step), key=lambda placement: -placement.buffer.size_bytes)
-    names = " + ".join(f"'{placement.buffer.name}' {placement.buffer.size_bytes:,} B" for placement in live[:4])
-    names += f" + {len(live) - 4} more" if len(live) > 4 else ""
-    piece = next((p.buffer.name for p in live if reason.proved and p.buffer.size_bytes == reason.needed_bytes), "")
-    moment = f"needs '{piece}', which alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
-    if reason.proved and not piece and reason.needed_bytes <= sum(room.size_bytes for room in rooms):
-        moment += ", which cannot be shared out among these"
     io = any(placement.buffer.kind == "io" for placement in arena.placements)
     sizes = [
         f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
         for room in rooms
     ]
+    where = schedule.steps[reason.step].where()
     which = "peak" if reason.step == arena.bound_step else "breaks at"
     unproved = "tensors spread over all of them: none of the arrangements fits, which is no proof"
     return NoRoom(
         f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "
-        f"after {board.reserved_bytes:,} B reserved; {which}: {schedule.steps[reason.step].where()} {moment}",
+        f"after {board.reserved_bytes:,} B reserved; {which}: {where} needs {_needed(reason, arena, rooms)}",
         needed_bytes=arena.peak_bytes,
         room_bytes=max(room.size_bytes for room in rooms),
         tried=() if reason.proved or len(rooms) < 2 else (unproved,),
         hint=_remedy(reason, arena, schedule, view, board, rooms),
     )
+
+
+def _needed(reason: NoSpread, arena: MemoryPlan, rooms: Sequence[Room]) -> str:
+    """What the layer needs: a buffer that no room takes, or several at once."""
+    live = sorted((placement.buffer for placement in arena.live_at(reason.step)), key=lambda buffer: -buffer.size_bytes)
+    alone = next((buffer.name for buffer in live if reason.proved and buffer.size_bytes == reason.needed_bytes), "")
+    if alone:
+        return f"'{alone}', which alone is {reason.needed_bytes:,} B"
+    names = " + ".join(f"'{buffer.name}' {buffer.size_bytes:,} B" for buffer in live[:4])
+    names += f" + {len(live) - 4} more at once" if len(live) > 4 else " at once"
+    is_parted = reason.proved and reason.needed_bytes <= sum(room.size_bytes for room in rooms)
+    return f"{names}, which cannot be shared out among these" if is_parted else names
 
 
 def _remedy(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:

@@ -20,23 +20,18 @@ def rooms_of(
 ) -> tuple[tuple[str, int], ...]:
     """The memories that the texts of an option or file name, and the bytes that constants, and with --place code, may take of
     each, the fastest first; AidgeError (USAGE) for words that mean none."""
-    rooms: dict[str, int] = {}
-    for text in texts:
-        name, _, size = text.partition("=")
-        found = size_of(size)
-        if not found or name in rooms:
-            raise _error(f"wants MEMORY=BYTES, each memory once, got {text!r}", f"{where.split(' ')[0]} DTCM=16K", where)
-        rooms[name] = found
+    rooms = _sizes(texts, where)
     if not rooms:
         return ()
     if board is None:
         raise _error("only a board has memories of known costs", "--board", where)
-    if arguments.weights != "c":
-        raise _error("an included binary is in one memory", "--weights c", where)
-    if arguments.update != "none":
-        raise _error("weights that can be replaced are one block, in one memory", "without --update", where)
-    if arguments.assembly != "on":
-        raise _error("what start-up code copies is said in assembly", "--assembly on", where)
+    for excludes, why, hint in (
+        (arguments.weights != "c", "an included binary is in one memory", "--weights c"),
+        (arguments.update != "none", "weights that can be replaced are one block, in one memory", "without --update"),
+        (arguments.assembly != "on", "what start-up code copies is said in assembly", "--assembly on"),
+    ):
+        if excludes:
+            raise _error(why, hint, where)
     regions = {region.name: region for region in board.regions}
     fault_of = _fault if where == OPTION else fault_of_fast
     for name, size_bytes in rooms.items():
@@ -49,6 +44,18 @@ def rooms_of(
                 where,
             )
     return tuple(sorted(rooms.items(), key=lambda room: regions[room[0]].access_cost))
+
+
+def _sizes(texts: Sequence[str], where: str) -> dict[str, int]:
+    """The bytes of each memory that the texts name."""
+    sizes: dict[str, int] = {}
+    for text in texts:
+        name, _, size = text.partition("=")
+        found = size_of(size)
+        if not found or name in sizes:
+            raise _error(f"wants MEMORY=BYTES, each memory once, got {text!r}", f"{where.split(' ')[0]} DTCM=16K", where)
+        sizes[name] = found
+    return sizes
 
 
 def _fault(region: Region | None, size_bytes: int) -> str:

@@ -123,16 +123,20 @@ class _Question:
                 return known
         if solve is None:
             return known or self._nothing(proved=False)
-        hint = {
-            placement.buffer.name: (self._number(each.region), placement.offset_bytes)
-            for each in (known.plans if known else ())
-            for placement in each.placements
-        }
-        answer = solve(self.problem, self.rooms, [self._weight(buffer) for buffer in self.problem.buffers], hint)
+        weights = [self._weight(buffer) for buffer in self.problem.buffers]
+        answer = solve(self.problem, self.rooms, weights, self._places(known) if known else {})
         if not answer.places:
             return known or self._nothing(answer.proved)
         found = self._spread([self._solved(number, answer) for number in range(len(self.rooms))], answer.proved)
         return found if known is None or found.cost < known.cost else replace(known, proved=answer.proved)
+
+    def _places(self, known: Spread) -> dict[str, tuple[int, int]]:
+        """The number of the room and the offset of each buffer."""
+        return {
+            placement.buffer.name: (self._number(each.region), placement.offset_bytes)
+            for each in known.plans
+            for placement in each.placements
+        }
 
     def _nothing(self, proved: bool) -> NoSpread:
         needed, step = self.problem.fullest

@@ -27,10 +27,9 @@ def question_of(
     sizes = tuple(0 if buffer in elsewhere else view.tensor(buffer).size_bytes for buffer in numbers)
     operations, alone = [], frozenset(fixed)
     for node in steps:
-        inputs = tuple(
-            dict.fromkeys(numbers[atom] for name in node.inputs if name in buffer_of for atom in atoms[buffer_of[name]])
-        )
-        outputs = tuple(dict.fromkeys(numbers[buffer_of[name]] for name in node.outputs))
+        read = [buffer_of[name] for name in node.inputs if name in buffer_of]
+        inputs = tuple(dict.fromkeys(numbers[atom] for buffer in read for atom in atoms[buffer]))
+        outputs = _numbered(node.outputs, buffer_of, numbers)
         shared = [
             (numbers[entry.buffer], entry.shared_bytes(sizes[numbers[entry.buffer]], sizes[outputs[0]]))
             for entry in permissions(node, buffer_of, demands[node.name])
@@ -40,9 +39,14 @@ def question_of(
     return OrderQuestion(
         sizes,
         tuple(operations),
-        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.inputs)),
-        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in kept)),
+        _numbered(view.inputs, buffer_of, numbers),
+        _numbered(kept, buffer_of, numbers),
     )
+
+
+def _numbered(names: Sequence[str], buffer_of: Mapping[str, str], numbers: Mapping[str, int]) -> tuple[int, ...]:
+    """The numbers of the tensors' buffers, each once."""
+    return tuple(dict.fromkeys([numbers[buffer_of[name]] for name in names]))
 
 
 class Permission:

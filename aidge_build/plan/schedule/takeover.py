@@ -20,6 +20,10 @@ class Lives:
     spans: Mapping[str, tuple[int, int]]
     kept: Collection[str]
 
+    def ends_with(self, buffer: str, step: int) -> bool:
+        """Whether nothing needs the buffer after this step."""
+        return self.spans[buffer][1] == step + 1 and buffer not in self.kept
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -67,21 +71,20 @@ def take_over(
     for index, node in enumerate(steps):
         target = buffer_of[node.outputs[0]]
         dying = [
-            entry
+            (entry.buffer, entry.lead_bytes)
             for entry in permissions(node, buffer_of, demands[node.name])
-            if lives.spans[entry.buffer][1] == index + 1
-            and entry.buffer not in lives.kept
-            and alone.isdisjoint((entry.buffer, target))
+            if lives.ends_with(entry.buffer, index) and alone.isdisjoint((entry.buffer, target))
         ]
-        direct = [entry.buffer for entry in dying if entry.lead_bytes is None]
-        loose += [] if direct else [(target, entry.buffer, entry.lead_bytes) for entry in dying if entry.lead_bytes is not None]
-        if direct:
+        direct = [buffer for buffer, lead_bytes in dying if lead_bytes is None]
+        if not direct:
+            loose += [(target, buffer, lead_bytes) for buffer, lead_bytes in dying if lead_bytes is not None]
+        else:
             source = max(direct, key=lambda buffer: lives.sizes[buffer])
             members[chain_of[source]] += members.pop(target)
             chain_of[target] = chain_of[source]
             in_place[node.name] = source
     chains = tuple(
-        Chain(tuple(names), tuple(lives.sizes[name] for name in names), tuple(lives.spans[name] for name in names))
+        Chain(tuple(names), tuple(map(lives.sizes.__getitem__, names)), tuple(map(lives.spans.__getitem__, names)))
         for names in members.values()
     )
     overlaps = tuple(Overlap(chain_of[lower], chain_of[upper], lead) for lower, upper, lead in loose)

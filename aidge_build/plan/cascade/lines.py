@@ -8,7 +8,7 @@ live in a step that are kept whenever a band of that layer runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -51,15 +51,19 @@ def with_cascades(schedule: Schedule, runs: Sequence[Run]) -> Schedule:
         for line in run.cascade.lines.values():
             held = buffers[schedule.buffer_of[line.tensor]]
             buffers[held.name] = _line(held, line, run)
-        for place, name in enumerate(run.cascade.nodes):
-            wanted = run.demands[name]
-            if wanted.scratch_bytes:
-                first, last = (run.first, run.last) if wanted.keeps_scratch else (run.first + place, run.first + place + 1)
-                scratch_of[name] = f"scratch of {name}"
-                buffers[scratch_of[name]] = Buffer(
-                    scratch_of[name], wanted.scratch_bytes, wanted.scratch_alignment, first, last, "scratch"
-                )
+        for name, scratch in _scratch(run):
+            scratch_of[name] = scratch.name
+            buffers[scratch.name] = scratch
     return replace(schedule, buffers=tuple(buffers.values()), scratch_of=scratch_of, cascades=tuple(run.cascade for run in runs))
+
+
+def _scratch(run: Run) -> Iterator[tuple[str, Buffer]]:
+    """The scratch of the layers' bands, by layer."""
+    for step, name in enumerate(run.cascade.nodes, run.first):
+        wanted = run.demands[name]
+        if wanted.scratch_bytes:
+            first, last = (run.first, run.last) if wanted.keeps_scratch else (step, step + 1)
+            yield name, Buffer(f"scratch of {name}", wanted.scratch_bytes, wanted.scratch_alignment, first, last, "scratch")
 
 
 def _reaching(buffer: Buffer, run: Run) -> Buffer:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aidge_build.graph.view import Node
-from aidge_build.plan.cascade.cascade import BandStep, Cascade, Rows
+from aidge_build.plan.cascade.cascade import BandStep, Cascade, Rows, Shift
 from aidge_build.plan.memory.replay import Joint, Move, Piece, Span
 
 LEFT = "rows that left"  # the firmware's memory in which the rows of the output lie at the end, and what lies there
@@ -31,12 +31,10 @@ class RowMoves:
 
     def __post_init__(self) -> None:
         made = {step.writes.tensor for step in self.cascade.steps if not step.departs}  # what arrives is written, too
-        self._given = {
-            rows.tensor for step in self.cascade.steps for rows in step.reads if rows is not None and rows.tensor not in made
-        }
+        self._given = {rows.tensor for step in self.cascade.steps for rows in step.reads if rows is not None} - made
         self._sums: dict[str, str] = {}
         self._gone: list[str] = []
-        ends = {name: max(step.last for step in self.cascade.steps if step.node == name) for name in self.cascade.carrying}
+        ends = self._ends()
         for number, step in enumerate(self.cascade.steps):
             if step.arrives:
                 self.moves.append(Move(f"rows of {step.writes.tensor} arrive", (), tuple(self._rows(step.writes))))
@@ -45,9 +43,7 @@ class RowMoves:
             else:
                 self._call(step, number, step.last == ends.get(step.node))
             for shift in step.shifts:
-                moved = Rows(shift.rows.tensor, shift.rows.first, shift.rows.last, shift.target)
-                for old, new in zip(self._rows(shift.rows), self._rows(moved), strict=True):
-                    self.moves.append(Move(f"rows of {shift.rows.tensor}", (old,), (new,)))
+                self._shift(shift)
         parts = {self.nodes[name].outputs[0] for name in self.cascade.carrying}
         if self._gone:
             self.rows[LEFT] = Span(LEFT, 0, self.left_bytes)
@@ -62,6 +58,11 @@ class RowMoves:
         line = self.cascade.lines.get(self.cascade.departing)
         return 0 if line is None else line.height * line.row_bytes
 
+    def _ends(self) -> dict[str, int]:
+        """One past the last row of each layer that carries sums from band to band."""
+        steps = self.cascade.steps
+        return {name: max(step.last for step in steps if step.node == name) for name in self.cascade.carrying}
+
     def _leave(self, step: BandStep) -> None:
         """The firmware gets each row: at the end it has all of them, each whole."""
         for rows in filter(None, step.reads):
@@ -71,6 +72,12 @@ class RowMoves:
                 self.rows[gone] = Span(LEFT, row * width, width)
                 self._gone.append(gone)
                 self.moves.append(Move(f"row {row} of {rows.tensor} leaves", (name,), (gone,)))
+
+    def _shift(self, shift: Shift) -> None:
+        rows = shift.rows
+        moved = Rows(rows.tensor, rows.first, rows.last, shift.target)
+        for old, new in zip(self._rows(rows), self._rows(moved), strict=True):
+            self.moves.append(Move(f"rows of {rows.tensor}", (old,), (new,)))
 
     def _call(self, step: BandStep, number: int, is_last: bool) -> None:
         node = self.nodes[step.node]

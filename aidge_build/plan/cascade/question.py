@@ -120,10 +120,12 @@ class Question:
         cascade = cascade_of(walk, ahead)
         if not self.keeps(cascade, layers):
             return None
-        wanted = {layer.name: self.graph.kernels.demands(layer, cascade.bands_of(layer.name)) for layer in layers}
-        demands = {name: each for name, each in wanted.items() if each is not None}
-        if len(demands) < len(wanted):
-            return None
+        demands = {}
+        for layer in layers:
+            wanted = self.graph.kernels.demands(layer, cascade.bands_of(layer.name))
+            if wanted is None:
+                return None
+            demands[layer.name] = wanted
         return Run(replace(cascade, beyond=beyond(cascade.work, layers, self.graph.kernels)), first, demands)
 
     @cached_property

@@ -50,15 +50,17 @@ class RowLayer:
         if len(seen.outputs) != 1 or not moving:
             return None
         output = seen.outputs[0]
-        if output.rank > ROW_AXIS and has_rows(output) and output.dims[ROW_AXIS] > 1:
-            layer = cls(seen, False)
-        elif has_rows(moving[0]) and moving[0] is seen.inputs[0]:
-            layer = cls(seen, True)
-        else:
+        in_parts = not (has_rows(output) and output.dims[ROW_AXIS] > 1)
+        if in_parts and not (has_rows(moving[0]) and moving[0] is seen.inputs[0]):
             return None
-        whole = layer.band(0, layer.height)
-        read = [] if whole is None else [tensor for tensor, rows in zip(seen.inputs, whole.reads) if rows is not None]
-        return layer if read and all(tensor is not None and has_rows(tensor) for tensor in read) else None
+        layer = cls(seen, in_parts)
+        return layer if layer._reads_rows() else None
+
+    def _reads_rows(self) -> bool:
+        """Whether there is a band of all rows, and each input of which it reads rows has them."""
+        whole = self.band(0, self.height)
+        read = [] if whole is None else [tensor for tensor, rows in zip(self.seen.inputs, whole.reads) if rows is not None]
+        return bool(read) and all(tensor is not None and has_rows(tensor) for tensor in read)
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product, takewhile
 
 from aidge_build.plan.cascade.lines import Run
 from aidge_build.plan.cascade.question import Found, Question, live_bytes
@@ -63,14 +64,18 @@ def _starts(base: Found, question: Question, effort: Effort, rows: int) -> list[
     live, asked = live_bytes(base.schedule), question.graph
     found: list[Runs] = [(run,) for run in _first_runs(question, rows)] if asked.arriving else [()]
     if asked.departing:
-        able: list[Runs] = [(run,) for run in _last_runs(question, rows)]
         together = [runs for runs in found if runs and runs[0].cascade.departing]
         apart = [runs for runs in found if runs not in together]
+        able: list[Runs] = [(run,) for run in _last_runs(question, rows)]
         if asked.arriving:  # of two cascades each is chosen by itself: there are too many pairs
             apart, able = (_cheapest(each, question, effort, live) for each in (apart, able))
-        pairs = [(*one, *other) for one in apart for other in able if not one or one[0].last <= other[0].first]
-        found = [*together, *pairs]
+        found = [*together, *((*one, *other) for one, other in product(apart, able) if _follow(one, other))]
     return [question.planned(runs) for runs in _cheapest(found, question, effort, live)]
+
+
+def _follow(one: Runs, other: Runs) -> bool:
+    """Whether the cascade of the output begins after the cascade of the input, if there is one."""
+    return not one or one[0].last <= other[0].first
 
 
 def _cheapest(found: Sequence[Runs], question: Question, effort: Effort, live: Sequence[int]) -> list[Runs]:
@@ -156,11 +161,9 @@ def _runs(present: Found, fullest: int, question: Question, effort: Effort, rows
     able = [step not in busy and question.graph.kernels.layer(node) is not None for step, node in enumerate(steps)]
     if not able[fullest]:
         return
-    first = last = fullest
-    while first > 0 and able[first - 1] and fullest - first < MOST_LAYERS:
-        first -= 1
-    while last + 1 < len(steps) and able[last + 1] and last - fullest < MOST_LAYERS:
-        last += 1
+    before = takewhile(able.__getitem__, range(fullest - 1, max(-1, fullest - 1 - MOST_LAYERS), -1))
+    after = takewhile(able.__getitem__, range(fullest + 1, min(len(steps), fullest + 1 + MOST_LAYERS)))
+    first, last = min(before, default=fullest), max(after, default=fullest)
     chains = [(start, end) for end in range(fullest, last + 1) for start in range(first, min(fullest, end - 1) + 1)]
     for start, end in _some(chains, effort.chains):
         run = question.run(start, dict.fromkeys((node.name for node in steps[start : end + 1]), rows))

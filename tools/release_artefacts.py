@@ -147,7 +147,7 @@ def api() -> dict:
     schemas = {path.name: json.loads(path.read_text()) for path in sorted((ROOT / "aidge_build" / "base" / "schemas").iterdir())}
     options = run_json(["options"], ROOT)["options"]
     modules = (ROOT / "aidge_build" / "cli").glob("*.py")  # also of verbs that became forms of others: their names stay
-    verbs = sorted(path.stem.replace("_", "-") for path in modules if "\nSUMMARY = " in path.read_text())
+    verbs = sorted(path.stem.replace("_", "-") for path in modules if "\nEXAMPLES = " in path.read_text())
     return {
         "verbs": verbs,
         "options": {verb: options_of(verb) for verb in verbs},

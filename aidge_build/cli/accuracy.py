@@ -22,7 +22,6 @@ from aidge_build.build.option_values import bindings
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.block import Block, block_of, outputs_with
 from aidge_build.cli.firmware_options import other_options, with_options_of
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.view import GraphView
 from aidge_build.measure.accuracy.document import Judged, agreement, agreement_lines, document, lines
@@ -44,8 +43,6 @@ from aidge_build.prove.elf import Claim, read_claims, read_image
 from aidge_build.run.verify.compare import compare
 from aidge_build.run.verify.vectors import read_npz
 
-SUMMARY = "measure how often a model is right: float, quantized, and on the emulated board"
-GROUP = PROVE
 EXAMPLES = (
     ("accuracy kws.onnx --board stm32f7 --labels test.npz --min-top1 0.97", "fails below 97 %"),
     ("accuracy new.onnx --board stm32f4 --elf app.elf --block new.bin --labels test.npz", "new weights in that firmware"),

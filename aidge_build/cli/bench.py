@@ -18,7 +18,6 @@ from aidge_build.base.terminal import with_progress
 from aidge_build.boards import Board, load_board
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, UNNAMED_CONTRACT, add_model_arguments, load
 from aidge_build.build.request import CompileRequest
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, not_measured_lines, probe_from
 from aidge_build.measure.bench.figures import ANY, Figures
@@ -32,8 +31,6 @@ from aidge_build.measure.bench.table import page_with, tables
 from aidge_build.run.probe.server import Probe
 from aidge_build.run.verify.float_levels import BY_FLOATS
 
-SUMMARY = "measure time, instructions and bytes of a folder of models on emulated boards"
-GROUP = PROVE
 EXAMPLES = (
     ("bench models", "time, instructions and bytes of each model of a folder"),
     ("bench models --board mps2-an386,mps3-an547 --html bench.html", "on two cores, as a page"),

@@ -15,7 +15,6 @@ from aidge_build.boards import Board, Region, boards_like, list_boards, load_boa
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.devices import board_text, file_stem, read_device
 
-SUMMARY = "list boards, or write a board file from a CMSIS pack or a devicetree"
 EXAMPLES = (
     ("list boards", "all"),
     ("list boards f407", "boards with this word in their name or title"),

@@ -28,7 +28,6 @@ from aidge_build.measure.bench.image_report import Report, read_report
 from aidge_build.measure.bench.measure import Case, measure
 from aidge_build.prove.calibrations import FOLDER, read_calibration, stated_error
 
-SUMMARY = "count cycles on a board, next to the estimate, in a file to send in"
 EXAMPLES = (
     ("bench --calibrate kws.onnx --board stm32f4 --probe :3333", "runs the model on the board, and writes calibration.json"),
     ("bench --calibrate kws.onnx --serial /dev/ttyACM0", "reads what a bench image of the model prints"),

@@ -18,7 +18,6 @@ from aidge_build.base.output import write_files
 from aidge_build.base.reading import read_json
 from aidge_build.boards import Board, Region, load_board
 from aidge_build.boards.cores import Core
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.kept_check import keep, kept, key_of
 from aidge_build.cli.linked import (
     Memories,
@@ -64,8 +63,6 @@ _PLAN = {
     "layers?": [{"symbol": str}],
     "claim?": {},
 }
-SUMMARY = "prove the memory use of a linked program"
-GROUP = PROVE
 EXAMPLES = (
     ("check app.elf --board stm32f7", "memory as planned, weights as generated, a bound of the stack"),
     ("check app.elf --region FLASH=0x08000000,0x100000,flash --region RAM=0x20000000,0x20000,ram", "without a board file"),

@@ -8,7 +8,6 @@ import argparse
 from aidge_build.base.installed import cmake_folder
 from aidge_build.cli.outcome import Outcome
 
-SUMMARY = "print the folder of the CMake package (cmake -Daidge_build_DIR=...)"
 EXAMPLES = (("doctor --cmake-dir", "for cmake -Daidge_build_DIR=..."),)
 
 

@@ -16,12 +16,9 @@ from aidge_build.base.version import VERSION
 from aidge_build.build.compile import compile
 from aidge_build.build.inputs import USER_NAMES, add_model_arguments, load
 from aidge_build.build.request import CompileRequest
-from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.sources.importers.left_out import left_out
 
-SUMMARY = "generate the C of a model"
-GROUP = BUILD
 EXAMPLES = (
     ("compile kws.onnx --board stm32f7 --out generated", "kws.h, kws.c, kws_weights.c, kws.plan.json"),
     ("compile kws.onnx --cpu cortex-m4 --fpu auto --optimize size --out generated", "for a core, without a board"),

@@ -8,7 +8,6 @@ import argparse
 from aidge_build.base.terminal import Drawn
 from aidge_build.cli.outcome import Outcome
 
-SUMMARY = "print a script for shell completion of verbs, options and values"
 EXAMPLES = (
     ("doctor --completion bash", 'in ~/.bashrc: eval "$(aidge-build doctor --completion bash)"'),
     ("doctor --completion zsh", 'in ~/.zshrc, after compinit: eval "$(aidge-build doctor --completion zsh)"'),

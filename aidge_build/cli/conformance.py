@@ -13,13 +13,10 @@ from aidge_build.base.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.base.options import MODEL, add_options, options_named
 from aidge_build.base.output import write_files
 from aidge_build.base.terminal import with_progress
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.conformance.suites import COLLECTIONS, SANITIZED, run_cases
 from aidge_build.measure.conformance.table import VERDICTS, Suite, Verdict, page
 
-SUMMARY = "run the ONNX node cases as generated C"
-GROUP = PROVE
 EXAMPLES = (
     ("conformance --only conv", "on this machine"),
     ("conformance --board mps2-an386 --every 50", "a sample, in an emulator"),

@@ -17,11 +17,8 @@ from pathlib import Path
 from aidge_build.base import machine
 from aidge_build.base.errors import EXIT_MISSING
 from aidge_build.base.version import VERSION
-from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
 
-SUMMARY = "list versions, and what this machine lacks"
-GROUP = BEGIN
 EXAMPLES = (("doctor", "what is there, what is missing, what is too old"),)
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~0-9.,*\s]*)")

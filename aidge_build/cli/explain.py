@@ -18,7 +18,6 @@ from aidge_build.build.emit.manifest import channels_removed
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.cycles import inference_data, time_lines
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.place import Measurement, add_place_arguments, measured, placed, rooms_within
 from aidge_build.cli.reads import layer_read_data, read_lines
@@ -33,8 +32,6 @@ from aidge_build.prepare.adaptation.assignment import Assignment
 from aidge_build.prove.timing.estimate import Cycles
 from aidge_build.run.emulate import LayerCount, RunResult
 
-SUMMARY = "show the kernel of each node, and why"
-GROUP = UNDERSTAND
 EXAMPLES = (
     ("explain kws.onnx --board stm32f7", "which kernel each node got"),
     ("explain kws.onnx --board stm32f7 conv_1", "one node, with every rejection"),

@@ -27,7 +27,6 @@ _SYSTEM_CALLS = {
     *("_exit", "_close", "_environ", "_execve", "_fork", "_fstat", "_getpid", "_gettimeofday", "_isatty", "_kill", "_link"),
     *("_lseek", "_open", "_read", "_sbrk", "_stat", "_times", "_unlink", "_wait", "_write"),
 }
-SUMMARY = "explain a failed link: too little memory, other headers or flags, undefined names"
 EXAMPLES = (("explain --link -- arm-none-eabi-gcc main.o kws.o -T my.ld -o app.elf", "after a link that failed"),)
 
 

@@ -21,7 +21,6 @@ from aidge_build.compat.serial_line import Compared, compare_serial, serial_line
 from aidge_build.graph.view import GraphView
 from aidge_build.run.verify.vectors import model_inputs, read_npz
 
-SUMMARY = "write a model as a folder of C with a main program"
 COMMON = ("name", "out", "io-data", "test-mode", "layout", "serial", "received", "board", "cpu", "optimize", "quantize")
 EXAMPLES = (("package --standalone kws.onnx --out folder --lib ref", "portable C with a main program and a README"),)
 

@@ -15,7 +15,6 @@ from aidge_build.base.terminal import counting, table
 from aidge_build.boards import Board, list_boards, load_board
 from aidge_build.build.inputs import of_chip, read_model_file
 from aidge_build.cli.boards import board_row
-from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.fit.asked import Budget, Row, budget_of, sorted_rows
 from aidge_build.measure.fit.cache import Cache, cache_folder
@@ -28,8 +27,6 @@ from aidge_build.plan.arena_regions import NO_ROOM
 from aidge_build.prepare.quantization.prepare import is_float
 from aidge_build.sources.onnx_format import read_model
 
-SUMMARY = "show the boards that a model fits, what is missing on the others, and its speed"
-GROUP = BEGIN
 EXAMPLES = (
     ("fit kws.onnx", "on all boards"),
     ("fit kws.onnx person.tflite --board stm32f4,rp2040 --build", "two models, linked for two boards"),

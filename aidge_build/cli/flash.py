@@ -16,7 +16,6 @@ from aidge_build.base.terminal import print_lines
 from aidge_build.boards import Board, load_board
 from aidge_build.cli import check
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.groups import BOARD
 from aidge_build.cli.linked import add_agreed_arguments, add_objects_argument
 from aidge_build.cli.outcome import Outcome
 from aidge_build.prove.elf import read_image
@@ -33,8 +32,6 @@ from aidge_build.run.toolchain.runners import (
     uf2_drive,
 )
 
-SUMMARY = "put a checked program on the board, or debug it there"
-GROUP = BOARD
 EXAMPLES = (("flash app.elf --board stm32f4 --dry-run", "only the commands, of every runner of the board"),)
 _BOOT_HINT = (
     "the firmware's own build brings it, with its linker script (the maker's SDK); aidge-build makes it for bench images only"

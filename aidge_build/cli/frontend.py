@@ -10,13 +10,10 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.output import write_files
 from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
 from aidge_build.build.inputs import read_model_file
-from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.prepare.frontend.described import described
 from aidge_build.sources.onnx_format import read_model
 
-SUMMARY = "put an audio or image front end before a model, and a decision after it"
-GROUP = BUILD
 EXAMPLES = (("frontend net.onnx --recipe recipe.toml --out whole.onnx", "samples in, a label out"),)
 
 

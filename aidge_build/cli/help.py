@@ -11,7 +11,7 @@ from types import ModuleType
 from aidge_build.base.options import FIRST_PAGE, TOPICS
 from aidge_build.base.terminal import emphasized
 from aidge_build.cli.groups import GROUPS
-from aidge_build.cli.verbs import FIRST, FORMS, RARE, forms_of, module_of, typed
+from aidge_build.cli.verbs import FIRST, FORMS, RARE, VERBS, forms_of, typed
 
 PROGRAM = "aidge-build"
 _NARROW, _WIDE = 60, 130  # columns of a page, whatever the terminal has
@@ -29,13 +29,12 @@ def asked(words: Sequence[str]) -> tuple[bool, bool]:
 
 def overview(in_full: bool) -> list[str]:
     """The verbs in groups; `in_full`: the rare ones, too, and other names of forms."""
-    names = (*FIRST, *RARE) if in_full else FIRST
-    rows = [(name, module_of(name)) for name in names]
-    width = max(len(name) for name in names)
+    verbs = VERBS if in_full else FIRST
+    width = max(map(len, verbs))
     lines = [f"usage: {PROGRAM} VERB ...", "", "Put a neural network into firmware."]
     for group in GROUPS:
         lines += ["", emphasized(group)]
-        lines += [f"  {name:<{width}}  {module.SUMMARY}" for name, module in rows if module.GROUP == group]
+        lines += [f"  {name:<{width}}  {verb.summary}" for name, verb in verbs.items() if verb.group == group]
     if in_full:
         lines += ["", emphasized("Forms of verbs, and the names that they have alone"), *_forms()]
     more = [] if in_full else [f"{PROGRAM} --help all: {len(RARE)} more verbs, and the forms of these"]
@@ -46,7 +45,7 @@ def overview(in_full: bool) -> list[str]:
 def _forms() -> Iterator[str]:
     left, middle = max(len(typed(form.module)) for form in FORMS), max(len(form.alias) for form in FORMS)
     for form in FORMS:
-        yield f"  {typed(form.module):<{left}}  {form.alias:<{middle}}  {module_of(form.module).SUMMARY}"
+        yield f"  {typed(form.module):<{left}}  {form.alias:<{middle}}  {form.summary}"
 
 
 def verb_page(parser: argparse.ArgumentParser, name: str, module: ModuleType, in_full: bool) -> list[str]:
@@ -97,5 +96,5 @@ def _forms_of(name: str) -> Iterator[str]:
         return
     yield f"forms ({PROGRAM} {typed(forms[0].module)} --help):"
     width = max(len(form.selector) for form in forms)
-    yield from (f"  {form.selector:<{width}}  {module_of(form.module).SUMMARY}" for form in forms)
+    yield from (f"  {form.selector:<{width}}  {form.summary}" for form in forms)
     yield ""

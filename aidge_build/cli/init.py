@@ -16,7 +16,6 @@ from aidge_build.cli.foreign_cmake import cmake_files_below
 from aidge_build.cli.foreign_projects import FILES, Advice, Step, advice_for, named
 from aidge_build.cli.outcome import Outcome
 
-SUMMARY = "print the lines that put a model into the build of this folder"
 EXAMPLES = (
     ("new --existing models/kws.onnx", "in the folder of your SConstruct, CMakeLists.txt, Makefile, platformio.ini, ..."),
     ("new --existing models/kws.onnx --folder ../firmware", "of another folder"),

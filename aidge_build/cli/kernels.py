@@ -11,7 +11,6 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import IOSpec
 
-SUMMARY = "list the kernel libraries and their kernels"
 EXAMPLES = (("list kernels", "libraries and their kernels"),)
 
 

@@ -11,7 +11,6 @@ from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import Outcome
 from aidge_build.run.toolchain import write_link_script
 
-SUMMARY = "write the linker script of a board"
 EXAMPLES = (("new --link-script --board stm32f7 --out link.ld", "with places for arenas in each memory"),)
 
 

@@ -6,12 +6,9 @@ from __future__ import annotations
 import argparse
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.cli.groups import BOARD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.verbs import forms_of
 
-SUMMARY = "list boards, kernels, operators or options"
-GROUP = BOARD
 EXAMPLES = (
     ("list boards f407", "the boards with this word in name or title"),
     ("list operators Conv", "the manual of an operator"),

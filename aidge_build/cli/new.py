@@ -19,13 +19,10 @@ from aidge_build.build.compile import compile
 from aidge_build.build.emit.template import render_file
 from aidge_build.build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.groups import BEGIN
 from aidge_build.cli.outcome import Outcome
 from aidge_build.graph.dtype import DType
 from aidge_build.run.toolchain import render_link_script
 
-SUMMARY = "make a starter project that builds and runs at once"
-GROUP = BEGIN
 EXAMPLES = (
     ("new demo --board stm32f7", "a project for SCons, with a model that reads digits"),
     ("new demo --build cmake --board host --model kws.onnx", "for CMake, with your model"),

@@ -22,7 +22,6 @@ from aidge_build.prepare.net import OPSET
 from aidge_build.prepare.training.check import findings
 from aidge_build.sources.onnx_format import signature_of
 
-SUMMARY = "list operators with their backends and types, or show the manual of one"
 EXAMPLES = (
     ("list operators", "all operators"),
     ("list operators Conv", "the manual of one"),

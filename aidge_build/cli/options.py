@@ -13,7 +13,6 @@ from aidge_build.base.options.texts import CMAKE_OPTIONS, PAGE, SCONS_TOOL, cmak
 from aidge_build.base.output import write_files
 from aidge_build.cli.outcome import Outcome
 
-SUMMARY = "list options with their names in SCons and CMake"
 EXAMPLES = (("list options", "their names in SCons, CMake and on the command line"),)
 
 

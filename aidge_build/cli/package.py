@@ -14,7 +14,6 @@ from aidge_build.base.options import FILES, add_options
 from aidge_build.base.output import remove_file, write_files
 from aidge_build.base.reading import fits, json_of
 from aidge_build.build.inputs import add_model_arguments, load
-from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.bench.image import make_image
 from aidge_build.measure.packages import Package, Publication, load_target, make_package, targets
@@ -22,8 +21,6 @@ from aidge_build.measure.packages.archive import names_in
 from aidge_build.measure.packages.making import list_path
 from aidge_build.measure.packages.target import Target
 
-SUMMARY = "write a model as a library of an ecosystem: Arduino, Rust, Zephyr, ..."
-GROUP = BUILD
 EXAMPLES = (
     ("package kws.onnx --for arduino --cpu cortex-m4 --out packages", "a library for the Arduino IDE"),
     ("package kws.onnx --for plain --cpu cortex-m0plus --out packages", "C that any build takes"),

@@ -13,7 +13,7 @@ from types import ModuleType
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.terminal import print_lines
 from aidge_build.cli.help import PROGRAM
-from aidge_build.cli.verbs import FIRST, FORMS, VERBS, module_of, typed
+from aidge_build.cli.verbs import FIRST, FORMS, VERBS, module_of, summary_of, typed
 
 _OPTIONAL = ("?", "*")
 MODEL_ENDINGS = (".onnx", ".tflite")
@@ -77,10 +77,10 @@ def _is_gone(before: str, word: str) -> bool:
 
 def verb_parser(name: str) -> Parser:
     """All words that a verb, or a form of one, takes; also for those who list them."""
-    module = module_of(name)
+    module, summary = module_of(name), summary_of(name)
     parser = Parser(
         prog=f"{PROGRAM} {typed(name)}",
-        description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
+        description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=_examples(module),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -28,7 +28,6 @@ from aidge_build.plan.program import Program
 from aidge_build.plan.schedule.order import Order, best_order
 from aidge_build.plan.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
 
-SUMMARY = "show the memory plan of a model, or of a problem file of the planner"
 EXAMPLES = (
     ("explain --plan kws.onnx --board stm32f7 --why", "what is live at the peak"),
     ("explain --plan kws.onnx --html plan.html", "the arena as a page"),

@@ -18,11 +18,8 @@ from aidge_build.build.inputs import (
     read_model_file,
     scheme_of,
 )
-from aidge_build.cli.groups import BUILD
 from aidge_build.cli.outcome import Outcome
 
-SUMMARY = "quantize a float model by samples of its inputs"
-GROUP = BUILD
 EXAMPLES = (("quantize float.onnx --quantize samples.npz --out int8.onnx", "from samples of its inputs"),)
 
 

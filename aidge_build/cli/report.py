@@ -10,7 +10,6 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.output import write_sources
 from aidge_build.base.reading import read_json
 from aidge_build.base.source_files import Sources
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.linked import add_memory_arguments, core_of, memories, stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.accuracy.drawing import layers_drawing
@@ -19,8 +18,6 @@ from aidge_build.measure.report.accuracy import accuracy_lines, read_accuracy
 from aidge_build.measure.report.given import BESIDE_FLOAT, COUNTS, PLAN, REPORT
 from aidge_build.prove.elf import read_claims, read_image
 
-SUMMARY = "show where the bytes of a linked program are"
-GROUP = UNDERSTAND
 EXAMPLES = (
     ("report app.elf --board stm32f7 --html report.html", "where the bytes are, as a page"),
     ("report app.elf --board stm32f7 --json", "for a later --diff"),

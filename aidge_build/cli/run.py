@@ -19,7 +19,6 @@ from aidge_build.base.source_files import Sources
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.cycles import cache_lines, cycle_data, cycle_findings, cycle_lines, layer_cycle_data
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.cli.probing import add_probe_arguments, is_measured, measured_json, measured_lines, observed, probe_from
 from aidge_build.cli.run_by_rows import counted_by_rows, pieces_of
@@ -32,8 +31,6 @@ from aidge_build.run.emulate import Counted, Firmware, RunResult, Stops, run_pro
 from aidge_build.run.emulate.channels import control_block
 from aidge_build.run.emulate.estimate import program_timing
 
-SUMMARY = "run a linked program, emulated on the board's memory map or on the board"
-GROUP = PROVE
 EXAMPLES = (
     ("run app.elf --board stm32f7", "in the emulator, on the board's true memory map"),
     ("run app.elf --board mps2-an386 --json", "instructions of each layer"),

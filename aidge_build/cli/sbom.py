@@ -18,7 +18,6 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.measure.report.bill import PLAN, Product, bill_of, bill_text
 from aidge_build.prove.elf import read_claims, read_image
 
-SUMMARY = "write a software bill of materials: models, generated code, kernels, licences, digests"
 EXAMPLES = (
     ("report --sbom gen/kws.plan.json --elf app.elf --out app.cdx.json", "a CycloneDX file of all models in a firmware"),
     ("report --sbom gen/kws.plan.json --licence kws=Apache-2.0 --out kws.cdx.json", "of code that is not linked yet"),

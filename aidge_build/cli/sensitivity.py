@@ -30,7 +30,6 @@ from aidge_build.measure.accuracy.texts import figure_text
 from aidge_build.measure.accuracy.trials import FLOAT, INT8, TYPES, Trial, Trials
 from aidge_build.run.verify.vectors import read_npz
 
-SUMMARY = "find the layers that cost accuracy in int8, and the cheapest mixture of types that keeps it"
 EXAMPLES = (
     ("accuracy --layers float.onnx --quantize samples.npz --labels test.npz --board stm32f7", "which layer costs accuracy"),
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from aidge_build.boards import list_boards
 from aidge_build.cli.help import PROGRAM
 from aidge_build.cli.parsing import verb_parser
-from aidge_build.cli.verbs import VERBS, forms_of, module_of
+from aidge_build.cli.verbs import VERBS, forms_of
 
 _MEANT_ONCE = ("-h", "--help")
 
@@ -42,7 +42,7 @@ def verbs_of() -> list[Verb]:
 
 def _verb(name: str) -> Verb:
     boards = tuple(list_boards(()))
-    selectors = [(form.selector, _plain(module_of(form.module).SUMMARY)) for form in forms_of(name)]
+    selectors = [(form.selector, _plain(form.summary)) for form in forms_of(name)]
     flags: dict[tuple[str, ...], Flag] = {
         (word,): Flag((word,), about, None) for word, about in selectors if word.startswith("-")
     }
@@ -54,7 +54,7 @@ def _verb(name: str) -> Verb:
                 flags.setdefault(flag.names, flag)
             else:
                 words += map(str, boards if action.metavar == "BOARD" else action.choices or ())
-    return Verb(name, _plain(module_of(name).SUMMARY), tuple(flags.values()), tuple(words))
+    return Verb(name, _plain(VERBS[name].summary), tuple(flags.values()), tuple(words))
 
 
 def _values(action: argparse.Action, boards: tuple[str, ...]) -> tuple[str, ...] | None:

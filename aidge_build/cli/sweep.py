@@ -28,7 +28,6 @@ from aidge_build.measure.sweep.tasks import Alone, Crew
 from aidge_build.measure.sweep.variants import Variant, read_variants
 from aidge_build.run.toolchain.chosen import COMPILER_VARIABLE
 
-SUMMARY = "evaluate models x boards x options into one file and a page"
 EXAMPLES = (
     ("fit --sweep matrix.toml --html sweep.html", "all points of a matrix; the same command goes on after an interruption"),
     ("fit --sweep a.onnx b.onnx --board stm32f4,rp2040 --vary optimize=speed,size", "two models on two boards in two ways"),

@@ -15,7 +15,6 @@ from aidge_build.base.options import MODEL, add_options
 from aidge_build.base.output import write_files
 from aidge_build.base.terminal import print_notes
 from aidge_build.boards import Board, load_board
-from aidge_build.cli.groups import UNDERSTAND
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.sweep import add_workers, crew_of, require_known_compiler
 from aidge_build.measure.fit.question import Question, read_question
@@ -26,8 +25,6 @@ from aidge_build.prepare.adaptation.cost import CYCLES
 from aidge_build.prepare.adaptation.quicker import Quicker
 from aidge_build.prove.timing.table import timing_of
 
-SUMMARY = "measure every kernel at every layer, and write the table for --select cost"
-GROUP = UNDERSTAND
 EXAMPLES = (
     ("tune kws.onnx --board stm32f4 --out costs.toml", "then: --select cost --cost-table costs.toml"),
     ("tune *.onnx --board stm32f4 --out costs.toml --layers 5", "for other models, too: what held on at least five layers"),

@@ -8,28 +8,43 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-# Each verb is a module of this package with SUMMARY, GROUP, EXAMPLES, add_arguments(parser) and run(arguments) -> Outcome.
+from aidge_build.cli.groups import BEGIN, BOARD, BUILD, PROVE, UNDERSTAND
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What the page of help says of a verb: its group, and the summary, which imports no module."""
+
+    group: str
+    summary: str
+
+
+# Each verb is a module of this package with EXAMPLES, add_arguments(parser) and run(arguments) -> Outcome.
 # A module whose first page of help leaves options out names those that it shows: COMMON.
-FIRST = (
-    "new",
-    "fit",
-    "doctor",
-    "compile",
-    "quantize",
-    "package",
-    "weights",
-    "explain",
-    "report",
-    "check",
-    "verify",
-    "run",
-    "accuracy",
-    "bench",
-    "flash",
-    "list",
-)
-RARE = ("frontend", "tune", "conformance")
-VERBS = (*FIRST, *RARE)
+FIRST = {
+    "new": Verb(BEGIN, "make a starter project that builds and runs at once"),
+    "fit": Verb(BEGIN, "show the boards that a model fits, what is missing on the others, and its speed"),
+    "doctor": Verb(BEGIN, "list versions, and what this machine lacks"),
+    "compile": Verb(BUILD, "generate the C of a model"),
+    "quantize": Verb(BUILD, "quantize a float model by samples of its inputs"),
+    "package": Verb(BUILD, "write a model as a library of an ecosystem: Arduino, Rust, Zephyr, ..."),
+    "weights": Verb(BUILD, "make new weights for firmware in the field, and prove that they fit"),
+    "explain": Verb(UNDERSTAND, "show the kernel of each node, and why"),
+    "report": Verb(UNDERSTAND, "show where the bytes of a linked program are"),
+    "check": Verb(PROVE, "prove the memory use of a linked program"),
+    "verify": Verb(PROVE, "compare the generated C with numpy, value by value: generate, compile, run"),
+    "run": Verb(PROVE, "run a linked program, emulated on the board's memory map or on the board"),
+    "accuracy": Verb(PROVE, "measure how often a model is right: float, quantized, and on the emulated board"),
+    "bench": Verb(PROVE, "measure time, instructions and bytes of a folder of models on emulated boards"),
+    "flash": Verb(BOARD, "put a checked program on the board, or debug it there"),
+    "list": Verb(BOARD, "list boards, kernels, operators or options"),
+}
+RARE = {
+    "frontend": Verb(BUILD, "put an audio or image front end before a model, and a decision after it"),
+    "tune": Verb(UNDERSTAND, "measure every kernel at every layer, and write the table for --select cost"),
+    "conformance": Verb(PROVE, "run the ONNX node cases as generated C"),
+}
+VERBS = {**FIRST, **RARE}
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,7 @@ class Form:
     alias: str
     verb: str
     selector: str
+    summary: str
 
     @property
     def module(self) -> str:
@@ -47,21 +63,28 @@ class Form:
 
 
 FORMS = (
-    Form("init", "new", "--existing"),
-    Form("link-script", "new", "--link-script"),
-    Form("sweep", "fit", "--sweep"),
-    Form("completion", "doctor", "--completion"),
-    Form("cmake-dir", "doctor", "--cmake-dir"),
-    Form("export", "package", "--standalone"),
-    Form("plan", "explain", "--plan"),
-    Form("explain-link", "explain", "--link"),
-    Form("sbom", "report", "--sbom"),
-    Form("sensitivity", "accuracy", "--layers"),
-    Form("calibrate", "bench", "--calibrate"),
-    Form("boards", "list", "boards"),
-    Form("kernels", "list", "kernels"),
-    Form("ops", "list", "operators"),
-    Form("options", "list", "options"),
+    Form("init", "new", "--existing", "print the lines that put a model into the build of this folder"),
+    Form("link-script", "new", "--link-script", "write the linker script of a board"),
+    Form("sweep", "fit", "--sweep", "evaluate models x boards x options into one file and a page"),
+    Form("completion", "doctor", "--completion", "print a script for shell completion of verbs, options and values"),
+    Form("cmake-dir", "doctor", "--cmake-dir", "print the folder of the CMake package (cmake -Daidge_build_DIR=...)"),
+    Form("export", "package", "--standalone", "write a model as a folder of C with a main program"),
+    Form("plan", "explain", "--plan", "show the memory plan of a model, or of a problem file of the planner"),
+    Form(
+        "explain-link", "explain", "--link", "explain a failed link: too little memory, other headers or flags, undefined names"
+    ),
+    Form("sbom", "report", "--sbom", "write a software bill of materials: models, generated code, kernels, licences, digests"),
+    Form(
+        "sensitivity",
+        "accuracy",
+        "--layers",
+        "find the layers that cost accuracy in int8, and the cheapest mixture of types that keeps it",
+    ),
+    Form("calibrate", "bench", "--calibrate", "count cycles on a board, next to the estimate, in a file to send in"),
+    Form("boards", "list", "boards", "list boards, or write a board file from a CMSIS pack or a devicetree"),
+    Form("kernels", "list", "kernels", "list the kernel libraries and their kernels"),
+    Form("ops", "list", "operators", "list operators with their backends and types, or show the manual of one"),
+    Form("options", "list", "options", "list options with their names in SCons and CMake"),
 )
 MODULES = (*VERBS, *(form.module for form in FORMS))
 _FORM_OF = {form.module: form for form in FORMS}
@@ -69,8 +92,13 @@ _FORM_CALLED = {form.alias: form for form in FORMS}
 
 
 def module_of(name: str) -> ModuleType:
-    """The module: SUMMARY, GROUP (of a verb), EXAMPLES (words without the program, what they do), add_arguments and run."""
+    """The module: EXAMPLES (words without the program, what they do), add_arguments and run."""
     return importlib.import_module(f"aidge_build.cli.{name}")
+
+
+def summary_of(module: str) -> str:
+    """What a verb or a form does, in a line."""
+    return (_FORM_OF.get(module) or VERBS[module]).summary
 
 
 def typed(module: str) -> str:

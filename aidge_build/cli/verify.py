@@ -24,7 +24,6 @@ from aidge_build.build.request import CompileRequest
 from aidge_build.cli.against import add_against_arguments, run_against
 from aidge_build.cli.cycles import cycle_lines, inference_data
 from aidge_build.cli.firmware_options import scales_note, with_options_in
-from aidge_build.cli.groups import PROVE
 from aidge_build.cli.longest import bound_data, bound_findings, bound_lines, step_bounds
 from aidge_build.cli.outcome import Outcome
 from aidge_build.cli.probing import add_probe_arguments, measured_json, measured_lines, probe_from
@@ -58,8 +57,6 @@ from aidge_build.run.verify.layers import meanings
 from aidge_build.run.verify.replay import Replay
 from aidge_build.run.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs, remarks_on
 
-SUMMARY = "compare the generated C with numpy, value by value: generate, compile, run"
-GROUP = PROVE
 EXAMPLES = (
     ("verify kws.onnx --board stm32f7 --io-data vectors.npz", "compiles, runs, compares the outputs"),
     ("verify kws.onnx --board mps2-an386 --layers", "every layer, with its instructions"),

@@ -16,15 +16,12 @@ from aidge_build.build.emit.blob import read_blob
 from aidge_build.build.inputs import add_model_arguments
 from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits
 from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of
-from aidge_build.cli.groups import BUILD
 from aidge_build.cli.linked import require_identity
 from aidge_build.cli.outcome import Outcome
 from aidge_build.prove.elf.claim import Claim, ClaimedUpdate
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.image import Image, read_image
 
-SUMMARY = "make new weights for firmware in the field, and prove that they fit"
-GROUP = BUILD
 EXAMPLES = (("weights retrained.onnx --against app.elf --out new.bin", "new weights for firmware in the field, proved to suit"),)
 
 

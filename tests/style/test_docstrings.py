@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType
 
 import aidge_build
 
-# Each verb has these two, which `aidge_build.cli` describes once; the verb's own text is its SUMMARY.
+# Each verb has these two, which `aidge_build.cli` describes once; the verb's own text is its summary.
 OF_VERBS = {"add_arguments", "run"}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from aidge_build.base.options.table import TABLE
 from aidge_build.base.options.variables import VARIABLES
 from aidge_build.cli.parsing import verb_parser
-from aidge_build.cli.verbs import MODULES, module_of
+from aidge_build.cli.verbs import MODULES, module_of, summary_of
 from aidge_build.prove.elf.findings import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ def _help() -> str:
     for name in MODULES:
         module = module_of(name)
         helps = [action.help for action in verb_parser(name)._actions if action.help != argparse.SUPPRESS]
-        found += [module.SUMMARY, *(text for _, text in module.EXAMPLES), *(text for text in helps if text)]
+        found += [summary_of(name), *(text for _, text in module.EXAMPLES), *(text for text in helps if text)]
     return "\n\n".join(dict.fromkeys(found))
 
 

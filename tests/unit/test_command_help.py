@@ -10,7 +10,7 @@ import pytest
 from aidge_build.cli.groups import GROUPS
 from aidge_build.cli.linked import memories
 from aidge_build.cli.parsing import parse, verb_parser
-from aidge_build.cli.verbs import FIRST, FORMS, MODULES, RARE, chosen, module_of, typed
+from aidge_build.cli.verbs import FIRST, FORMS, MODULES, VERBS, chosen, module_of, summary_of, typed
 from tests.command import aidge_build
 from tests.models import model
 
@@ -21,15 +21,15 @@ def listed(lines: list[str]) -> dict[str, str]:
     for line in lines:
         heading = line if line in GROUPS else heading
         word = line.split()[0] if line.startswith("  ") else ""
-        if word in (*FIRST, *RARE) and line.endswith(module_of(word).SUMMARY):
+        if word in VERBS and line.endswith(summary_of(word)):
             found[word] = heading
     return found
 
 
 def test_the_first_page_lists_sixteen_verbs_and_the_page_of_all_the_rest():
     first, every = aidge_build("--help").stdout.splitlines(), aidge_build("--help", "all").stdout.splitlines()
-    assert len(FIRST) == 16 and listed(first) == {name: module_of(name).GROUP for name in FIRST}
-    assert listed(every) == {name: module_of(name).GROUP for name in (*FIRST, *RARE)}
+    assert len(FIRST) == 16 and listed(first) == {name: verb.group for name, verb in FIRST.items()}
+    assert listed(every) == {name: verb.group for name, verb in VERBS.items()}
     assert [line for line in first if line in GROUPS] == list(GROUPS)
     for form in FORMS:
         assert any([*line.split()[:3]] == [*typed(form.module).split(), form.alias] for line in every)

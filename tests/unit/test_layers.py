@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.cli.verbs import MODULES
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "aidge_build"
 
@@ -131,6 +133,14 @@ def test_an_import_loads_nothing_heavy_that_it_does_not_need(module, heavy):
     code = f"import sys, {module}; print(sorted(set({sorted(heavy)}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_page_of_all_verbs_loads_the_module_of_none():
+    code = "import sys; from aidge_build.cli import main; main(['--help', 'all']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not loaded & {f"aidge_build.cli.{name}" for name in MODULES}
+    assert not loaded & {"numpy", "onnx", "jinja2", "elftools", "aidge_build.boards", "aidge_build.contract"}
 
 
 def test_every_source_file_says_its_licence():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from aidge_build.cli.groups import GROUPS
 from aidge_build.cli.parsing import verb_parser
-from aidge_build.cli.verbs import FORMS, VERBS, forms_of, module_of, typed
+from aidge_build.cli.verbs import FORMS, VERBS, forms_of, module_of, summary_of, typed
 from tools.docs.markdown import cell, code
 
 
@@ -29,10 +29,10 @@ def verb_page() -> Iterator[str]:
     yield ""
     for group in GROUPS:
         yield from (f"## {group}", "")
-        for name in VERBS:
-            if module_of(name).GROUP == group:
+        for name, listed in VERBS.items():
+            if listed.group == group:
                 for module in (name, *(form.module for form in forms_of(name))):
-                    yield from verb(typed(module), module_of(module).SUMMARY, module_of(module).EXAMPLES, verb_parser(module))
+                    yield from verb(typed(module), summary_of(module), module_of(module).EXAMPLES, verb_parser(module))
 
 
 def _anchor(title: str) -> str:

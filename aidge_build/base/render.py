@@ -7,12 +7,15 @@ import contextlib
 import html
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aidge_build.base.errors import AidgeError, printable
+from aidge_build.base.kept_code import kept_code
 
 if TYPE_CHECKING:  # most commands that could write a page write none, and jinja2 is a tenth of a second
     import jinja2
+
+_OURS: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
 
 
 @cache
@@ -22,11 +25,7 @@ def _environment(is_foreign: bool = False) -> jinja2.Environment:
     import jinja2
 
     return jinja2.Environment(
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=not is_foreign,
-        lstrip_blocks=not is_foreign,
-        keep_trailing_newline=True,
-        autoescape=False,
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False, **({} if is_foreign else _OURS)
     )
 
 
@@ -47,23 +46,28 @@ def _parsed(template_text: str) -> jinja2.Template:
     return _environment().from_string(template_text)
 
 
-def render_parts(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
+def render_parts(
+    read: Callable[[str], str | None], name: str, values: Mapping[str, object], place: Callable[[str], str] | None = None
+) -> str:
     """The text of the template `name`, which may include others; `read` gives the same text for a name each time, None where
-    there is none. Errors as `render`."""
+    there is none. What is parsed is kept for later processes where `place` names the file of a template. Errors as `render`."""
     with _named_errors():
-        return _reading(read).get_template(name).render(**values)
+        return _reading(read, place).get_template(name).render(**values)
 
 
 @cache
-def _reading(read: Callable[[str], str | None]) -> jinja2.Environment:
+def _reading(read: Callable[[str], str | None], place: Callable[[str], str] | None) -> jinja2.Environment:
     """An environment that keeps what it has parsed: a template takes longer to parse than to fill in."""
-    return _overlaid(read, False)
-
-
-def _overlaid(read: Callable[[str], str | None], is_foreign: bool) -> jinja2.Environment:
     import jinja2
 
-    return _environment(is_foreign).overlay(loader=jinja2.FunctionLoader(read))
+    class Kept(jinja2.FunctionLoader):
+        def load(self, environment, name, globals=None):
+            text = self.get_source(environment, name)[0]
+            content = f"{jinja2.__version__} {_OURS} {name}\0{text}".encode()
+            code = kept_code(place(name), content, lambda: environment.compile(text, name))
+            return environment.template_class.from_code(environment, code, globals or {})
+
+    return _environment().overlay(loader=Kept(read) if place else jinja2.FunctionLoader(read))
 
 
 def render_from(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
@@ -71,8 +75,10 @@ def render_from(read: Callable[[str], str | None], name: str, values: Mapping[st
 
     Whitespace is Jinja's own default, as in the systems that such templates were written for: a block tag leaves its line behind.
     """
+    import jinja2
+
     with _named_errors():
-        return _overlaid(read, True).get_template(name).render(**values)
+        return _environment(is_foreign=True).overlay(loader=jinja2.FunctionLoader(read)).get_template(name).render(**values)
 
 
 def names_in(read: Callable[[str], str | None], name: str) -> set[str]:

@@ -19,6 +19,7 @@ from functools import cached_property
 from types import ModuleType
 
 from aidge_build.base.errors import AidgeError, located, plugged_in
+from aidge_build.base.kept_code import kept_code
 from aidge_build.base.reading import require_shape, toml_of
 from aidge_build.boards.cores import ALIGNED_ONLY, NO_ASSEMBLY, known_features
 from aidge_build.contract.call import Call
@@ -407,8 +408,9 @@ class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Run the text of the module as it was read (importlib)."""
         if module.__name__ in self.sources:
             path, data = self.sources[module.__name__]
-            module.__file__ = os.path.abspath(f"{self.where}/{path}")
-            exec(compile(data, f"{self.where}/{path}", "exec"), vars(module))
+            place = f"{self.where}/{path}"
+            module.__file__ = os.path.abspath(place)
+            exec(kept_code(place, f"{place}\0".encode() + data, lambda: compile(data, place, "exec")), vars(module))
 
 
 def _run_modules(name: str, files: Mapping[str, bytes], where: str) -> list[ModuleType]:

@@ -14,7 +14,7 @@ from aidge_build.build.inputs import load
 from aidge_build.cli.parsing import verb_parser
 from aidge_build.measure.fit.evaluate import evaluate_together
 from aidge_build.measure.fit.evaluation import TOO_SMALL, Evaluation
-from aidge_build.measure.fit.firmware import Firmware, StartUp
+from aidge_build.measure.fit.firmware import Firmware, StartUps
 from aidge_build.measure.fit.question import Question, opened, read_questions
 from aidge_build.measure.fit.sharing import board_of, equivalence_key
 from aidge_build.plan.arena_regions import kept_in
@@ -50,7 +50,7 @@ def firmware_for(question: Question, board: Board, folder) -> Firmware:
     them."""
     with opened(question) as arguments:
         program = build_program(replace(load(arguments, "model"), board=with_flash(board)))
-    start_up = StartUp(board, folder / "start_up")
+    start_up = StartUps(board, folder / "start_up")
     plain = Firmware(program, board, folder / "plain", start_up)
     home = next(index for index, region in enumerate(board.regions) if "data" in region.roles)
     inside = sum(part.size_bytes for part in program.parts if part.region == board.regions[home].name)

@@ -18,7 +18,7 @@ from aidge_build.measure.fit.evaluate import evaluate, evaluate_together
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
 from aidge_build.measure.fit.many import cores
 from aidge_build.measure.fit.question import Question, opened, read_question
-from aidge_build.measure.fit.sharing import content_key, core_of, equivalence_key
+from aidge_build.measure.fit.sharing import content_key, core_of, equivalence_key, start_up_of
 from tests.models import model
 from tests.row_networks import chain
 from tests.small_model import small_model
@@ -62,6 +62,7 @@ def test_boards_with_the_same_core_flags_and_libraries_share_a_compilation_and_o
     keys = {board: equivalence_key(asked(board)) for board in ("stm32f4", "nrf52832", "stm32f7", "mps2-an386-nofpu", "rp2040")}
     assert keys["stm32f4"] == keys["nrf52832"]
     assert len(set(keys.values())) == 4
+    assert equivalence_key(asked("nrf52840")) == keys["stm32f4"]  # its serial port is of the start-up code alone
     assert content_key(asked("stm32f4")) != content_key(asked("nrf52832"))
 
 
@@ -252,8 +253,19 @@ def test_boards_share_a_compilation_where_the_tables_of_their_core_are_equal():
     board = load_board("stm32f4")
     keys = [core_of(replace(board, core=replace(board.core, files={"cores/mine.toml": data}))) for data in (b"a", b"b", b"a")]
     assert keys[0] == keys[2] != keys[1]
-    tables = [core_of(replace(board, files={"boards/mine.toml": data})) for data in (b"a", b"b")]
+    tables = [start_up_of(replace(board, files={"boards/mine.toml": data})) for data in (b"a", b"b")]
     assert tables[0] == tables[1]
+
+
+def test_boards_with_start_up_code_of_ones_own_share_a_compilation_with_each_other_alone(asked):
+    names, built_in = [asked.own_board("mine"), asked.own_board("alike")], equivalence_key(asked("stm32f4"))
+    assert {equivalence_key(asked(name)) for name in names} == {built_in}
+    for name in names:
+        path = asked.folder / "boards" / f"{name}.toml"
+        path.write_text('sources = ["mine.c"]\n' + path.read_text())
+    (asked.folder / "boards" / "mine.c").write_text("int mine;")
+    keys = {equivalence_key(asked(name)) for name in names}
+    assert len(keys) == 1 and keys != {built_in}
 
 
 def test_folders_go_with_a_question_though_they_have_the_same_name(asked):

@@ -9,7 +9,7 @@ from pathlib import Path
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import Board, list_boards
 from aidge_build.measure.fit.firmware import roomy
-from aidge_build.measure.fit.sharing import board_of, core_of
+from aidge_build.measure.fit.sharing import board_of, core_of, start_up_of
 from aidge_build.plan.program import Program
 from aidge_build.prove.timing.estimate import Cycles
 from aidge_build.run.emulate import Counted, RunResult, run_program
@@ -80,5 +80,6 @@ def _emulated(board: Board) -> Board | None:
     """The board, or one with the same core, flags and start-up code that an emulator knows."""
     if board.emulator is not None:
         return board
+    wanted = core_of(board), start_up_of(board)
     others = (board_of(name, None) for name in list_boards())
-    return next((one for one in others if one.emulator is not None and core_of(one) == core_of(board)), None)
+    return next((one for one in others if one.emulator is not None and (core_of(one), start_up_of(one)) == wanted), None)

@@ -10,6 +10,7 @@ computed row by row.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -32,9 +33,9 @@ from aidge_build.measure.fit.evaluation import (
     Evaluation,
     MemoryUse,
 )
-from aidge_build.measure.fit.firmware import Firmware, StartUp
+from aidge_build.measure.fit.firmware import Firmware, StartUps
 from aidge_build.measure.fit.question import Question, opened, temporary_folder, without_folder
-from aidge_build.measure.fit.sharing import board_of, equivalence_key, is_bound_to_board
+from aidge_build.measure.fit.sharing import board_of, equivalence_key, is_bound_to_board, start_up_of
 from aidge_build.measure.fit.time import estimated_time, predicted_time
 from aidge_build.plan.arena_regions import NoRoom, kept_in, single_region
 from aidge_build.plan.constant_arrays import arrays_of
@@ -54,12 +55,20 @@ _NO_TIME = "unknown for these kernels on this core; --measure estimates it from 
 class _Compiled:
     """A program of the model, the firmware around it, and what both have said so far."""
 
-    def __init__(self, program: Program, request: CompileRequest, board: Board, folder: Path, start_up: StartUp):
-        self.program, self.board, self.folder = program, board, folder
+    def __init__(self, program: Program, request: CompileRequest, folder: Path, start_ups: StartUps):
+        self.program, self._folder, self._start_ups = program, folder, start_ups
         self._libraries, self._target = request.libraries, request.target
-        self.firmware = Firmware(program, board, folder, start_up)
+        self.firmware = Firmware(program, start_ups.board, folder, start_ups)
         self.constants_bytes = arrays_of(program).size_bytes
-        self.counter = Counter(program, board, folder / "counted")
+        self._counters: dict[str, Counter] = {}
+
+    def count(self, board: Board) -> Count:
+        """The instructions of an inference on the emulated core, with the start-up code of the board."""
+        key = json.dumps(start_up_of(board))
+        if key not in self._counters:
+            folder = self._folder / f"counted{len(self._counters)}"
+            self._counters[key] = Counter(self.program, self._start_ups.placed(board), folder)
+        return self._counters[key].count(board)
 
     @cached_property
     def prediction(self) -> Prediction:
@@ -73,22 +82,20 @@ class _Core:
     def __init__(self, request: CompileRequest, folder: Path):
         if request.board is None:
             raise ValueError("a question names a board")
-        self._folder, self._board = folder, replace(request.board, name=request.cpu)
+        self._folder = folder
         self._request = replace(request, board=None, target_name=request.cpu)
         self._compilation = Compilation(self._request)
         self._own: dict[tuple, _Compiled] = {}
-        self._start_up = StartUp(self._board, folder / "start_up")
+        self._start_ups = StartUps(replace(request.board, name=request.cpu), folder / "start_up")
         program = self._compilation.program(self._request)
-        self.shared = _Compiled(program, request, self._board, folder / "core", self._start_up)
+        self.shared = _Compiled(program, request, folder / "core", self._start_ups)
 
     def for_board(self, board: Board) -> _Compiled:
         """Compiled for the memories of the board; AidgeError where they hold no plan."""
         key = board.regions, board.arena_regions, board.reserved_bytes
         if key not in self._own:
             program = self._compilation.program(replace(self._request, board=_with_flash(board), target_name=board.name))
-            here = replace(board, sources=self._board.sources, link_script=self._board.link_script)
-            folder = self._folder / f"board{len(self._own)}"
-            self._own[key] = _Compiled(program, self._request, here, folder, self._start_up)
+            self._own[key] = _Compiled(program, self._request, self._folder / f"board{len(self._own)}", self._start_ups)
         return self._own[key]
 
 
@@ -151,8 +158,8 @@ def _for_board_alone(question: Question) -> Evaluation:
         except AidgeError as error:
             return _refused(question, without_folder(arguments, error))
         board = load_board(arguments.board, arguments.board_path)
-        own = _Compiled(program, request, board, folder, StartUp(board, folder / "start_up"))
-        return _from_own(question, own.board, own, own)
+        own = _Compiled(program, request, folder, StartUps(board, folder / "start_up"))
+        return _from_own(question, board, own, own)
 
 
 def _from_own(question: Question, board: Board, own: _Compiled, counted: _Compiled) -> Evaluation:
@@ -180,7 +187,7 @@ def _answer(
         by_rows=bool(program.cascades),
         notices=program.notices if is_own else (),
     )
-    count = counted.counter.count(board) if question.measure else Count(None, _NOT_COUNTED)
+    count = counted.count(board) if question.measure else Count(None, _NOT_COUNTED)
     found = _with_time(_with_instructions(found, count, counted), count, counted, board)
     if not board.regions:
         return _unknown(found, IMAGE, "the board states no memories")

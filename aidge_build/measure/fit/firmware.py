@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from aidge_build.boards.cores import THUMB
 from aidge_build.build.emit import emit
 from aidge_build.measure.fit.evaluation import MemoryUse
 from aidge_build.measure.fit.loop import loop_of
+from aidge_build.measure.fit.sharing import start_up_of
 from aidge_build.plan.program import Program
 from aidge_build.prove.elf import Image, read_disassembly, read_image, region_use, stack_use
 from aidge_build.run.toolchain import compile_sources, disassemble, link_objects
@@ -25,23 +25,35 @@ _SPACE_BYTES = 1 << 26  # between the memories of a roomy board, and the length 
 _FIRST = 1 << 26  # not 0: some cores address their first bytes with shorter instructions
 
 
-class StartUp:
-    """The objects of a board's start-up code, made in `folder`: of one core they are the same beside every program."""
+class StartUps:
+    """The objects of the start-up code of boards with the core of one, made in `folder`: they are the same beside every program.
+    The files of other boards are used where they differ from those of the one, which are there."""
 
     def __init__(self, board: Board, folder: Path):
-        self._board, self._folder = board, folder
+        self.board, self._folder = board, folder
+        self._objects: dict[tuple[str, ...], list[Path]] = {}
 
-    @cached_property
-    def objects(self) -> list[Path]:
-        """Compiled when they are asked for; errors as of `build_program`."""
-        return compile_sources(self._board, [], work_folder=self._folder)
+    def placed(self, board: Board) -> Board:
+        """The board with files of start-up code that are there."""
+        like = self._like(board)
+        return replace(board, sources=like.sources, link_script=like.link_script)
+
+    def objects(self, board: Board) -> list[Path]:
+        """Compiled when they are first asked for; errors as of `build_program`."""
+        like = replace(self._like(board), name=self.board.name)
+        if like.sources not in self._objects:
+            self._objects[like.sources] = compile_sources(like, [], work_folder=self._folder / str(len(self._objects)))
+        return self._objects[like.sources]
+
+    def _like(self, board: Board) -> Board:
+        return self.board if start_up_of(board) == start_up_of(self.board) else board
 
 
 class Firmware:
     """The objects of a program and of the smallest `main` around it, made in `folder` for a board's flags."""
 
-    def __init__(self, program: Program, board: Board, folder: Path, start_up: StartUp):
-        self.program, self._board, self._folder, self._start_up = program, board, folder, start_up
+    def __init__(self, program: Program, board: Board, folder: Path, start_ups: StartUps):
+        self.program, self._board, self._folder, self._start_ups = program, board, folder, start_ups
         write_sources(emit(program), folder)
         main = folder / "main.c"
         template = files(__package__).joinpath("main.c.j2").read_text()
@@ -52,21 +64,20 @@ class Firmware:
         self._with_room: dict[tuple, tuple[int, ...]] = {}
 
     def link(self, board: Board) -> Path:
-        """The program for a board with the same flags and start-up code; TooLarge where the linker says so."""
+        """The program for a board with the same flags; TooLarge where the linker says so."""
         if not self._objects:
             alone = replace(self._board, sources=())
             folders = [self._folder, *map(Path, self._board.include_folders)]
-            own = compile_sources(
+            self._objects = compile_sources(
                 alone,
                 self._sources,
                 work_folder=self._folder / "objects",
                 include_folders=folders,
                 extra_flags=self.program.compiler_flags,
             )
-            self._objects = [*own, *self._start_up.objects]
-        board = replace(board, sources=self._board.sources, link_script=self._board.link_script)
+        objects = [*self._objects, *self._start_ups.objects(board)]
         output = self._folder / f"{board.name}.elf"
-        return link_objects(board, self._sources, self._objects, output, work_folder=self._folder)
+        return link_objects(self._start_ups.placed(board), self._sources, objects, output, work_folder=self._folder)
 
     def used(self, board: Board) -> tuple[MemoryUse, ...]:
         """What the program takes of each memory of the board, as linked for it."""
@@ -75,7 +86,8 @@ class Firmware:
     def used_with_room(self, board: Board) -> tuple[int, ...]:
         """The bytes in each memory of the board, in its order, where none is too small. An arena of the program's own, for which
         no memory was chosen, is counted where data lie."""
-        shape = structure(board, with_names=bool(self.program.regions))
+        placed = self._start_ups.placed(board)
+        shape = (placed.sources, placed.link_script, *structure(board, with_names=bool(self.program.regions)))
         if shape not in self._with_room:
             large = roomy(board, f"room{len(self._with_room)}")
             self._with_room[shape] = tuple(use.used_bytes for use in _used(self.link(large), large.regions))

@@ -44,6 +44,8 @@ def equivalence_key(question: Question) -> str:
     board the generated code and its compiler see. It says nothing of the tool's own version."""
     board = board_of(question.board, question.own_board)
     seen = _all_of(board) if is_bound_to_board(question) else core_of(board, _BY_COST in question.words)
+    if question.own_board and any(Path(path).suffix != ".toml" for path, _ in question.own_board.files):
+        seen += start_up_of(board)  # its files are those of one question
     return _digest([question.build, question.measure, list(question.words), _files(question), seen])
 
 
@@ -77,7 +79,7 @@ def _contents(files: Mapping[str, bytes], *, tables: bool) -> list[tuple[str, st
 
 
 def core_of(board: Board, with_wait_states: bool = False) -> list:
-    """What of a board the generated code, its compiler and its linker see, the memories aside."""
+    """What of a board the generated code and its compiler see, the memories aside."""
     return [
         board.cpu,
         _contents(board.core.files, tables=True),
@@ -86,11 +88,17 @@ def core_of(board: Board, with_wait_states: bool = False) -> list:
         sorted(board.features),
         list(board.libs),
         list(board.compiler_flags),
+        (board.flash_wait_states or 0) if with_wait_states else 0,
+    ]
+
+
+def start_up_of(board: Board) -> list:
+    """What of a board its start-up code and the linker see beside the core, the memories aside."""
+    return [
         list(board.link_flags),
         [Path(source).name for source in board.sources],
         Path(board.link_script).name,
         _contents(board.files, tables=False),
-        (board.flash_wait_states or 0) if with_wait_states else 0,
     ]
 
 

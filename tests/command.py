@@ -9,9 +9,6 @@ import json
 from dataclasses import dataclass
 
 from aidge_build.cli import main
-from tests import loaded
-
-loaded.read_once()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -102,6 +103,10 @@ def load_board(name: str, folders: Sequence[Path] = ()) -> Board:
 
     Raises AidgeError (BOARD): an unknown name (with the valid ones), an unknown key, a wrong value, a cycle of `extends`.
     """
+    return _read_board(name, folders) if folders else _built_in(name)
+
+
+def _read_board(name: str, folders: Sequence[Path] = ()) -> Board:
     files: dict[str, bytes] = {}
     path = find(name, searched(folders), bases=False)
     if path is None:
@@ -118,6 +123,9 @@ def load_board(name: str, folders: Sequence[Path] = ()) -> Board:
 
     settings = read_chain(path, "boards", ("regions",), lambda one: _read(one, files), base)
     return _Reader(name, str(path), settings, _core(settings, str(path), folders)).board(files)
+
+
+_built_in = cache(_read_board)  # nothing changes the tool's own files while it runs
 
 
 def boards_like(word: str, folders: Sequence[Path] = ()) -> list[Board]:

@@ -8,7 +8,7 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, needs_option
@@ -368,8 +368,9 @@ def load_libraries(
 
 
 def _load_library(name: str, folders: Mapping[str, Path], checkouts: Mapping[str, Path] | None) -> tuple[Library, list[str]]:
-    files, folder = read_folder(folders[name]), folders[name]
-    library, outside = load_library(files, str(folder)), []
+    folder, outside = folders[name], list[Path]()
+    library = _own_library(folder) if folder.parent == kernel_folder() else load_library(read_folder(folder), str(folder))
+    places = [str(folder / path) for path in library.files]
     if library.checkout and checkouts is not None:
         place = checkouts.get(name) or checkouts.get(folder.resolve().name)
         if place is None:
@@ -382,10 +383,13 @@ def _load_library(name: str, folders: Mapping[str, Path], checkouts: Mapping[str
         outside = sorted({path for pattern in library.checkout for path in place.glob(pattern)})
         sources = {f"checkout/{path.relative_to(place).as_posix()}": path for path in outside}
         read = {inside: read_regular(path, LARGEST_KERNEL_FILE_BYTES) for inside, path in sources.items()}
-        library = load_library({**files, **read}, str(folder))
-    places = [str(folder / path) for path in files]
-    own = sorted({*places, *(os.path.dirname(place) or "." for place in places)})
-    return library, [*map(str, outside), *own]
+        library = load_library({**library.files, **read}, str(folder))
+    return library, [*map(str, outside), *sorted({*places, *(os.path.dirname(place) or "." for place in places)})]
+
+
+@cache
+def _own_library(folder: Path) -> Library:
+    return load_library(read_folder(folder), str(folder))  # it came with the tool: nothing changes it while the tool runs
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:

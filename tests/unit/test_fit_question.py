@@ -7,18 +7,22 @@ import json
 import os
 import pickle
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from aidge_build import boards
 from aidge_build.base.errors import AidgeError
 from aidge_build.boards import load_board
+from aidge_build.build import inputs
+from aidge_build.build.inputs import read_folder
 from aidge_build.cli.parsing import verb_parser
 from aidge_build.measure.fit.evaluate import evaluate, evaluate_together
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
 from aidge_build.measure.fit.many import cores
 from aidge_build.measure.fit.question import Question, opened, read_question
-from aidge_build.measure.fit.sharing import content_key, core_of, equivalence_key, start_up_of
+from aidge_build.measure.fit.sharing import board_of, content_key, core_of, equivalence_key, start_up_of
 from tests.models import model
 from tests.row_networks import chain
 from tests.small_model import small_model
@@ -266,6 +270,19 @@ def test_boards_with_start_up_code_of_ones_own_share_a_compilation_with_each_oth
     (asked.folder / "boards" / "mine.c").write_text("int mine;")
     keys = {equivalence_key(asked(name)) for name in names}
     assert len(keys) == 1 and keys != {built_in}
+
+
+def test_questions_about_several_cores_read_each_library_and_each_board_of_the_tool_once(asked, monkeypatch):
+    read, chain = [], []
+    monkeypatch.setattr(inputs, "_own_library", cache(inputs._own_library.__wrapped__))
+    monkeypatch.setattr(inputs, "read_folder", lambda folder: (read.append(folder.name), read_folder(folder))[1])
+    monkeypatch.setattr(boards, "_built_in", cache(lambda name: (chain.append(name), boards._read_board(name))[1]))
+    board_of.cache_clear()
+    names = ["stm32f4", "stm32f7", "rp2040"]
+    for name in names:
+        evaluate(asked(name))
+    assert len(read) == len(set(read)) and {"ref", "cortexm", "armv6m"} <= set(read)
+    assert chain == names
 
 
 def test_folders_go_with_a_question_though_they_have_the_same_name(asked):

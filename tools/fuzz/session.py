@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests import loaded
 from tools.fuzz import graphs, kinds, trial
 from tools.fuzz.smaller import smaller_bytes, smaller_model
 
@@ -89,7 +88,6 @@ def _of_kind(name: str, folder: Path) -> Callable:
 
     def trials(name: str, seeds: range, folder: Path) -> Iterator:
         trial.limit_memory()
-        loaded.read_once()
         known: set[str] = set()
         for seed in seeds:
             words = kind.damaged(Random(f"{name} {seed}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.base.reading import require_shape, toml_of
@@ -98,6 +99,7 @@ def estimate(costs: Mapping[str, Sequence[CallCost]], described: Described) -> E
     return None
 
 
+@cache
 def _table(data: bytes, where: str) -> dict:
     table = toml_of(data, where, "LIBRARY")
     require_shape(table, _SHAPE, where, "LIBRARY", _HINT)

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -126,7 +126,7 @@ class TimingTable:
     files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
     known: dict = field(repr=False, default_factory=dict)  # what `pipeline` made of instructions
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """12 hexadecimal digits of all that estimates with this table depend on. Keys with their default values are left out, so
         that a new key changes no digest."""

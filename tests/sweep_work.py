@@ -5,10 +5,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
 from aidge_build.measure.sweep.tasks import Alone, Task
+
+
+def loaded(name: str) -> bytes:
+    """Whether the process had the module before it was asked."""
+    return b"%d" % (name in sys.modules)
 
 
 def doubled(number: int) -> bytes:

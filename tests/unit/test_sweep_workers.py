@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 from contextlib import closing
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from aidge_build.measure.sweep.processes import Processes
 from aidge_build.measure.sweep.tasks import Alone, Task, WorkerDied, canonical, key_of
 from aidge_build.measure.sweep.work import _measure_of
 from tests import sweep_work
+from tests.build.checkout import ROOT
 
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="the package distributed is not installed"
@@ -46,6 +48,24 @@ def test_each_crew_gives_the_same_answers(crew):
 def test_processes_are_others_and_no_more_than_were_asked_for():
     found = set(values(Processes(2), sweep_work.process, range(8)).values())
     assert 1 <= len(found) <= 2 and b"%d" % os.getpid() not in found
+
+
+ALONE = """
+import sys, threading, zipapp  # zipapp: what no worker needs
+from tests.unit.test_sweep_workers import Processes, sweep_work, values
+crew = Processes(2)
+if sys.argv[1:]:
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print(sorted(values(crew, sweep_work.loaded, ["zipapp", "zipapp"]).values()))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux")
+@pytest.mark.parametrize("words, has_module", [([], b"1"), (["beside a thread"], b"0")])
+def test_a_process_loads_no_module_again_where_it_can_be_a_copy_of_the_first_one(words, has_module):
+    command = [sys.executable, "-c", ALONE, *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.stdout == f"{[has_module] * 2}\n", done.stderr
 
 
 def test_a_task_whose_worker_is_killed_is_given_to_another_and_no_other_task_is_repeated(tmp_path):

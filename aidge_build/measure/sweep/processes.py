@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import pickle
 import signal
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from queue import Queue
 
 from aidge_build.measure.sweep.tasks import MOST_DEATHS, Answer, Task, killed, performed
@@ -21,8 +22,8 @@ _COMMAND = f"from {__name__} import serve; serve()"
 
 
 class Processes:
-    """`count` processes at most, each begun when there is work for it: one that dies is followed by another, which is given the
-    same task. They live until `close`."""
+    """`count` processes at most, and no more than there are tasks: one that dies is followed by another, which is given the same
+    task. They live until `close`."""
 
     def __init__(self, count: int):
         self._count = count
@@ -30,8 +31,16 @@ class Processes:
         self._busy: set[_Worker] = set()
 
     def answers(self, tasks: Iterable[Task]) -> Generator[Answer, None, None]:
-        """In the order in which they come. Whoever stops asking ends the processes that are at work."""
+        """In the order in which they come. Whoever stops asking ends the processes that are at work.
+
+        Processes begin at once, while this one has no threads, such as those that show how far the work is.
+        """
         waiting = list(tasks)[::-1]
+        while len(self._idle) < min(self._count, len(waiting)):
+            self._idle.append(_Worker())
+        return self._answers(waiting)
+
+    def _answers(self, waiting: list[Task]) -> Generator[Answer, None, None]:
         deaths: Counter[str] = Counter()
         came: Queue[tuple[_Worker, Task, Answer | None]] = Queue()
         try:
@@ -62,18 +71,54 @@ class Processes:
             self._idle.pop().end()
 
 
-class _Worker:
-    """A process, which reads tasks and writes answers. It is a new interpreter: a copy of this one would hold what its threads
-    hold now for ever, and one that begins as this one did would begin the whole sweep."""
+class _Copy:
+    """A copy of this process that serves, with what is used of `subprocess.Popen`: it has the modules, and need not load them."""
 
     def __init__(self) -> None:
-        modules = os.pathsep.join(path for path in sys.path if path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _COMMAND],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": modules},
-        )
+        asked, stdin = os.pipe()
+        stdout, answers = os.pipe()
+        context = multiprocessing.get_context("fork")
+        self._process = context.Process(target=_serve_as_copy, args=(asked, answers, (stdin, stdout)), daemon=True)
+        self._process.start()
+        os.close(asked)
+        os.close(answers)
+        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+        self.terminate, self.kill = self._process.terminate, self._process.kill
+
+    def wait(self, seconds: float | None = None) -> None:
+        """TimeoutExpired where it is still there."""
+        self._process.join(seconds)
+        if self._process.is_alive():
+            raise subprocess.TimeoutExpired("serve", seconds or 0)
+
+
+def _serve_as_copy(asked: int, answers: int, others: Sequence[int]) -> None:
+    for end in others:  # or the end of the first process would not be the end of what is asked
+        os.close(end)
+    os.dup2(asked, 0)
+    os.dup2(answers, 1)
+    os.close(asked)
+    os.close(answers)
+    serve()
+
+
+def _new_interpreter() -> subprocess.Popen:
+    modules = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _COMMAND],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": modules},
+    )
+
+
+class _Worker:
+    """A process, which reads tasks and writes answers. Beside threads it is a new interpreter: a copy of this one would hold what
+    they hold now for ever, and one that begins as this one did would begin the whole sweep."""
+
+    def __init__(self) -> None:
+        is_copy = sys.platform == "linux" and threading.active_count() == 1
+        self._process = _Copy() if is_copy else _new_interpreter()
 
     def work_on(self, task: Task, came: Queue) -> None:
         """Has `came` get the answer, or None where the process dies."""

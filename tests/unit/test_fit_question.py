@@ -18,7 +18,7 @@ from aidge_build.boards import load_board
 from aidge_build.build import inputs
 from aidge_build.build.inputs import read_folder
 from aidge_build.cli.parsing import verb_parser
-from aidge_build.measure.fit.evaluate import evaluate, evaluate_together
+from aidge_build.measure.fit.evaluate import _Core, evaluate, evaluate_together
 from aidge_build.measure.fit.evaluation import FITS, REFUSED, TOO_SMALL, Evaluation, MemoryUse, evaluation_of
 from aidge_build.measure.fit.many import cores
 from aidge_build.measure.fit.question import Question, opened, read_question
@@ -133,6 +133,13 @@ def test_answers_asked_for_together_are_those_of_each_alone(asked):
     assert together[1:3] == (evaluate(questions[1]), evaluate(questions[2]))
     assert [one.verdict for one in together] == [FITS, FITS, TOO_SMALL, FITS]
     assert together[0].arena_in == (("SRAM1", together[0].arena_bytes),)
+
+
+def test_the_program_for_a_board_names_that_board_in_what_is_said_of_it(asked):
+    with opened(asked("stm32f4", "--optimize", "size")) as arguments:
+        core = _Core(inputs.load(arguments, "model"), asked.folder / "work")
+        own = core.for_board(load_board("nrf52832")).program
+    assert own.made_with == ("--board=nrf52832", "--optimize=size")
 
 
 def test_questions_that_share_no_compilation_are_not_answered_together(asked):

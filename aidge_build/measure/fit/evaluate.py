@@ -94,7 +94,9 @@ class _Core:
         """Compiled for the memories of the board; AidgeError where they hold no plan."""
         key = board.regions, board.arena_regions, board.reserved_bytes
         if key not in self._own:
-            program = self._compilation.program(replace(self._request, board=_with_flash(board), target_name=board.name))
+            words = tuple(f"--board={board.name}" if word.startswith("--board=") else word for word in self._request.words)
+            request = replace(self._request, board=_with_flash(board), target_name=board.name, words=words)
+            program = self._compilation.program(request)
             self._own[key] = _Compiled(program, self._request, self._folder / f"board{len(self._own)}", self._start_ups)
         return self._own[key]
 

@@ -146,6 +146,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     named = arguments.dma_arrays.split(",") if arguments.dma_arrays else []
     homeless = read.homeless if read.known.are_all else ()
     yield from check_image(image, claims, read.plans, read.uses, homeless, read.agreed, folders, read.code)
+    yield from _check_declared(read)
     if read.board:
         yield from check_board(image, claims, read.board, folders)
     yield from _check_reach(image, claims, read.stack, regions)
@@ -157,6 +158,19 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     if read.stack:
         yield from check_stack(read.stack, arguments.max_stack)
     yield from bound_findings(read.bounds, arguments.max_step_unproved)
+
+
+def _check_declared(read: _Program) -> Iterator[Finding]:
+    """Sections in a memory that the linker made up: it begins at 0, and is no memory of any chip."""
+    placed = ", ".join(dict.fromkeys(f"{one.name} ({one.size_bytes:,} B at 0x{one.address:08x})" for one in read.homeless))
+    if read.known.undeclared and placed:
+        names, known = " and ".join(read.known.undeclared), ", ".join(region.name for region in read.known.regions) or "none"
+        yield Finding(
+            "MEM01",
+            ERROR,
+            f"the linker script puts sections into {names}, which its MEMORY does not declare: {placed}. Declared: {known}",
+            "name a declared memory after `>` of the section, or declare this one with the chip's addresses",
+        )
 
 
 def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> Outcome:

@@ -95,7 +95,8 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
 
     command = expanded(command)
     output = _output(command)
-    for code, reasons in (("HEADER", failed.headers), ("ABI", failed.abis), ("LIBRARY", failed.libraries)):
+    foreign, early = ([one for one in failed.headers if one.is_early == is_early] for is_early in (False, True))
+    for code, reasons in (("HEADER", foreign), ("LIBRARY", early), ("ABI", failed.abis), ("LIBRARY", failed.libraries)):
         for reason in reasons:
             yield f"{output}: error LINK_{code}: {reason.fact}"
             yield f"       what helps:  {reason.hint}"

@@ -16,7 +16,7 @@ from aidge_build.boards.cores import THUMB, Core, core_of_machine
 from aidge_build.prove.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
 from aidge_build.prove.elf.findings import ERROR
 from aidge_build.prove.elf.identity_proof import check_identity
-from aidge_build.prove.elf.link_map import describes, memories_of
+from aidge_build.prove.elf.link_map import describes, memories_of, undeclared_memories
 from aidge_build.prove.elf.program_code import Code
 from aidge_build.prove.elf.stack_place import stack_begin
 from aidge_build.run.toolchain import disassemble
@@ -54,14 +54,15 @@ def add_objects_argument(parser: argparse.ArgumentParser) -> None:
 class Memories:
     """The memories that a program is compared with, and who says so; no regions where nobody does.
 
-    A map tells the memories that the linker script names: what lies elsewhere was put there by the script, too. `silent_map` is
-    a map of the program that names none.
+    A map tells the memories that the linker script names: what lies elsewhere was put there by the script, too, or by the linker
+    into memories that the script names in sections alone (`undeclared`). `silent_map` is a map of the program that names none.
     """
 
     regions: tuple[Region, ...]
     source: str = ""
     are_all: bool = True
     silent_map: str = ""
+    undeclared: tuple[str, ...] = ()
 
 
 def memories(arguments: argparse.Namespace, image: Image) -> Memories:
@@ -104,15 +105,15 @@ class _NoMemories(AidgeError):
 def _of_map(path: Path, image: Image) -> Memories:
     text = read_regular(path, LARGEST_TEXT_BYTES, "MAP").decode(errors="replace")
     is_of_program = describes(text, image)
-    regions = memories_of(text, image) if is_of_program else ()
-    if not regions:
+    regions, undeclared = (memories_of(text, image), undeclared_memories(text)) if is_of_program else ((), ())
+    if not regions and not undeclared:
         raise (_NoMemories if is_of_program else AidgeError)(
             "its linker script names no memories" if is_of_program else "it is not the map of this program",
             where=str(path),
             hint="name --board or --region" if is_of_program else f"link with -Wl,-Map={path.name}; it must come from GNU ld",
             code="MAP",
         )
-    return Memories(regions, path.name, are_all=False)
+    return Memories(regions, path.name, are_all=False, undeclared=undeclared)
 
 
 def _parse_region(text: str) -> Region:

@@ -158,3 +158,14 @@ def test_what_a_script_puts_outside_of_its_memories_is_no_finding(tmp_path, caps
     assert code == 0 and result["regions"] and "MEM01" not in text
     named = [f"--region={region['name']}=0x0,{region['length_bytes']}" for region in result["regions"]]
     assert check(capsys, elf, *named)[0] == 1
+
+
+@needs_cross_compiler
+def test_a_memory_that_the_script_does_not_declare_is_a_finding(tmp_path, capsys):
+    more = '__attribute__((section(".fast"), used)) int fast[2]; void extra(void) {}'
+    script = SCRIPT.replace(".isr_vector :", ".fast (NOLOAD) : { *(.fast) } > CCM\n    .isr_vector :")
+    elf = link(tmp_path, program(more), script, f"-Wl,-Map={tmp_path / 'app.map'}")
+    code, result, text = check(capsys, elf)
+    assert code == 1 and [region["name"] for region in result["regions"]] == ["FLASH", "DTCM", "AXI"], text
+    assert "error MEM01: the linker script puts sections into CCM, which its MEMORY does not declare: .fast (8 B at 0x0" in text
+    assert "Declared: FLASH, DTCM, AXI" in text

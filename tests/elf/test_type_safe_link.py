@@ -328,6 +328,19 @@ def test_a_model_that_is_not_linked_and_a_stand_in_without_the_header_are_said_t
     assert "what is linked as toy (fake.o) was compiled without any toy.h\n" in fake
 
 
+def test_the_code_in_an_archive_before_its_users_is_said_to_come_too_early(tmp_path, monkeypatch):
+    model(tmp_path / "mine")
+    objects = objects_of("gcc", "pointers", tmp_path, "mine")
+    monkeypatch.chdir(tmp_path)
+    assert run(["ar", "rcs", "libtoy.a", *(name for name in objects if "main" not in name)], tmp_path).returncode == 0
+    early = aidge_build("explain-link", "--", "gcc", "libtoy.a", "main.o", "-o", "app").stdout
+    assert (
+        "app: error LINK_LIBRARY: main.c uses the model toy, and its code (libtoy.a(toy.o)) comes earlier in the link\n" in early
+    )
+    assert "what helps:  put the archive after the objects that use it" in early and "LINK_HEADER" not in early
+    assert run(["gcc", "main.o", "libtoy.a", "-o", "app"], tmp_path).returncode == 0
+
+
 def test_our_own_build_explains_a_foreign_header(tmp_path):
     model(tmp_path / "mine")
     model(tmp_path / "foreign", 12)

@@ -17,8 +17,9 @@ class WrongHeader:
     """`users` are source files that were compiled with a header of `model`, which has this `digest` and path ("": not known).
 
     `code` are the files or members of archives that were linked instead, none without any code of that model; `code_digest`
-    ("": compiled without a header) and the path `code_header` are those of the header that they belong to. `found` is a
-    file with the first digest near the link, where no debug information says which one was included.
+    ("": compiled without a header) and the path `code_header` are those of the header that they belong to: with equal digests the
+    code is right, and in an archive that the link names before the users (`is_early`). `found` is a file with the first digest
+    near the link, where no debug information says which one was included.
     """
 
     model: str
@@ -31,9 +32,16 @@ class WrongHeader:
     found: str = ""
 
     @property
+    def is_early(self) -> bool:
+        """Whether a linker had passed the code before anything asked for it."""
+        return self.code_digest == self.digest
+
+    @property
     def fact(self) -> str:
         """One sentence: which header is stale or foreign, and which code is linked."""
         name = self.model
+        if self.is_early:
+            return f"{_listed(self.users)} uses the model {name}, and its code ({_listed(self.code)}) comes earlier in the link"
         included = f"{_listed(self.users)} includes {self.header or f'a {name}.h'} (digest {self.digest})"
         if not self.code:
             return f"{included}, but no code of the model {name} is linked"
@@ -49,6 +57,8 @@ class WrongHeader:
     def hint(self) -> str:
         """What to do."""
         name = self.model
+        if self.is_early:
+            return "put the archive after the objects that use it: a linker takes of it only what was asked for before"
         if not self.code:
             return f"link the {name}.c and {name}_weights.c in the folder of that header"
         if not self.code_digest:
@@ -110,6 +120,8 @@ def _wrong_header(
     # The last file that the table names: of link-time optimisation the first one is the optimiser's own.
     code = dict.fromkeys(evidence.references[first][-1] for first in linked if evidence.references.get(first))
     wrong = replace(wrong, code=tuple(code) or ("the program",))
+    if any(code.keys() & set(evidence.references.get(name, ())) for name in asked):
+        return replace(wrong, code_digest=digest)
     splits = filter(None, map(split_second_name, sorted(evidence.references)))
     others = [split[1] for split in splits if split[0] in linked and split[1] != digest]
     # A model's code includes the header beside it.

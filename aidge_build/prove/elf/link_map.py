@@ -13,6 +13,7 @@ from aidge_build.prove.elf.regions import region_at
 
 _HEAD, _BODY = "\nMemory Configuration\n", "\nLinker script and memory map\n"
 _MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]{1,16}) +0x([0-9a-f]{1,16})(?: +([!a-zA-Z]+))?$")
+_EVERY_ADDRESS = ((1 << 32) - 1, (1 << 64) - 1)
 _FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
 # `.text  0x08000000  0x1234`, where the name is long on two lines; input sections begin with a space.
 _PLACED = re.compile(r"^(\S+)\s+0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\b", re.MULTILINE)
@@ -24,14 +25,28 @@ def read_memories(link_map: str) -> tuple[Region, ...]:
     Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM. A part of
     another memory is left out: the linker has counted what it holds, and what the larger one holds may lie there, too.
     """
+    regions = [region for region in _table(link_map) if not _is_made_up(region)]
+    return tuple(region for region in regions if not any(_is_part(region, other) for other in regions))
+
+
+def undeclared_memories(link_map: str) -> tuple[str, ...]:
+    """The memories that sections of the script name, and its MEMORY does not: the linker warns, and makes them up."""
+    return tuple(region.name for region in _table(link_map) if _is_made_up(region))
+
+
+def _table(link_map: str) -> list[Region]:
     table = link_map.partition(_HEAD)[2].partition(_BODY)[0]
     rows = (match.groups() for match in map(_MEMORY.match, table.splitlines()) if match)
-    regions = [
+    return [
         Region(name, int(origin, 16), int(length, 16), _kind(name, attributes), ())
         for name, origin, length, attributes in rows
         if name != "*default*" and int(length, 16)  # scripts for several chips name memories that this one lacks
     ]
-    return tuple(region for region in regions if not any(_is_part(region, other) for other in regions))
+
+
+def _is_made_up(region: Region) -> bool:
+    """As ld's lang_memory_region_lookup makes it: every address there is."""
+    return region.origin == 0 and region.length_bytes in _EVERY_ADDRESS
 
 
 def _is_part(region: Region, other: Region) -> bool:

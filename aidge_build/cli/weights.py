@@ -56,6 +56,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     )
     if arguments.weights_version is None:
         line += f". A device whose block has version {head.version:,} ignores it: for that, --weights-version {head.version + 1}"
+    elif head.version <= update.version:
+        line += f". {where} has weights of version {update.version:,}: a device that takes the newer ones ignores this block"
     states = f"states keep their bytes: if their scales are others now, call {claim.model}_reset after {claim.model}_bind"
     return Outcome(
         [line, *([states] if sources.manifest["states"] else []), *request.notices],

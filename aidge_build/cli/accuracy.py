@@ -160,7 +160,7 @@ def _block(arguments: argparse.Namespace) -> Block | None:
     _require_board(arguments)
     block = block_of(arguments, Path(arguments.elf))
     if block.fault:
-        raise CheckFailed(block.fault, where=arguments.model, code="WEIGHTS")
+        raise CheckFailed(block.fault, where=arguments.model, hint="name the model and the samples of the block", code="WEIGHTS")
     return block
 
 

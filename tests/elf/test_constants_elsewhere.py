@@ -20,10 +20,11 @@ DATA = bytes(range(64))
 
 
 def said(address: int, load_address: int, memory: tuple[int, int] | None = (0x20000000, 0x1000)) -> list[str]:
-    """What the check says of 64 bytes at this address."""
+    """What the check says of 64 bytes at this address; the program's code has the address that they are copied from."""
+    code = Section(".text", 0x8000000, 4, 0x8000000, False, True, load_address.to_bytes(4, "little"))
     section = Section(".aidge_constants_DTCM", address, 64, load_address, False, False, DATA)
     symbol = Symbol("kws_weights", "kws_weights", address, 64, "object", section.name)
-    image = Image("a.elf", "ARM", "v7E-M", 0x101, (section,), (symbol,), (), (), {"kws_weights": (symbol,)})
+    image = Image("a.elf", "ARM", "v7E-M", 0x101, (code, section), (symbol,), (), (), {"kws_weights": (symbol,)})
     region = "DTCM" if memory else ""
     constant = ClaimedConstant("kws_weights", 64, 4, hashlib.sha256(DATA).hexdigest(), region, memory)
     claim = Claim("kws", 0, (), True, constants=(constant,), weights_bytes=64)

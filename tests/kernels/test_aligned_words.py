@@ -35,7 +35,7 @@ pytestmark = [
     helium_harness.needs_emulator,
     pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm"),
 ]
-STAND_IN = Path(template.__file__).parents[1] / "templates/model/aligned_copies.c.j2"
+STAND_IN = Path(template.__file__).parents[2] / "base/templates/model/aligned_copies.c.j2"
 
 
 def aligned(entry: helium_harness.Case) -> helium_harness.Case:

@@ -80,7 +80,7 @@ def test_both_emulators_count_the_same(tmp_path, name, flags):
         run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator, watched_symbols=["kws_arena"])
         for emulator in ("unicorn", "qemu", "unicorn", "qemu")
     ]
-    assert len({dataclasses.replace(result, emulator="") for result in counted}) == 1
+    assert len({dataclasses.replace(result, emulator="", caches_off=()) for result in counted}) == 1
     assert counted[0].stdout == "384\n" and counted[0].runs == 2 and counted[0].written_bytes == 64
 
 
@@ -99,7 +99,7 @@ def test_both_emulators_count_generated_models_the_same_layer_by_layer_and_every
         )
         for emulator in ("unicorn", "qemu") * 2
     ]
-    assert len({dataclasses.replace(result, emulator="") for result in counted}) == 1
+    assert len({dataclasses.replace(result, emulator="", caches_off=()) for result in counted}) == 1
     layers = [layer.instructions for layer in counted[0].layers]
     assert all(layers) and 0.95 * counted[0].run_instructions < sum(layers) <= counted[0].run_instructions
     assert counted[0].written_bytes <= claim.arena_bytes
@@ -434,9 +434,10 @@ def test_without_a_compiler_there_are_no_counts_in_qemu_but_results(tmp_path, mo
 def test_the_verb_run_prints_the_programs_text_and_counts(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     assert main(["run", str(elf), "--board", "stm32f7"]) == 0
-    first, second, estimate, third = capsys.readouterr().out.splitlines()
+    first, second, estimate, caches, third = capsys.readouterr().out.splitlines()
     assert first == "384" and "instructions" in second and "per inference on STM32F746" in second
-    assert "cycles" in estimate and third.startswith("stack ") and third.endswith(" B used, arena 64 of 512 B written")
+    assert "cycles" in estimate and "does not switch the core's cache" in caches
+    assert third.startswith("stack ") and third.endswith(" B used, arena 64 of 512 B written")
     assert main(["run", str(elf), "--board", "stm32f7", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["exit_code"] == 0 and [layer["name"] for layer in data["layers"]] == list(LAYERS)

@@ -22,7 +22,6 @@ from aidge_build.cli.parsing import verb_parser
 from aidge_build.measure.fit.evaluate import evaluate, evaluate_together
 from aidge_build.measure.fit.evaluation import FITS, TOO_SMALL
 from aidge_build.measure.fit.question import opened, read_question
-from aidge_build.run.toolchain.compiler import Compiler
 from aidge_build.run.verify.vectors import random_vectors
 from tests.command import aidge_build
 from tests.programs import needs_cross_compiler
@@ -62,15 +61,6 @@ def test_the_image_and_all_ram_are_known_to_the_byte_before_the_program_is_linke
         assert before.arena_in == after.arena_in and not before.is_built and after.is_built
         assert before.stack_bytes is None and 0 < after.stack_bytes < 4096
         assert "stack" in dict(before.unknown) and "stack" not in dict(after.unknown)
-
-
-def test_a_model_is_compiled_once_for_all_boards_of_a_core_whatever_their_serial_port_is(asked, monkeypatch):
-    commands, run = [], Compiler.run
-    monkeypatch.setattr(Compiler, "run", lambda *words, **options: (commands.append(words[1]), run(*words, **options))[1])
-    together = evaluate_together([asked("stm32f4"), asked("nrf52840"), asked("nrf52832")])
-    compiled = [Path(command[command.index("-c") + 1]).name for command in commands if "-c" in command]
-    assert [compiled.count(name) for name in ("model.c", "model_weights.c", "main.c", "startup.c")] == [1, 1, 1, 1]
-    assert together[1] == evaluate(asked("nrf52840"))
 
 
 def test_a_memory_that_is_too_small_is_named_with_the_bytes_that_the_linker_misses(asked):

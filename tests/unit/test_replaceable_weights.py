@@ -17,7 +17,7 @@ from aidge_build.build.compile import compile, price_of_update
 from aidge_build.build.emit import emit, template
 from aidge_build.build.emit.blob import HEAD_BYTES, make_blob, read_blob
 from aidge_build.build.inputs import add_model_arguments, load
-from aidge_build.cli import weights
+from aidge_build.cli.firmware_code import requested_for
 from aidge_build.measure.bench.other_weights import with_other_weights
 from aidge_build.plan.constant_arrays import Array
 from aidge_build.plan.program import Options, Program
@@ -168,7 +168,7 @@ def test_firmware_for_a_board_of_the_users_own_says_to_give_its_folder_again():
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
     with pytest.raises(AidgeError) as caught:
-        weights._requested(parser.parse_args([str(DIGITS), "--board", "node"]), "net")
+        requested_for(parser.parse_args([str(DIGITS), "--board", "node"]), "net")
     assert caught.value.what == "there is no board 'node'"
     assert caught.value.hint.startswith(
         "the firmware was generated for a board of your own: give its folder again, --board-path DIR"

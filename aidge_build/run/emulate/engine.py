@@ -46,6 +46,6 @@ def require_right_engine() -> None:
     if core.reg_read(arm_const.UC_ARM_REG_R2) != 2:
         raise MissingTool(
             f"unicorn {unicorn.__version__} executes wrongly what follows a conditional load or store",
-            hint=INSTALL,
+            hint=f"{INSTALL}",
             code="EMULATOR",
         )

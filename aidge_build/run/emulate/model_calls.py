@@ -104,6 +104,7 @@ def _bind(machine: Machine, program: Program, claim: Claim, weights: tuple[int, 
         raise CheckFailed(
             f"{name} returned {status}: the block is damaged, cut off, or for other code",
             where=program.image.path,
+            hint="`aidge-build weights` makes a block for this program",
             code="WEIGHTS",
         )
 

@@ -15,7 +15,7 @@ try:
     import unicorn
     from unicorn import arm_const
 except ImportError as error:
-    raise MissingTool("the emulator unicorn is not installed", hint=INSTALL, code="EMULATOR") from error
+    raise MissingTool("the emulator unicorn is not installed", hint=f"{INSTALL}", code="EMULATOR") from error
 
 from aidge_build.boards import Region
 from aidge_build.prove.elf.boot_block import vectors_at

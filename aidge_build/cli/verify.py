@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -188,6 +188,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         parts.append(_replayed(source.replay, outputs))
     if found.beside and floats:
         parts.append(_beside_float(arguments, found.beside, floats, shown))
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Outcome]) -> Outcome:
+    """The parts as one answer, which begins with its failure."""
     exit_code = max(part.exit_code for part in parts)
     data = {key: value for part in parts for key, value in part.data.items()}
     text = [line for part in parts for line in part.lines]

@@ -23,6 +23,7 @@ from aidge_build.prepare.quantization.parameters import activations_of, clamped,
 from aidge_build.prepare.quantization.prepare import dequantized_weights, prepared, with_biases
 from aidge_build.prepare.quantization.samples import checked_samples, count_of
 from aidge_build.prepare.quantization.scheme import Scheme
+from aidge_build.prepare.quantization.undefined import refuse_undefined_constants
 from aidge_build.prepare.recipes.check import checked
 from aidge_build.sources.importers.dims import Bound
 from aidge_build.sources.importers.onnx_importer import Imported, import_with_sources
@@ -90,11 +91,15 @@ def quantized(
 
     `model` is the float model's file, `name` names it in messages; `samples` holds the calibration data [sample, dims...] by
     input name (or `x`, `x_<input>`). `operators`, `bind` and `external` are arguments of the importer. AidgeError for a model
-    that is quantized already, for data that are no samples of its inputs, and for layers of the scheme that are not there;
+    that is quantized already, for data that are no samples of its inputs, for layers of the scheme that are not there, and for
+    NaN and infinity in what would be integers;
     CheckFailed for a result that is too far from the float model on the samples (`Scheme.least_sqnr`).
     """
     try:
-        return _quantized(model, samples, scheme, progress, name, operators or builtin_operators(), bind or {}, external or {})
+        with numpy.errstate(all="ignore"):  # NaN and infinity are refused by name
+            return _quantized(
+                model, samples, scheme, progress, name, operators or builtin_operators(), bind or {}, external or {}
+            )
     except AidgeError as error:
         raise error if error.code == "CALIBRATION" else error.within(name)
 
@@ -168,13 +173,14 @@ def _by_scheme(
     if scheme.io_layout == "nhwc":
         view, inputs, more = with_channels_last(view, inputs)
         notices += more or ("io_layout nhwc: no input is an image with its channels first",)
+    refuse_undefined_constants(layers_of(view, scheme), imported.view)
     if scheme.equalize:
         view = equalized(view, inputs, progress)
     if scheme.correct_bias:
         view = checked(with_biases, view)
     layers = layers_of(view, scheme)
     seen = observed(layers, inputs, scheme, progress)
-    found = activations_of(layers, seen, scheme)
+    found = activations_of(layers, seen, scheme, imported.view)
     constants = constants_of(layers, found, seen, inputs, scheme, progress)
     written = with_quantizers(layers, found, constants, imported, scheme)
     file = write_model(written.model)

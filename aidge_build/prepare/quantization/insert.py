@@ -130,7 +130,7 @@ class _File:
             if not inner and layer.dtype is not None and name in layer.read(self._view):
                 return self._in_type(name, layer.dtype)
             return self._real.get(name, name)
-        if layer.dtype is None or node is not layer.node or layer.kind == "selecting" or tensor.dtype is not DType.float32:
+        if layer.dtype is None or node is not layer.node or name not in layer.constants(self._view):
             self._values[name] = tensor.data
             return name
         if layer.kind == "linear":

@@ -63,6 +63,13 @@ class Layer:
         inputs = self.node.inputs[:1] if self.kind in ("linear", "selecting") else self.node.inputs
         return tuple(name for name in dict.fromkeys(inputs) if name and view.tensor(name).dtype is DType.float32)
 
+    def constants(self, view: GraphView) -> tuple[str, ...]:
+        """The constants that it stores as integers: weights, biases and operands."""
+        if self.dtype is None or self.kind == "selecting":
+            return ()
+        tensors = [view.tensor(name) for name in dict.fromkeys(self.node.inputs) if name]
+        return tuple(tensor.name for tensor in tensors if tensor.is_constant and tensor.dtype is DType.float32)
+
 
 @dataclass(frozen=True, eq=False)
 class Layers:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.base.errors import CheckFailed
+from aidge_build.base.naming import counted
 from aidge_build.contract.reference.execution import prepare
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.view import GraphView
@@ -27,12 +28,27 @@ GOOD_PERCENT, OK_PERCENT = 99.0, 95.0  # of integers that are equal
 Samples = Mapping[str, numpy.ndarray]
 
 
+def power_and_noise(wanted: numpy.ndarray, found: numpy.ndarray) -> tuple[float, float]:
+    """The sums of the squares of a signal and of what is added to it. NaN and infinity in the signal have no power: the same
+    infinity has no noise, and any other value in its place, as any value in the place of NaN, infinite noise."""
+    finite = numpy.isfinite(wanted)
+    signal = wanted[finite].astype(numpy.float64)
+    difference = found[finite].astype(numpy.float64) - signal
+    is_same = bool((found == wanted)[~finite].all())
+    return float(numpy.sum(signal * signal)), float(numpy.sum(difference * difference)) if is_same else math.inf
+
+
 def decibels(power: float, noise: float) -> float:
     """10 log10 of the signal's power by the power of the noise: infinite without noise or with the noise of float32 alone, minus
-    infinite for a signal that is zero."""
+    infinite for a signal that is zero, and for noise that is infinite or NaN."""
     if noise == 0 or power >= noise * 10 ** (EXACT_DB / 10):
         return math.inf
-    return 10 * math.log10(power / noise) if power else -math.inf
+    return 10 * math.log10(power / noise) if power and math.isfinite(noise) else -math.inf
+
+
+def json_decibels(ratio: float) -> float | None:
+    """The ratio as a document holds it: None where it is infinite (exact), and never below -EXACT_DB."""
+    return None if ratio == math.inf else max(ratio, -EXACT_DB)
 
 
 def cut(figure: float) -> str:
@@ -65,24 +81,24 @@ class Nearness:
 
     def __init__(self):
         self.power = self.noise = 0.0
-        self.equal = self.elements = 0
+        self.equal = self.elements = self.undefined = 0
         self.is_float = True
 
     def add(self, wanted: numpy.ndarray, found: numpy.ndarray) -> None:
-        """The values of both in one sample. Infinite values and NaN of the float model have no power and are not compared."""
+        """The values of both in one sample."""
         self.is_float = wanted.dtype.kind == "f"
         self.equal += int(numpy.count_nonzero(wanted == found))
         self.elements += wanted.size
         if self.is_float:
-            finite = numpy.isfinite(wanted)
-            signal, difference = wanted[finite].astype(numpy.float64), found[finite].astype(numpy.float64) - wanted[finite]
-            self.power += float(numpy.sum(signal * signal))
-            self.noise += float(numpy.sum(difference * difference))
+            self.undefined += int(numpy.count_nonzero(~numpy.isfinite(wanted)))
+            power, noise = power_and_noise(wanted, found)
+            self.power += power
+            self.noise += noise
 
     @property
     def sqnr(self) -> float:
         """Signal to quantization noise in dB."""
-        return decibels(self.power, math.inf if math.isnan(self.noise) else self.noise)
+        return decibels(self.power, self.noise)
 
     def is_enough(self, least_sqnr: float) -> bool:
         """Whether floats reach this bound, and integers LEAST_AGREEMENT."""
@@ -90,7 +106,10 @@ class Nearness:
 
     @property
     def verdict(self) -> str:
-        """A word and its bounds: `good (25 dB or more)`, `ok (15 to 25 dB)` or `poor (less than 15 dB)`; integers in %."""
+        """A word and its bounds: `good (25 dB or more)`, `ok (15 to 25 dB)` or `poor (less than 15 dB)`; integers in %. Values of
+        the float model that are NaN or infinity leave it `undecided`."""
+        if self.undefined:
+            return f"undecided ({self.undefined:,} of {counted(self.elements, 'value')} of the float model are NaN or infinity)"
         found, unit = (self.sqnr, "dB") if self.is_float else (100 * self.equal / max(self.elements, 1), "%")
         good, ok = (GOOD_DB, OK_DB) if self.is_float else (GOOD_PERCENT, OK_PERCENT)
         if found >= good:
@@ -99,7 +118,8 @@ class Nearness:
 
     def __str__(self) -> str:
         if self.is_float:
-            return "exact" if self.sqnr == math.inf else f"{cut(self.sqnr)} dB"
+            exact = "no noise" if self.undefined else "exact"
+            return exact if self.sqnr == math.inf else f"{cut(self.sqnr)} dB"
         return f"{cut(100 * self.equal / max(self.elements, 1))} % equal"
 
 
@@ -135,6 +155,8 @@ def refusal(
 ) -> CheckFailed:
     """What is said of an output that is too far from the float model's. `layers` are all layers with their results, in order."""
     found = outputs[output]
+    if found.undefined and found.sqnr == -math.inf:
+        return _undefined(output, found, layers, count)
     wanted = f"{least_sqnr:g} dB" if found.is_float else f"{100 * LEAST_AGREEMENT:g} %"
     first = next(((layer, near) for layer, near in layers if not near.is_enough(least_sqnr)), None)
     blamed = f"the first layer below that is {first[0].node.where()} with {first[1]}" if first else "no layer of floats is below"
@@ -143,5 +165,17 @@ def refusal(
         f"output '{output}' of the quantized model has {found} on the {count} samples, and {wanted} are wanted; {blamed}",
         hint=f"--layer-types {name}=float32 or =int16 spares a layer, --ranges mse chooses other ranges, "
         "--least-sqnr DB accepts less",
+        code="SQNR",
+    )
+
+
+def _undefined(output: str, found: Nearness, layers: Sequence[tuple[Layer, Nearness]], count: int) -> CheckFailed:
+    """The refusal of an output whose float values are NaN or infinity, where the quantized model has other values."""
+    first = next((layer for layer, near in layers if near.undefined and near.sqnr == -math.inf), None)
+    blamed = f"the first layer with such values is {first.node.where()}" if first else "no layer before it has such values"
+    return CheckFailed(
+        f"output '{output}' of the float model is NaN or infinity in {found.undefined:,} of {counted(found.elements, 'value')} "
+        f"on the {count} samples, and nothing can be compared with that; {blamed}",
+        hint="repair the model, or leave out the samples that give such values",
         code="SQNR",
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 
 import numpy
@@ -16,7 +17,10 @@ Progress = Callable[[str, int, int], None]  # what is done, how many of how many
 
 
 class Observed:
-    """The values of one tensor: their ends, ends averaged over samples, a histogram, and two moments of each channel."""
+    """The values of one tensor: their ends, ends averaged over samples, a histogram, and two moments of each channel.
+
+    A sample with NaN or infinity has no ends: it counts in none of them, and `undefined_sample` is the index of the first.
+    """
 
     FORGETS = 0.01  # of the moving average: the share of a new sample, once a hundred are seen
 
@@ -24,13 +28,17 @@ class Observed:
         self.low, self.high = numpy.inf, -numpy.inf
         self.average_low = self.average_high = 0.0
         self.samples = 0
+        self.undefined_sample: int | None = None
         self._with_histogram = with_histogram
         self.histogram = Histogram()
         self._sums = self._squares = numpy.zeros(1)
 
-    def add(self, values: numpy.ndarray) -> None:
-        """The tensor's values in one sample."""
+    def add(self, values: numpy.ndarray, index: int) -> None:
+        """The tensor's values in the sample with this index."""
         low, high = float(values.min()), float(values.max())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            self.undefined_sample = index if self.undefined_sample is None else self.undefined_sample
+            return
         self.low, self.high = min(self.low, low), max(self.high, high)
         self.samples += 1
         share = max(self.FORGETS, 1 / self.samples)
@@ -69,7 +77,7 @@ def observe(
     for index, inputs in enumerate(each_sample(samples)):
         execution.forward(context, inputs)
         for name, seen in found.items():
-            seen.add(context[name])
+            seen.add(context[name], index)
         if progress is not None:
             progress("calibrated", index + 1, count)
     return found

@@ -9,12 +9,14 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.view import GraphView
 from aidge_build.operators.softmax import Softmax
 from aidge_build.prepare.quantization.layers import BIAS, WEIGHTS, Layer, Layers, values_of
 from aidge_build.prepare.quantization.moments import Products, products_of
 from aidge_build.prepare.quantization.observe import Observed, Progress, observe
 from aidge_build.prepare.quantization.ranges import NEED_HISTOGRAM, Range, quantization_of, range_of
 from aidge_build.prepare.quantization.scheme import Scheme
+from aidge_build.prepare.quantization.undefined import require_range
 from aidge_build.prepare.quantization.weights import Linear, Stored, stored_linear
 
 SHARES: Range = (0.0, 255 / 256)  # of a Softmax: 256 steps of 1 / 256, whatever the samples were
@@ -30,8 +32,11 @@ def observed(
     return observe(layers.view, samples, names, scheme.calibration in NEED_HISTOGRAM, progress)
 
 
-def activations_of(layers: Layers, seen: Mapping[str, Observed], scheme: Scheme) -> dict[tuple[str, DType], Quantization]:
-    """The quantization of every tensor in every type in which it is stored or read."""
+def activations_of(
+    layers: Layers, seen: Mapping[str, Observed], scheme: Scheme, imported: GraphView
+) -> dict[tuple[str, DType], Quantization]:
+    """The quantization of every tensor in every type in which it is stored or read; AidgeError for a tensor without a range, with
+    the name of a constant of `imported`, the graph of the file."""
     source, found, kept = _sources(layers), {}, _kept(layers, scheme)
     for name, dtype in _wanted(layers):
         origin = source.get(name, name)
@@ -39,8 +44,11 @@ def activations_of(layers: Layers, seen: Mapping[str, Observed], scheme: Scheme)
             found[name, dtype] = kept[origin]
             continue
         producer = layers.of_output.get(origin)
-        fixed = producer is not None and isinstance(producer.node.operator, Softmax)
-        found[name, dtype] = quantization_of(SHARES if fixed else range_of(seen[origin], scheme, dtype), scheme, dtype)
+        if producer is not None and isinstance(producer.node.operator, Softmax):
+            found[name, dtype] = quantization_of(SHARES, scheme, dtype)
+            continue
+        require_range(origin, seen[origin], layers.view, imported)
+        found[name, dtype] = quantization_of(range_of(seen[origin], scheme, dtype), scheme, dtype)
     return found
 
 

@@ -69,14 +69,19 @@ def _checked(values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray
         raise _refusal(f"array {key} holds no sample", "a hundred samples of what the device will see are a good number")
     with numpy.errstate(over="ignore"):  # what float32 cannot hold is infinity, and refused as that
         values = values.astype(tensor.dtype.numpy).reshape(len(values), *tensor.dims)
-    if tensor.dtype.is_float:
-        bad = ~numpy.isfinite(values.reshape(len(values), -1)).all(axis=1)
-        if bad.any():
-            raise _refusal(
-                f"array {key} holds NaN or infinity in {int(bad.sum())} of {counted(len(bad), 'sample')}",
-                f"the first one has the index {int(bad.argmax())}: leave such samples out",
-            )
+    require_finite(values, key, "CALIBRATION")
     return values
+
+
+def require_finite(values: numpy.ndarray, key: str, code: str) -> None:
+    """AidgeError with this code for samples [sample, dims...] of the array `key` that hold NaN or infinity."""
+    bad = ~numpy.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if bad.any():
+        raise AidgeError(
+            f"array {key} holds NaN or infinity in {int(bad.sum())} of {counted(len(bad), 'sample')}",
+            hint=f"the first one has the index {int(bad.argmax())}: leave such samples out",
+            code=code,
+        )
 
 
 def _refusal(what: str, hint: str) -> AidgeError:

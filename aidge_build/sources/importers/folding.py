@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy
 
@@ -42,10 +42,11 @@ class Folding:
         return [tensor.with_(data=value, dims=value.shape) for tensor, value in zip(outputs, values, strict=True)]
 
 
-def strange_numbers(view: GraphView) -> list[str]:
-    """Constants that hold NaN or infinity: legal, but nearly always a damaged model."""
+def strange_numbers(view: GraphView, names: Iterable[str] | None = None) -> list[str]:
+    """Constants (of all, or of these tensors) that hold NaN or infinity: legal, but nearly always a damaged model."""
+    tensors = view.tensors if names is None else {name: view.tensor(name) for name in names if name}
     return [
         f"constant '{name}' holds NaN or infinity"
-        for name, tensor in view.tensors.items()
+        for name, tensor in tensors.items()
         if tensor.is_constant and tensor.dtype.is_float and not numpy.isfinite(tensor.data).all()
     ]

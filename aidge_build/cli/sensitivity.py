@@ -28,6 +28,7 @@ from aidge_build.measure.accuracy.sensitivity import Sensitivity, sensitivities
 from aidge_build.measure.accuracy.stages import first_samples, on_board
 from aidge_build.measure.accuracy.texts import figure_text
 from aidge_build.measure.accuracy.trials import FLOAT, INT8, TYPES, Trial, Trials
+from aidge_build.prepare.quantization.nearness import json_decibels
 from aidge_build.run.verify.vectors import read_npz
 
 EXAMPLES = (
@@ -132,7 +133,7 @@ def _data(
             "types": dict(zip(trials.layers, trial.types)),
             **trial.figures.as_json(),
             "loss": trials.loss(trial),
-            "sqnr_db": trial.sqnr_db if trial.noise else None,
+            "sqnr_db": json_decibels(trial.sqnr_db),
             "cost": cost.number,
             "unknown_kernels": list(cost.unknown),
             "instructions": measured.get(trial.types),

@@ -207,6 +207,16 @@ def test_real_values_have_errors_and_a_deviation_from_the_float_model(regression
     assert broken.exit_code == 1 and "FAILED: --max-mae" in broken.stdout
 
 
+def test_outputs_that_are_nan_have_no_figure(regression):
+    path, labels = regression
+    nans = {"w": numpy.full((4, 2), numpy.nan, numpy.float32)}
+    holed = model("y = MatMul(x, w)", inputs="float[1,4] x", outputs="float[1,2] y", constants=nans)
+    (path.parent / "float.onnx").write_bytes(holed)
+    done = aidge_build("accuracy", path, "--labels", labels, "--float", path.parent / "float.onnx")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "float (host, numpy backend): output 'y' is NaN in 3 of 3 samples, the first has the index 0. Hint: " in done.stderr
+
+
 @pytest.mark.parametrize(
     "arrays, words, message",
     [

@@ -142,6 +142,8 @@ def test_a_ratio_is_ten_times_the_logarithm_of_the_powers():
     signal = numpy.array([3.0, -4.0])
     assert sqnr_db(signal, signal + numpy.array([0.3, 0.4])) == pytest.approx(20.0)
     assert sqnr_db(signal, signal) == numpy.inf and sqnr_db(0 * signal, signal) == -numpy.inf
+    holed, masked = numpy.array([3.0, numpy.nan]), numpy.array([3.0, -numpy.inf])
+    assert sqnr_db(holed, holed) == sqnr_db(masked, signal) == -numpy.inf and sqnr_db(masked, masked) == numpy.inf
     small = numpy.array([5 * 10 ** (-EXACT_DB / 20), 0.0])
     assert sqnr_db(signal, signal + small * 0.99) == numpy.inf and sqnr_db(signal, signal + small * 1.01) < EXACT_DB
 

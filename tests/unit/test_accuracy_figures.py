@@ -137,10 +137,13 @@ def test_two_classes_have_an_area_too():
         ({"labels": [0]}, "2 samples have 1 entry in 'labels'"),
         ({"labels": [0.5, 1.0]}, "array labels is float64[2]"),
         ({"labels": [-1, 1]}, "array labels is int64[2]"),
-        ({"x": numpy.array([[numpy.nan] * 4] * 2, numpy.float32)}, "array x holds NaN or infinity"),
+        ({"x": numpy.array([[numpy.nan] * 4] * 2, numpy.float32)}, "array x holds NaN or infinity in 2 of 2 samples"),
         ({"x": numpy.zeros((0, 4), numpy.float32)}, "the inputs have [0] samples"),
         ({"labels": None, "targets": [[1.0], [2.0]]}, "array targets is float64[2, 1], output 'out' has 3 values"),
-        ({"labels": None, "targets": [[numpy.inf] * 3] * 2}, "array targets holds NaN or infinity"),
+        (
+            {"labels": None, "targets": [[0.0] * 3, [numpy.inf] * 3]},
+            "infinity in 1 of 2 samples. Hint: the first one has the index 1",
+        ),
         ({"x_scale": numpy.zeros(2)}, "x_scale and x_zero_point are one number each"),
     ],
 )

@@ -21,7 +21,7 @@ from aidge_build.measure.accuracy.departure import Comparison, Noise, compared, 
 from aidge_build.measure.accuracy.labelled import LabelledSet, fed, is_channels_last
 from aidge_build.measure.accuracy.stages import input_quantizations
 from aidge_build.plan.program import Program
-from aidge_build.prepare.quantization.nearness import OK_DB, cut
+from aidge_build.prepare.quantization.nearness import OK_DB, cut, json_decibels
 from aidge_build.run.verify.vectors import Vectors
 from aidge_build.sources.importers.formats import import_file
 
@@ -125,12 +125,14 @@ def lines(comparison: Comparison, data: dict, read: Mapping[str, str]) -> list[s
     departs = comparison.departs
     if departs is None:
         return [*found, "no layer departs from the float model"]
-    name, decibels = read.get(departs.node, departs.node), _decibels(departs.own_db)
+    name, decibels = read.get(departs.node, departs.node), _decibels(json_decibels(departs.own_db))
     return [*found, f"first layer that departs: node '{name}', {decibels} dB of its own; {_cause(departs)}"]
 
 
 def _cause(departs: Noise) -> str:
-    """What the ranges say."""
+    """What the values and ranges say."""
+    if departs.is_undefined:
+        return "the float model has NaN or infinity there: repair it, or leave out the samples that give such values"
     (low, high), (least, most) = departs.firmware_range, departs.float_range
     if least < low - 0.1 * (most - least) or most > high + 0.1 * (most - least):
         ranges = f"its range is {low:.4g} to {high:.4g}, in the float model {least:.4g} to {most:.4g}"

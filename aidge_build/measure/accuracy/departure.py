@@ -8,7 +8,6 @@ weights that are others, a kernel's fault. A layer is to blame by its own noise,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from aidge_build.contract.reference.evaluate import evaluate
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.measure.accuracy.counterparts import CONVERSIONS, Counterpart
-from aidge_build.prepare.quantization.nearness import OK_DB, decibels
+from aidge_build.prepare.quantization.nearness import OK_DB, decibels, json_decibels, power_and_noise
 from aidge_build.run.verify.vectors import Vectors
 
 BINS = 64
@@ -27,7 +26,8 @@ BINS = 64
 @dataclass(frozen=True)
 class Noise:
     """A layer's signal to noise, in dB; infinite where there is no noise. `node` and `tensor` are the firmware's, `original` is
-    the tensor of the float model; ranges are (smallest, largest) of real values."""
+    the tensor of the float model; ranges are (smallest, largest) of real values that are finite. `is_undefined`: the float model
+    has NaN or infinity there."""
 
     node: str
     tensor: str
@@ -36,15 +36,16 @@ class Noise:
     own_db: float
     firmware_range: tuple[float, float]
     float_range: tuple[float, float]
+    is_undefined: bool = False
 
     def as_json(self) -> dict:
-        """The same for programs; a layer without noise has None."""
+        """The same for programs; a layer without noise has None (`json_decibels`)."""
         return {
             "node": self.node,
             "tensor": self.tensor,
             "original": self.original,
-            "sqnr_db": None if math.isinf(self.sqnr_db) else self.sqnr_db,
-            "own_sqnr_db": None if math.isinf(self.own_db) else self.own_db,
+            "sqnr_db": json_decibels(self.sqnr_db),
+            "own_sqnr_db": json_decibels(self.own_db),
             "firmware_range": list(self.firmware_range),
             "float_range": list(self.float_range),
         }
@@ -70,7 +71,7 @@ class Comparison:
 
 def sqnr_db(signal: numpy.ndarray, got: numpy.ndarray) -> float:
     """The power of a signal by the power of its noise, in dB (`decibels`)."""
-    return decibels(float(numpy.sum(signal * signal)), float(numpy.sum((got - signal) ** 2)))
+    return decibels(*power_and_noise(signal, got))
 
 
 def compared(
@@ -101,16 +102,17 @@ def compared(
             got = firmware[tensor.name].astype(numpy.float64)
             wanted, own = (_kept(arrays[pair.original], pair).reshape(got.shape) for arrays in (clean, given))
             values[tensor.name] = (got, wanted)
-            noises.append(
-                Noise(node.name, tensor.name, pair.original, sqnr_db(wanted, got), sqnr_db(own, got), _range(got), _range(wanted))
-            )
+            ratios, ranges = (sqnr_db(wanted, got), sqnr_db(own, got)), (_range(got), _range(wanted))
+            is_undefined = not numpy.isfinite(wanted).all()
+            noises.append(Noise(node.name, tensor.name, pair.original, *ratios, *ranges, is_undefined))
     departs = next((noise for noise in noises if noise.own_db < least_db), None)
     return Comparison(tuple(noises), values, departs, tuple(dict.fromkeys(missing)))
 
 
 def histograms(firmware: numpy.ndarray, floats: numpy.ndarray) -> dict:
-    """How many values of both lie in each of `BINS` equal parts of the range of both together."""
-    low, high = float(min(firmware.min(), floats.min())), float(max(firmware.max(), floats.max()))
+    """How many finite values of both lie in each of `BINS` equal parts of the range of both together."""
+    (low, high), (least, most) = _range(firmware), _range(floats)
+    low, high = min(low, least), max(high, most)
     if low == high:
         low, high = low - 0.5, high + 0.5
     counts = [numpy.histogram(values, BINS, (low, high))[0].tolist() for values in (firmware, floats)]
@@ -161,4 +163,5 @@ def _kept(values: numpy.ndarray, pair: Counterpart) -> numpy.ndarray:
 
 
 def _range(values: numpy.ndarray) -> tuple[float, float]:
-    return float(values.min()), float(values.max())
+    finite = values[numpy.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)

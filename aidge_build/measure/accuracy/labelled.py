@@ -15,6 +15,7 @@ from aidge_build.base.naming import counted
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.prepare.quantization.samples import require_finite
 from aidge_build.run.verify.vectors import Vectors
 
 _WANTED = "inputs as x (one input), as x_<input> or by their names; labels as labels (class numbers), or targets as targets"
@@ -148,8 +149,7 @@ def _input(arrays: Mapping[str, numpy.ndarray], name: str, view: GraphView) -> n
     values = arrays[key]
     if values.dtype.kind not in "iufb" or values.ndim < 1:
         raise AidgeError(f"array {key} is {values.dtype}{list(values.shape)}", code="VECTORS", hint="numbers, the samples first")
-    if values.dtype.kind == "f" and not numpy.isfinite(values).all():
-        raise AidgeError(f"array {key} holds NaN or infinity", code="VECTORS", hint="leave out the samples that have them")
+    require_finite(values, key, "VECTORS")
     return values
 
 
@@ -178,8 +178,7 @@ def _targets(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
                 "sample",
                 code="VECTORS",
             )
-        if not numpy.isfinite(values.astype(numpy.float64)).all():
-            raise AidgeError(f"array {key} holds NaN or infinity", code="VECTORS", hint="leave out the samples that have them")
+        require_finite(values, key, "VECTORS")
         found[name] = values.astype(numpy.float64).reshape(len(values), -1)
     return found
 

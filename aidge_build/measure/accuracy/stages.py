@@ -139,8 +139,19 @@ def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:
 
 
 def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vectors) -> Stage:
-    """A stage with the real values of its inputs and outputs."""
-    return Stage(name, where, outputs, _real(view, outputs), _real(view, vectors))
+    """A stage with the real values of its inputs and outputs; AidgeError for an output that is NaN: no figure is true of it."""
+    found = _real(view, outputs)
+    for output, values in found.items():
+        bad = numpy.isnan(values).any(axis=1)
+        if bad.any():
+            raise AidgeError(
+                f"output '{output}' is NaN in {int(bad.sum())} of {counted(len(values), 'sample')}, the first has the index "
+                f"{int(bad.argmax())}",
+                where=f"{name} ({where})",
+                hint="repair the model, or leave such samples out",
+                code="VECTORS",
+            )
+    return Stage(name, where, outputs, found, _real(view, vectors))
 
 
 def deviations(outputs: Vectors, reference: Vectors) -> dict[str, float]:

@@ -14,13 +14,13 @@ from aidge_build.base.naming import counted
 from aidge_build.build.compile import import_model
 from aidge_build.build.request import CompileRequest
 from aidge_build.measure.accuracy.costs import Cost
-from aidge_build.measure.accuracy.departure import sqnr_db
 from aidge_build.measure.accuracy.figures import Figures
 from aidge_build.measure.accuracy.labelled import LabelledSet
 from aidge_build.measure.accuracy.stages import Stage, input_quantizations, on_host, renamed
 from aidge_build.measure.accuracy.task import judged, task_of
 from aidge_build.prepare.quantization import Scheme, quantize
 from aidge_build.prepare.quantization.layers import layers_of
+from aidge_build.prepare.quantization.nearness import decibels, power_and_noise
 from aidge_build.prepare.quantization.prepare import prepared
 from aidge_build.run.verify.vectors import Vectors
 from aidge_build.sources.importers.onnx_importer import import_with_sources
@@ -85,9 +85,9 @@ class Trials:
             wanted, got = (
                 numpy.concatenate([one.outputs[name] for name in sorted(one.outputs)], 1) for one in (self.float_stage, stage)
             )
-            power, difference = float(numpy.sum(wanted * wanted)), float(numpy.sum((got - wanted) ** 2))
+            power, noise = power_and_noise(wanted, got)
             self._known[types] = Trial(
-                types, self._models[types], figures, merit_of(figures), difference / (power or 1.0), sqnr_db(wanted, got)
+                types, self._models[types], figures, merit_of(figures), noise / (power or 1.0), decibels(power, noise)
             )
         return self._known[types]
 

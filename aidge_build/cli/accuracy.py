@@ -100,10 +100,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if not is_labelled:
         _require_float(arguments, path, limits)
     stages = _stages(arguments, request, view, samples, other, block)
+    notes = [*block.notes, *block.request.notices] if block else _weights_of(arguments.elf, request.name)
     if is_labelled:
-        return _judged(arguments, view, samples, stages, limits, block)
+        return _judged(arguments, view, samples, stages, limits, notes)
     data = agreement(arguments.model, stages, samples.count, _differing(stages))
-    return _outcome(arguments, agreement_lines(data), data, bool(data["differing_values"]), block)
+    return _outcome(arguments, agreement_lines(data), data, bool(data["differing_values"]), notes)
 
 
 def _judged(
@@ -112,7 +113,7 @@ def _judged(
     samples: LabelledSet,
     stages: list[Stage],
     limits: Mapping[str, float],
-    block: Block | None,
+    notes: Sequence[str],
 ) -> Outcome:
     """How often each stage is right."""
     first = stages[0]
@@ -121,15 +122,26 @@ def _judged(
     reached = verdicts(limits, found[-1].figures, found[0].figures if first.name == "float" else None)
     data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
-    return _outcome(arguments, lines(found, data), data, failed, block)
+    return _outcome(arguments, lines(found, data), data, failed, notes)
 
 
-def _outcome(arguments: argparse.Namespace, said: Sequence[str], data: dict, failed: bool, block: Block | None) -> Outcome:
-    """The document for people, with what is known of the block after its first line, and what to type next."""
+def _outcome(arguments: argparse.Namespace, said: Sequence[str], data: dict, failed: bool, notes: Sequence[str]) -> Outcome:
+    """The document for people, with notes about the weights after its first line, and what to type next."""
     _write(arguments.out, data, failed)
-    notes = [*block.notes, *block.request.notices] if block else []
     text = [*said[:1], *notes, *said[1:], *_next(arguments, data)]
     return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _weights_of(elf: str | None, model: str) -> list[str]:
+    """A line that says which weights the figures of --elf are of, where devices may have received others."""
+    if elf is None:
+        return []
+    return [
+        f"{Path(elf).name}: figures of the weights of its build, version {claim.update.version:,}; --block FILE measures weights "
+        "that devices received"
+        for claim in read_claims(read_image(Path(elf)))
+        if claim.model == model and claim.update
+    ]
 
 
 def _next(arguments: argparse.Namespace, data: Mapping[str, object]) -> list[str]:

@@ -15,7 +15,7 @@ from aidge_build.boards import Board
 from aidge_build.build.emit import emit
 from aidge_build.build.emit.blob import LARGEST_BLOCK_BYTES, BlobHead, read_blob
 from aidge_build.build.request import CompileRequest
-from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits
+from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits, without_replaceable
 from aidge_build.cli.firmware_options import install, other_options, with_options_of, with_scales_of
 from aidge_build.cli.linked import require_identity
 from aidge_build.plan.program import Program
@@ -92,12 +92,13 @@ def block_of(arguments: argparse.Namespace, elf: Path, name: str | None = None) 
 
 def _claim_for(claims: tuple[Claim, ...], head: BlobHead, arguments: argparse.Namespace, elf: Path, name: str | None) -> Claim:
     """The model that can bind the block; of two with the same code and ports either can."""
-    named = [claim for claim in claims if name in (None, claim.model)]
+    named = [claim for claim in claims if claim.update and name in (None, claim.model)]
+    if not named:
+        raise without_replaceable(str(elf), name)
     found = [one for one in named if one.update and (one.update.data, one.update.layout) == (head.interface, head.layout)]
     if not found:
-        known = ", ".join(claim.model for claim in named) or name or "any model"
         raise AidgeError(
-            f"is no set of weights for {known} in {elf.name}",
+            f"is no set of weights for {', '.join(claim.model for claim in named)} in {elf.name}",
             where=arguments.block,
             hint=f"`aidge-build weights {arguments.model} --against {elf.name} --out {Path(arguments.block).name}` makes one",
             code="WEIGHTS",

@@ -29,6 +29,16 @@ def requested_for(merged: argparse.Namespace, name: str) -> CompileRequest:
         raise
 
 
+def without_replaceable(where: str, name: str | None) -> AidgeError:
+    """The refusal of firmware in which no model (of this name) binds blocks of weights: no block helps there."""
+    return AidgeError(
+        f"has no model{f' {name}' if name else ''} whose weights can be replaced",
+        where=where,
+        code="WEIGHTS",
+        hint="new weights need new firmware there; firmware that takes blocks is built with --update weights",
+    )
+
+
 def planned_for(request: CompileRequest) -> Program:
     """The program of a model with the options of firmware. No option helps against a layer that the firmware's contract does not
     have: each would make other code."""

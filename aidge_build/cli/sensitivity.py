@@ -41,7 +41,11 @@ _SHORT = {"int8": "8", "int16": "16", "float32": "f"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     labels, *others = options_named(ACCURACY, "labels", "task", "labelled-output", "samples")
-    add_options(parser, (replace(labels, required=True), *others))
+    meaning = (
+        "samples with class numbers (`labels`) or real values (`targets`), by which losses are counted (docs/accuracy.md); "
+        "`verify --layers --float` needs none"
+    )
+    add_options(parser, (replace(labels, required=True, meaning=meaning), *others))
     parser.add_argument(
         "--search", action="store_true", help="look for the cheapest mixture of types, too (default: only measure the layers)"
     )
@@ -140,7 +144,13 @@ def _data(
         }
 
     layers = [
-        {"layer": one.layer, "int8_alone": shown(one.alone), "float_alone": shown(one.spared), "float_alone_costs": one.extra}
+        {
+            "layer": one.layer,
+            "int8_alone": shown(one.alone),
+            "float_alone": shown(one.spared),
+            "float_alone_costs": one.extra,
+            "is_float_alone": one.is_spared,
+        }
         for one in alone
     ]
     integers = trials.measured(trials.all(INT8))
@@ -184,13 +194,16 @@ def _lines(trials: Trials, data: dict) -> list[str]:
             trials.shown(one["layer"]),
             _decibels(one["int8_alone"]["sqnr_db"]),
             f"{100 * one['int8_alone']['loss']:.2f} %",
-            f"{100 * one['float_alone']['loss']:.2f} %",
-            f"{one['float_alone_costs']:+,.0f}",
+            f"{100 * one['float_alone']['loss']:.2f} %" if one["is_float_alone"] else INT8,
+            f"{one['float_alone_costs']:+,.0f}" if one["is_float_alone"] else "",
         )
         for one in data["layers"]
     ]
     titles = ("layer", "SQNR dB, int8 alone", "loss, int8 alone", "loss, float alone", f"float alone, {data['unit']}")
     found = [first, f"all int8: {_trial(data['int8'], data['unit'])}", *table(rows, titles, numbers=range(1, 5))]
+    kept = [trials.shown(one["layer"]) for one in data["layers"] if not one["is_float_alone"]]
+    if kept:
+        found.append(f"int8 between int8 layers, whatever --layer-types says of the layer alone: {', '.join(kept)}")
     unknown = data["int8"]["unknown_kernels"]
     if unknown:
         found.append(f"not in the table of costs, counted as the median of others: {', '.join(unknown)}")

@@ -14,7 +14,7 @@ from aidge_build.base.version import VERSION
 from aidge_build.build.emit import emit
 from aidge_build.build.emit.blob import read_blob
 from aidge_build.build.inputs import add_model_arguments
-from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits
+from aidge_build.cli.firmware_code import planned_for, requested_for, require_suits, without_replaceable
 from aidge_build.cli.firmware_options import install, options_of, other_options, with_scales_of
 from aidge_build.cli.linked import require_identity
 from aidge_build.cli.outcome import Outcome
@@ -74,10 +74,4 @@ def _claimed(image: Image, name: str | None) -> tuple[Claim, ClaimedUpdate]:
         raise AidgeError(
             f"has several models that can get new weights: {names}", where=image.path, code="USAGE", hint="add --name NAME"
         )
-    model = f"no model {name}" if name else "no model"
-    raise AidgeError(
-        f"has {model} whose weights can be replaced",
-        where=image.path,
-        code="WEIGHTS",
-        hint="generate the model with --update weights",
-    )
+    raise without_replaceable(image.path, name)

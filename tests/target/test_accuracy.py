@@ -163,16 +163,21 @@ def test_a_program_is_measured_with_the_options_of_its_build_which_nobody_gives(
 
 
 @needs_cross_compiler
-def test_a_program_is_called_with_its_own_weights_bound_with_inputs_in_its_arena_and_with_steps(tmp_path):
+def test_a_program_is_called_with_its_own_weights_bound_with_inputs_in_its_arena_and_with_steps(program, tmp_path):
     numpy.savez(tmp_path / "io.npz", x=numpy.zeros((1, 1, 1, 8, 8), numpy.int8))
     options = ("--update", "weights", "--io", "arena", "--max-step", "20000")
     words = ("--board", "stm32f7", "--io-data", tmp_path / "io.npz", "--keep", tmp_path)
     assert aidge_build("verify", MODEL, *words, *options).exit_code == 0
-    done = aidge_build(
-        *("accuracy", MODEL, "--io-data", IMAGES, "--board", "stm32f7", "--elf", tmp_path / "model.elf", "--samples", "5"),
-        "--json",
+    words = ("--io-data", IMAGES, "--board", "stm32f7", "--elf", tmp_path / "model.elf", "--samples", "5")
+    done = aidge_build("accuracy", MODEL, *words)
+    assert done.exit_code == 0 and "; 5 answers are the same" in done.stdout, done
+    assert "model.elf: figures of the weights of its build, version 0; --block FILE measures weights that" in done.stdout
+    block = tmp_path / "new.bin"
+    assert aidge_build("weights", MODEL, "--against", tmp_path / "model.elf", "--out", block).exit_code == 0
+    refused = accuracy("--board", "stm32f7", "--elf", program, "--block", block)
+    assert refused.exit_code == 2 and refused.stderr.startswith(f"aidge-build: {program}: has no model whose weights can be"), (
+        refused
     )
-    assert done.exit_code == 0 and done.json["differing_values"] == 0 and done.json["stages"][1]["same_answers"] == 5, done
 
 
 @needs_cross_compiler

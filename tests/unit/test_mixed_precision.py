@@ -162,6 +162,17 @@ def test_bytes_are_those_of_the_constants(files):
         assert layer["float_alone_costs"] >= 2 * count
 
 
+def test_a_layer_that_is_one_int8_step_between_int8_layers_has_no_figures_in_float(files):
+    nodes = "a = Gemm <transB = 1> (x, w) s = Add (a, x) y = Gemm <transB = 1> (s, w)"
+    weights = numpy.random.default_rng(4).normal(size=(8, 8)).astype(numpy.float32)
+    (files / "sum.onnx").write_bytes(model(nodes, inputs="float[1,8] x", outputs="float[1,8] y", constants={"w": weights}))
+    given = ("--quantize", files / "seen.npz", "--labels", files / "test.npz", "--cpu", "cortex-m4", "--fpu", "auto")
+    done = aidge_build("accuracy", "--layers", files / "sum.onnx", *given, "--samples", 10)
+    rows = {line.split()[0]: line.split()[-1] for line in done.stdout.splitlines()}
+    assert rows["Add_1"] == "int8" and rows["Gemm_0"].startswith("+") and rows["Gemm_2"].startswith("+"), done
+    assert "int8 between int8 layers, whatever --layer-types says of the layer alone: Add_1" in done.stdout
+
+
 @pytest.mark.parametrize(
     "words, message",
     [

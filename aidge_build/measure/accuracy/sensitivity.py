@@ -12,12 +12,16 @@ from aidge_build.measure.accuracy.trials import FLOAT, INT8, Trial, Trials
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """A layer alone in int8 (`alone`), and alone in float among int8 layers (`spared`): that costs `extra` more than all int8."""
+    """A layer alone in int8 (`alone`), and alone in float among int8 layers (`spared`): that costs `extra` more than all int8.
+
+    `is_spared`: the layer then computes in float. Between int8 layers, a sum or a mean is one int8 step whatever its type.
+    """
 
     layer: str
     alone: Trial
     spared: Trial
     extra: float
+    is_spared: bool
 
 
 def with_type(types: Sequence[str], index: int, kind: str) -> tuple[str, ...]:
@@ -37,6 +41,7 @@ def sensitivities(trials: Trials) -> tuple[Sensitivity, ...]:
                 trials.measured(with_type(floats, index, INT8)),
                 trials.measured(spared),
                 trials.cost(spared).number - trials.cost(integers).number,
+                trials.measured(spared).steps != trials.measured(integers).steps,
             )
         )
     return tuple(found)

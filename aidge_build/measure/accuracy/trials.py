@@ -13,6 +13,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.naming import counted
 from aidge_build.build.compile import import_model
 from aidge_build.build.request import CompileRequest
+from aidge_build.graph.dtype import DType
 from aidge_build.measure.accuracy.costs import Cost
 from aidge_build.measure.accuracy.figures import Figures
 from aidge_build.measure.accuracy.labelled import LabelledSet
@@ -33,7 +34,8 @@ _CHOOSABLE = ("linear", "computing")  # what only selects elements keeps the typ
 @dataclass(frozen=True, eq=False)
 class Trial:
     """The model with these types of its layers, in the layers' order. `merit` is its main figure (1 is best), `noise` the power
-    of the difference of its outputs from the float model's as a part of theirs, `sqnr_db` the same in dB."""
+    of the difference of its outputs from the float model's as a part of theirs, `sqnr_db` the same in dB. `steps` are the
+    nodes that a build makes of the model: the type of each, and of its result."""
 
     types: tuple[str, ...]
     model: bytes
@@ -41,6 +43,7 @@ class Trial:
     merit: float
     noise: float
     sqnr_db: float
+    steps: tuple[tuple[str, DType], ...] = ()
 
 
 @dataclass(eq=False)
@@ -86,9 +89,9 @@ class Trials:
                 numpy.concatenate([one.outputs[name] for name in sorted(one.outputs)], 1) for one in (self.float_stage, stage)
             )
             power, noise = power_and_noise(wanted, got)
-            self._known[types] = Trial(
-                types, self._models[types], figures, merit_of(figures), noise / (power or 1.0), decibels(power, noise)
-            )
+            steps = tuple((node.type, view.tensor(node.outputs[0]).dtype) for node in view.nodes)
+            worth = merit_of(figures), noise / (power or 1.0), decibels(power, noise)
+            self._known[types] = Trial(types, self._models[types], figures, *worth, steps)
         return self._known[types]
 
     def loss(self, trial: Trial) -> float:

@@ -60,7 +60,8 @@ def read_dump(
             f"holds no record: {MAGIC.decode()} is not among its {len(data):,} B",
             where=where,
             code="DUMP",
-            hint="a dump of the memory that holds the model's N_record, byte by byte, from a build with --record",
+            hint="a dump of the memory that holds the model's N_record, byte by byte, from a build with --record; or no "
+            "inference has run yet",
         )
     found, faults = [], []
     for place in places:
@@ -95,7 +96,7 @@ def _record(data: bytes, place: int, recording: Recording, digest: str) -> tuple
         raise _Damaged("the file ends in the head of the record")
     words = [int.from_bytes(head[start : start + WORD], "little") for start in range(0, len(head), WORD)]
     if not head.startswith(MAGIC):
-        raise _Damaged(f"no record begins there ({head[: len(MAGIC)].hex()})")
+        raise _Damaged(f"no record begins there ({head[: len(MAGIC)].hex()}), or no inference has run yet")
     if words[_FORMAT_WORD] != FORMAT:
         raise _Damaged(f"the record has format {words[_FORMAT_WORD]}, this version reads {FORMAT}")
     other = head[_DIGEST_AT : _DIGEST_AT + _DIGEST_BYTES]

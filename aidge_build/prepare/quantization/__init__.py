@@ -26,6 +26,7 @@ from aidge_build.prepare.quantization.scheme import Scheme
 from aidge_build.prepare.quantization.undefined import refuse_undefined_constants
 from aidge_build.prepare.recipes.check import checked
 from aidge_build.sources.importers.dims import Bound
+from aidge_build.sources.importers.folding import strange_numbers
 from aidge_build.sources.importers.onnx_importer import Imported, import_with_sources
 from aidge_build.sources.onnx_format import in_opset, write_model
 
@@ -123,7 +124,9 @@ def _quantized(
     if output is not None:
         layers = made.layer_by_layer()
         refused = refusal(output, made.outputs, layers, scheme.least_sqnr, count_of(given))
-        if made.clamped:
+        if made.outputs[output].undefined:
+            refused.hint = "; ".join([*strange_numbers(imported.view), refused.hint])
+        elif made.clamped:
             refused.hint = f"{'; '.join(made.clamped)}: keep the range in training, or make new firmware"
         raise refused
     plain = replace(scheme, **{name: getattr(Scheme, name) for name in TRADING})

@@ -13,7 +13,7 @@ from aidge_build.prepare.quantization import Scheme, quantized
 from aidge_build.prepare.quantization.nearness import Nearness
 from tests.command import aidge_build
 from tests.models import model
-from tests.quantization.networks import samples, small_cnn
+from tests.quantization.networks import graph_of, samples, small_cnn
 
 WEIGHTS = numpy.random.default_rng(5).normal(size=(6, 4)).astype(numpy.float32)
 SCORES = {"x": numpy.random.default_rng(6).normal(size=(8, 1, 6)).astype(numpy.float32)}
@@ -52,6 +52,7 @@ def test_a_constant_with_nan_or_infinity_is_refused_by_its_name_in_the_file_befo
 def test_finite_constants_whose_fold_is_nan_are_refused_too():
     with pytest.raises(AidgeError, match="constant 'w0_normalized', computed from finite constants, holds NaN or infinity"):
         quantized(holed("variance", -3.0), samples(2))
+    assert graph_of(holed("variance", -3.0)).nodes  # and computed as float32 without a warning of numpy
 
 
 def test_the_verbs_refuse_such_a_model_in_one_line_and_write_nothing(tmp_path):

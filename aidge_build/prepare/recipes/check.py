@@ -36,7 +36,9 @@ FORWARD = 5  # the level of AIDGE_DEBUG from which on both graphs are computed, 
 def checked(rewrite: Callable[[GraphView], GraphView], view: GraphView) -> GraphView:
     """What the rewrite makes of the graph; AidgeError (code GRAPH) that names it and the node when it breaks a promise."""
     known = rewrite if isinstance(rewrite, Recipe) else Recipe(rewrite, exact=False)
-    return check_rewrite(view, known(view), known.name, exact=known.exact)
+    with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
+        made = known(view)
+    return check_rewrite(view, made, known.name, exact=known.exact)
 
 
 def check_rewrite(before: GraphView, after: GraphView, step: str, *, exact: bool = False) -> GraphView:

@@ -38,17 +38,21 @@ from aidge_build.prove.elf.arena_proof import check_reach
 from aidge_build.prove.elf.bind_proof import check_bind
 from aidge_build.prove.elf.claim import claim_from
 from aidge_build.prove.elf.code_proof import CodeProof, check_code
+from aidge_build.prove.elf.compiled import defined_at
 from aidge_build.prove.elf.contents import check_contents, rest_of
+from aidge_build.prove.elf.copies import copies_in_map, copies_of_sources
 from aidge_build.prove.elf.device_proof import check_device
 from aidge_build.prove.elf.dma_proof import check_dma
 from aidge_build.prove.elf.findings import ERROR, RULES, Finding, in_order, lines_of
 from aidge_build.prove.elf.image import Section
+from aidge_build.prove.elf.link_map import UNDECLARED_HINT, undeclared_fact
 from aidge_build.prove.elf.machine_proof import check_board
 from aidge_build.prove.elf.objects import read_names, read_object
 from aidge_build.prove.elf.passed import passed_addresses
 from aidge_build.prove.elf.planned_claims import with_planned
 from aidge_build.prove.elf.proof import Plan, check_image, is_linked, keeps_plan, measure
 from aidge_build.prove.elf.sarif import sarif_log
+from aidge_build.prove.elf.script_proof import check_script
 from aidge_build.prove.elf.stack_place import LEAST_BYTES, check_stack_place
 from aidge_build.prove.elf.stack_proof import check_stack, way
 from aidge_build.prove.longest import StepsBound
@@ -147,6 +151,7 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     homeless = read.homeless if read.known.are_all else ()
     yield from check_image(image, claims, read.plans, read.uses, homeless, read.agreed, folders, read.code)
     yield from _check_declared(read)
+    yield from check_script(read.known.link_map, image, linked)
     if read.board:
         yield from check_board(image, claims, read.board, folders)
     yield from _check_reach(image, claims, read.stack, regions)
@@ -160,22 +165,34 @@ def _findings(arguments: argparse.Namespace, read: _Program) -> Iterator[Finding
     yield from bound_findings(read.bounds, arguments.max_step_unproved)
 
 
+def _explained(
+    findings: Iterator[Finding], arguments: argparse.Namespace, read: _Program, objects: list[Path]
+) -> Iterator[Finding]:
+    """The findings, and one in place of all differences of a model of which another copy is linked than the one given."""
+    found = [*findings]
+    models = {finding.differing for finding in found if finding.severity == ERROR}
+    claims, elf = [claim for claim in read.linked if claim.model in models], Path(read.image.path)
+    defined = defined_at(elf, {name for claim in claims for name in (*claim.functions, *claim.weights)})
+    sources = {name: path for name, (path, _) in defined.items()}
+    generated = {plan.model: path.parent for plan, path in zip(read.plans, arguments.plan, strict=True)}
+    copies = {one.model: one for one in copies_of_sources(claims, sources, generated)}
+    copies |= {one.model: one for one in copies_in_map(read.known.link_map, claims, elf.parent, objects, sources)}
+    yield from (Finding("MEM04", ERROR, one.fact, one.hint) for one in copies.values())
+    yield from (finding for finding in found if finding.severity != ERROR or finding.differing not in copies)
+
+
 def _check_declared(read: _Program) -> Iterator[Finding]:
     """Sections in a memory that the linker made up: it begins at 0, and is no memory of any chip."""
     placed = ", ".join(dict.fromkeys(f"{one.name} ({one.size_bytes:,} B at 0x{one.address:08x})" for one in read.homeless))
     if read.known.undeclared and placed:
-        names, known = " and ".join(read.known.undeclared), ", ".join(region.name for region in read.known.regions) or "none"
-        yield Finding(
-            "MEM01",
-            ERROR,
-            f"the linker script puts sections into {names}, which its MEMORY does not declare: {placed}. Declared: {known}",
-            "name a declared memory after `>` of the section, or declare this one with the chip's addresses",
-        )
+        known = ", ".join(region.name for region in read.known.regions) or "none"
+        what = f"{undeclared_fact(read.known.undeclared)}: {placed}. Declared: {known}"
+        yield Finding("MEM01", ERROR, what, UNDECLARED_HINT)
 
 
 def _checked(arguments: argparse.Namespace, elf: Path, objects: list[Path]) -> Outcome:
     read = _read(arguments, elf, objects)
-    findings = in_order(_findings(arguments, read))
+    findings = in_order(_explained(_findings(arguments, read), arguments, read, objects))
     failed = any(finding.severity == ERROR for finding in findings)
     data = _as_json(read, findings) | {"memories_of": read.known.source, "code": _code_as_json(read.code)}
     data |= {"steps": bound_data(read.bounds)}

@@ -53,26 +53,32 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
     failed = diagnose(arguments.command)
     data = {
-        **{kind: [one.as_json() for one in getattr(failed, kind)] for kind in ("memories", "headers", "libraries", "abis")},
+        **{
+            kind: [one.as_json() for one in getattr(failed, kind)]
+            for kind in ("memories", "headers", "libraries", "abis", "copies")
+        },
+        "undeclared": list(failed.undeclared),
         "undefined": [{"symbol": one.symbol, "sources": list(one.sources)} for one in failed.undefined],
     }
     is_asked = not arguments.launch and not arguments.hook  # by somebody who does not have the linker's messages before them
     if failed.is_explained or is_asked and failed.undefined:
         return Outcome([*_lines(arguments.command, failed, is_asked)], data, status)
-    return _unexplained(arguments.command, data, status) if is_asked else Outcome((), data, status)
+    return _unexplained(arguments.command, failed, data, status) if is_asked else Outcome((), data, status)
 
 
-def _unexplained(command: list[str], data: dict, status: int) -> Outcome:
+def _unexplained(command: list[str], failed: FailedLink, data: dict, status: int) -> Outcome:
     """The first messages of the linker."""
     from aidge_build.run.toolchain.failed_link import complaints
     from aidge_build.run.toolchain.link_words import expanded
 
-    told = complaints(command)
+    told, output = complaints(command), _output(expanded(command))
+    warnings = _warnings(output, failed)
     if not told:
-        return Outcome(["the link does not fail"], data, 0)
+        return Outcome(["the link does not fail", *warnings], data, 0)
     more = [f"       and {counted(len(told) - _SHOWN, 'more line')}"] if len(told) > _SHOWN else []
-    first = f"{_output(expanded(command))}: error LINK: {told[0]}"
-    return Outcome([first, *(f"       {line}" for line in told[1:_SHOWN]), *more], data, status)
+    return Outcome(
+        [f"{output}: error LINK: {told[0]}", *(f"       {line}" for line in told[1:_SHOWN]), *more, *warnings], data, status
+    )
 
 
 def _launched(command: list[str]) -> int:
@@ -96,7 +102,13 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
     command = expanded(command)
     output = _output(command)
     foreign, early = ([one for one in failed.headers if one.is_early == is_early] for is_early in (False, True))
-    for code, reasons in (("HEADER", foreign), ("LIBRARY", early), ("ABI", failed.abis), ("LIBRARY", failed.libraries)):
+    for code, reasons in (
+        ("HEADER", foreign),
+        ("LIBRARY", early),
+        ("ABI", failed.abis),
+        ("LIBRARY", failed.libraries),
+        ("TWICE", failed.twice),
+    ):
         for reason in reasons:
             yield f"{output}: error LINK_{code}: {reason.fact}"
             yield f"       what helps:  {reason.hint}"
@@ -109,6 +121,19 @@ def _lines(command: list[str], failed: FailedLink, with_undefined: bool) -> Iter
             yield f"       in all:      {listed(memory.purposes)}"
         for index, hint in enumerate(memory.hints):
             yield f"       {'' if index else 'what helps:':11}  {hint}"
+    yield from _warnings(output, failed)
+
+
+def _warnings(output: str, failed: FailedLink) -> Iterator[str]:
+    """What is wrong with a program that is linked all the same."""
+    from aidge_build.prove.elf.link_map import UNDECLARED_HINT, undeclared_fact
+
+    warnings = [("TWICE", one.fact, one.hint) for one in failed.copies if one.is_linked]
+    if failed.undeclared:
+        warnings.append(("MEMORY", undeclared_fact(failed.undeclared), UNDECLARED_HINT))
+    for code, fact, hint in warnings:
+        yield f"{output}: warning LINK_{code}: {fact}"
+        yield f"       what helps:  {hint}"
 
 
 def _undefined(command: list[str], output: str, undefined: Sequence[Undefined]) -> Iterator[str]:

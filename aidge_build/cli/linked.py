@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, CheckFailed, MissingTool
@@ -56,6 +56,7 @@ class Memories:
 
     A map tells the memories that the linker script names: what lies elsewhere was put there by the script, too, or by the linker
     into memories that the script names in sections alone (`undeclared`). `silent_map` is a map of the program that names none.
+    `link_map` is the text of the program's map, whoever says the memories; "" without one.
     """
 
     regions: tuple[Region, ...]
@@ -63,18 +64,25 @@ class Memories:
     are_all: bool = True
     silent_map: str = ""
     undeclared: tuple[str, ...] = ()
+    link_map: str = field(default="", repr=False)
 
 
 def memories(arguments: argparse.Namespace, image: Image) -> Memories:
     """Those of the board, those that the command names, or those of the linker's map: `--map`, or one beside the program."""
+    if arguments.map and not arguments.board and not arguments.region:
+        found = _of_map(Path(arguments.map), image)
+        if found.silent_map:
+            raise AidgeError(
+                "its linker script names no memories", where=arguments.map, hint="name --board or --region", code="MAP"
+            )
+        return found
+    beside = _beside(image)
     if arguments.board:
-        regions = load_board(arguments.board, arguments.board_path).regions
-        return Memories(_with_script_names(regions, _beside(image).regions), f"board {arguments.board}")
+        regions = _with_script_names(load_board(arguments.board, arguments.board_path).regions, beside.regions)
+        return Memories(regions, f"board {arguments.board}", link_map=beside.link_map)
     if arguments.region:
-        return Memories(tuple(_parse_region(text) for text in arguments.region), "--region")
-    if arguments.map:
-        return _of_map(Path(arguments.map), image)
-    return _beside(image)
+        return Memories(tuple(map(_parse_region, arguments.region)), "--region", link_map=beside.link_map)
+    return beside
 
 
 def _with_script_names(regions: Sequence[Region], scripted: Sequence[Region]) -> tuple[Region, ...]:
@@ -87,33 +95,30 @@ def _beside(image: Image) -> Memories:
     """The memories of a map of this program that is beside it."""
     elf = Path(image.path)
     own_names = (f"{elf.name}.map", f"{elf.stem}.map")
-    silent = ""
+    silent = Memories(())
     for path in sorted(elf.parent.glob("*.map"), key=lambda path: (path.name not in own_names, path.name)):
         try:
-            return _of_map(path, image)
-        except _NoMemories:
-            silent = path.name
+            found = _of_map(path, image)
         except AidgeError:
             continue  # of another program, or from before this link
-    return Memories((), silent_map=silent)
-
-
-class _NoMemories(AidgeError):
-    """The map of a program whose linker script names no memories, as the one that is built into the linker."""
+        if not found.silent_map:
+            return found
+        silent = found
+    return silent
 
 
 def _of_map(path: Path, image: Image) -> Memories:
     text = read_regular(path, LARGEST_TEXT_BYTES, "MAP").decode(errors="replace")
-    is_of_program = describes(text, image)
-    regions, undeclared = (memories_of(text, image), undeclared_memories(text)) if is_of_program else ((), ())
-    if not regions and not undeclared:
-        raise (_NoMemories if is_of_program else AidgeError)(
-            "its linker script names no memories" if is_of_program else "it is not the map of this program",
+    if not describes(text, image):
+        raise AidgeError(
+            "it is not the map of this program",
             where=str(path),
-            hint="name --board or --region" if is_of_program else f"link with -Wl,-Map={path.name}; it must come from GNU ld",
+            hint=f"link with -Wl,-Map={path.name}; it must come from GNU ld",
             code="MAP",
         )
-    return Memories(regions, path.name, are_all=False, undeclared=undeclared)
+    regions, undeclared = memories_of(text, image), undeclared_memories(text)
+    silent = "" if regions or undeclared else path.name
+    return Memories(regions, "" if silent else path.name, silent != "", silent, undeclared, text)
 
 
 def _parse_region(text: str) -> Region:

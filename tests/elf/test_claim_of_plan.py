@@ -41,6 +41,7 @@ def test_a_claim_that_is_the_plan_s_is_no_finding(elf, tmp_path):
         ({"arenas": CLAIM["arenas"], "cpu": ""}, "arenas, cpu"),
         ({"functions": ["kws_run", "kws_begin"]}, "functions"),
         ({"code": "0123456789ab"}, "code"),
+        ({"made_with": ["--dma=on"]}, "made with no option instead of --dma=on"),
     ],
 )
 def test_a_claim_that_says_something_else_than_the_plan_is_found(elf, tmp_path, changes, named):

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from aidge_build.boards import Region
 from aidge_build.cli import main
-from aidge_build.prove.elf.image import Image, Section
+from aidge_build.prove.elf.claim import claim_from
+from aidge_build.prove.elf.image import Image, Section, Symbol
 from aidge_build.prove.elf.link_map import describes, memories_of, read_memories
-from tests.elf.own_script import SCRIPT, link, program
-from tests.programs import needs_cross_compiler
+from aidge_build.prove.elf.script_proof import check_script
+from tests.command import aidge_build
+from tests.elf.own_script import CPU, FLAGS, SCRIPT, link, program
+from tests.programs import CLAIM, needs_cross_compiler
 
 TABLE = """\
 Archive member included
@@ -109,6 +113,31 @@ def test_a_script_without_memories_names_none():
     assert memories_of("", image(TEXT)) == () == read_memories(TABLE.replace("\nMemory Configuration", "\nMemory"))
 
 
+@pytest.mark.parametrize(
+    "line, found, text, hint",
+    [
+        (
+            ".bss.kws_arena",
+            ".bss.kws_arena",
+            "names .bss.kws_arena in .fast, but kws_arena is in .bss",
+            "put the line with .fast",
+        ),
+        (".bss.kws_arena*", ".bss", "names .bss.kws_arena in .fast, but kws_arena is in .bss", "the compiler put it into .bss"),
+        (".fast .bss.kws_*", ".bss.kws_arena", "", ""),
+    ],
+)
+def test_a_line_of_the_script_that_names_an_array_and_comes_too_late_is_told(line, found, text, hint):
+    arena = Symbol("kws_arena", "kws_arena", 0x20000008, 16, "object", ".bss")
+    program = replace(image(TEXT, DATA, BSS), symbols=(arena,), by_name={"kws_arena": (arena,)})
+    table = TABLE.replace(
+        ".comment ",
+        f" *(.bss*)\n {found}\n{'':16}0x20000008 0x10 kws.o\n{'':16}0x20000008{'':16}kws_arena\n\n.fast\n *({line})\n\n.comment ",
+    )
+    told = [*check_script(table, program, [claim_from(CLAIM)])]
+    assert [one.text for one in told] == ([f"the linker script {text}"] if text else [])
+    assert all(one.code == "MEM02" and one.severity == "warning" and one.hint.startswith(hint) for one in told)
+
+
 # A program of the cross compiler.
 
 
@@ -169,3 +198,10 @@ def test_a_memory_that_the_script_does_not_declare_is_a_finding(tmp_path, capsys
     assert code == 1 and [region["name"] for region in result["regions"]] == ["FLASH", "DTCM", "AXI"], text
     assert "error MEM01: the linker script puts sections into CCM, which its MEMORY does not declare: .fast (8 B at 0x0" in text
     assert "Declared: FLASH, DTCM, AXI" in text
+    objects = [str(path) for path in sorted(tmp_path.glob("*.c"))]
+    words = ["arm-none-eabi-gcc", *CPU, *FLAGS, *objects, "-T", str(tmp_path / "app.ld"), "-o", str(elf)]
+    told = aidge_build("explain-link", "--", *words).stdout.splitlines()
+    assert told[:2] == [
+        "the link does not fail",
+        f"{elf}: warning LINK_MEMORY: the linker script puts sections into CCM, which its MEMORY does not declare",
+    ]

@@ -38,14 +38,16 @@ def test_an_archive_of_a_model_that_was_compiled_with_other_flags_is_named_and_t
     subprocess.run(["arm-none-eabi-ar", "rcs", "libkws.a", "kws.o"], check=True)
     link = ["arm-none-eabi-gcc", *of_main, "-nostdlib", "-Wl,-e,main", "main.o", "libkws.a", "-lgcc", "-o", "fw.elf"]
     first, second, *_ = aidge_build("explain-link", "--hook", "--", *link).stdout.splitlines()
-    assert first == f"fw.elf: error LINK_ABI: libkws.a(kws.o): {how}"
+    assert first == f"fw.elf: error LINK_ABI: libkws.a(kws.o): {how} (main.o)"
     assert "what helps:  compile and link everything with the same -mcpu, -mfpu and -mfloat-abi: in CMake" in second
     asked = aidge_build("explain-link", "--json", "--", *link)
-    assert asked.exit_code == 1 and asked.json["abis"] == [{"files": ["libkws.a(kws.o)"], "how": how}]
+    assert asked.exit_code == 1 and asked.json["abis"] == [{"files": ["libkws.a(kws.o)"], "how": how, "before": ["main.o"]}]
 
 
 def test_the_messages_of_llvms_linker_are_read_and_many_files_are_counted():
     messages = "".join(f"ld.lld: error: {name}.o: incompatible Tag_ABI_VFP_args\n" for name in "abcdef")
     (one,) = read_other_abis(messages, "app")
     assert one.fact == "a.o, b.o, c.o, d.o and 2 more: passes floats otherwise than the files before it in the link"
+    (one,) = read_other_abis(messages, "app", ("/lib/crt0.o", "main.o", "start.o", "a.o", "b.o"))
+    assert one.fact.endswith("otherwise than the files before it in the link (main.o, start.o)")
     assert read_other_abis("ld: main.o: undefined reference to `f'", "app") == ()

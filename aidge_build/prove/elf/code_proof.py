@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from aidge_build.prove.elf.claims import Claim
@@ -60,7 +60,7 @@ def check_code(
     if reason:
         return CodeProof(not_compared=(reason,))
     linked = Linked(image, names)
-    comparisons = [_Comparison(one, linked) for one in objects]
+    comparisons = [_Comparison(one, linked, _model_of(one, claims)) for one in objects]
     for comparison in comparisons:
         comparison.run()
     missing = _missing_functions(image, claims, comparisons)
@@ -74,6 +74,12 @@ def check_code(
         frozenset().union(*(comparison.referred for comparison in comparisons)),
         frozenset(missing),
     )
+
+
+def _model_of(one: ObjectFile, claims: Sequence[Claim]) -> str:
+    """The model that an object defines functions or weights of; "" of any other object."""
+    defined = {symbol.name for symbol in one.symbols if symbol.part is not None}
+    return next((claim.model for claim in claims if not defined.isdisjoint((*claim.functions, *claim.weights))), "")
 
 
 def _not_compared(comparisons: Sequence[_Comparison], missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -124,9 +130,10 @@ def _first_names(symbols: Sequence[ObjectSymbol]) -> list[ObjectSymbol]:
 
 
 class _Comparison:
-    def __init__(self, objects: ObjectFile, linked: Linked):
+    def __init__(self, objects: ObjectFile, linked: Linked, model: str):
         self.objects = objects
         self.linked = linked
+        self.model = model
         self.places = Places()
         self.functions: list[str] = []
         self.constants: list[str] = []
@@ -167,10 +174,11 @@ class _Comparison:
 
     def findings(self) -> Iterator[Finding]:
         """The first ones; with a wrong object all of it differs."""
-        yield from self._found[:_MOST_FINDINGS]
+        found = self._found[:_MOST_FINDINGS]
         more = len(self._found) - _MOST_FINDINGS
         if more > 0:
-            yield Finding("COD01", ERROR, f"{self.objects.name}: {more} more differences")
+            found.append(Finding("COD01", ERROR, f"{self.objects.name}: {more} more differences"))
+        yield from (replace(one, differing=self.model) for one in found)
 
     def _leave_out(self, reason: str) -> None:
         self.not_compared.append(f"{self.objects.name}: {reason}")

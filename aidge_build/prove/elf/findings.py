@@ -66,11 +66,11 @@ RULES = {
     ),
     "COD01": Rule(
         "code or constants are not what the object files hold",
-        "link again from these objects; tools that run after the link must not change their code",
+        "link again from these objects and from no other copy of them; tools that run after the link must not change their code",
     ),
     "COD02": Rule(
         "an address in the code leads elsewhere than the object files say, or to a symbol that the program lacks",
-        "link again from these objects; tools that run after the link must not change their code",
+        "link again from these objects and from no other copy of them; tools that run after the link must not change their code",
     ),
     "DMA01": Rule(
         "bytes that DMA touches share a line of the data cache with something else",
@@ -121,13 +121,14 @@ RULES = {
 @dataclass(frozen=True)
 class Finding:
     """One fact about the program; `code` is one of RULES and stable, `severity` is "error", "warning" or "note". `of_firmware`:
-    the fact is about no model."""
+    the fact is about no model. `differing`: the fact is that this model's files are other ones than those that were given."""
 
     code: str
     severity: str
     text: str
     special_hint: str = ""
     of_firmware: bool = field(default=False, repr=False)
+    differing: str = field(default="", repr=False)
 
     @property
     def hint(self) -> str:

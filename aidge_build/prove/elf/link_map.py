@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from aidge_build.boards import Region
@@ -13,10 +13,17 @@ from aidge_build.prove.elf.regions import region_at
 
 _HEAD, _BODY = "\nMemory Configuration\n", "\nLinker script and memory map\n"
 _MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]{1,16}) +0x([0-9a-f]{1,16})(?: +([!a-zA-Z]+))?$")
+_LOADED = re.compile(r"^LOAD (?!linker stubs$)(.+)$", re.MULTILINE)
 _EVERY_ADDRESS = ((1 << 32) - 1, (1 << 64) - 1)
 _FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
 # `.text  0x08000000  0x1234`, where the name is long on two lines; input sections begin with a space.
 _PLACED = re.compile(r"^(\S+)\s+0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\b", re.MULTILINE)
+
+UNDECLARED_HINT = "name a declared memory after `>` of the section, or declare this one with the chip's addresses"
+# ` .text.kws_run  0x08002624  0x3c kws.o`, where the name is long on two lines; below it the symbols in it, with addresses.
+_INPUT = re.compile(r"^ (\S+)\s+0x[0-9a-f]+ +0x[0-9a-f]+ (\S.*)$|^ {9,}0x[0-9a-f]+ +(\S+)$", re.MULTILINE)
+# `.bss  0x20000000 ...`, or the name alone; below it ` *(.bss*)`, ` KEEP (*(.isr_vector))`.
+_SCRIPT = re.compile(r"^(\.\S+)|^ \S.*?\((\.[^()]*)\)", re.MULTILINE)
 
 
 def read_memories(link_map: str) -> tuple[Region, ...]:
@@ -34,6 +41,11 @@ def undeclared_memories(link_map: str) -> tuple[str, ...]:
     return tuple(region.name for region in _table(link_map) if _is_made_up(region))
 
 
+def undeclared_fact(names: Sequence[str]) -> str:
+    """One sentence about undeclared memories; UNDECLARED_HINT says what to do."""
+    return f"the linker script puts sections into {' and '.join(names)}, which its MEMORY does not declare"
+
+
 def _table(link_map: str) -> list[Region]:
     table = link_map.partition(_HEAD)[2].partition(_BODY)[0]
     rows = (match.groups() for match in map(_MEMORY.match, table.splitlines()) if match)
@@ -49,6 +61,30 @@ def _is_made_up(region: Region) -> bool:
     return region.origin == 0 and region.length_bytes in _EVERY_ADDRESS
 
 
+def places_of(link_map: str, symbols: Collection[str]) -> dict[str, tuple[str, str]]:
+    """The input section and the file of each of these symbols that the map tells."""
+    found, section, file = dict[str, tuple[str, str]](), "", ""
+    for match in _INPUT.finditer(link_map.partition(_BODY)[2]):
+        section, file = (match[1], match[2]) if match[1] else (section, file)
+        if match[3] in symbols:
+            found.setdefault(match[3], (section, file))
+    return found
+
+
+def script_lines(link_map: str) -> Iterator[tuple[str, str]]:
+    """Each output section with the input sections that a line of its script names, as `*(.bss.kws_arena)`."""
+    section = ""
+    for match in _SCRIPT.finditer(link_map.partition(_BODY)[2]):
+        section = match[1] or section
+        if match[2]:
+            yield section, match[2]
+
+
+def loaded_files(link_map: str) -> tuple[str, ...]:
+    """The objects and archives that the linker was given, in the order of the link."""
+    return tuple(dict.fromkeys(_LOADED.findall(link_map)))
+
+
 def _is_part(region: Region, other: Region) -> bool:
     return other.origin <= region.origin and region.end <= other.end and other.length_bytes > region.length_bytes
 
@@ -60,8 +96,7 @@ def _kind(name: str, attributes: str | None) -> str:
 
 def describes(link_map: str, image: Image) -> bool:
     """Whether it is the map of this program, and not of yesterday's: each section is where and as large as it says."""
-    body = link_map.partition(_BODY)[2]
-    placed = {(match[1], int(match[2], 16), int(match[3], 16)) for match in _PLACED.finditer(body)}
+    placed = {(match[1], int(match[2], 16), int(match[3], 16)) for match in _PLACED.finditer(link_map.partition(_BODY)[2])}
     sections = {(section.name, section.address, section.size_bytes) for section in image.sections if section.size_bytes}
     return bool(sections) and sections <= placed
 

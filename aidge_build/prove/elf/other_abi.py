@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 # GNU ld: "error: a.elf uses VFP register arguments, kws.o does not"; LLVM's: "error: kws.o: incompatible Tag_ABI_VFP_args".
 _GNU_FLOATS = re.compile(r"error: (.+) uses VFP register arguments, (.+) does not$", re.MULTILINE)
@@ -18,16 +20,16 @@ _SHOWN = 4
 
 @dataclass(frozen=True)
 class OtherAbi:
-    """Files that were compiled otherwise than the files before them in the link; `how` says in which way."""
+    """Files that were compiled otherwise than the files `before` them in the link; `how` says in which way."""
 
     files: tuple[str, ...]
     how: str
+    before: tuple[str, ...] = ()
 
     @property
     def fact(self) -> str:
         """One sentence."""
-        more = f" and {len(self.files) - _SHOWN} more" if len(self.files) > _SHOWN else ""
-        return f"{', '.join(self.files[:_SHOWN])}{more}: {self.how}"
+        return f"{_listed(self.files)}: {self.how}{f' ({_listed(self.before)})' if self.before else ''}"
 
     @property
     def hint(self) -> str:
@@ -39,15 +41,27 @@ class OtherAbi:
 
     def as_json(self) -> dict:
         """The same for programs."""
-        return {"files": list(self.files), "how": self.how}
+        return {"files": list(self.files), "how": self.how, "before": list(self.before)}
 
 
-def read_other_abis(messages: str, output: str) -> tuple[OtherAbi, ...]:
-    """What a linker's messages say, by the way in which files differ; `output` is the program, which they compare with."""
+def _listed(files: Sequence[str]) -> str:
+    return ", ".join(files[:_SHOWN]) + (f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else "")
+
+
+def read_other_abis(messages: str, output: str, linked: Sequence[str] = ()) -> tuple[OtherAbi, ...]:
+    """What a linker's messages say, by the way in which files differ; `output` is the program, which they compare with, `linked`
+    the objects and archives in the order of the link, if it is known."""
     found: dict[str, dict[str, None]] = {}
     for file, how in _differing(messages, output):
         found.setdefault(how, {})[file] = None
-    return tuple(OtherAbi(tuple(files), how) for how, files in sorted(found.items()))
+    return tuple(OtherAbi(tuple(files), how, _before(files, linked)) for how, files in sorted(found.items()))
+
+
+def _before(files: Iterable[str], linked: Sequence[str]) -> tuple[str, ...]:
+    """The files of the link before the first one of `files`, without the start-up files that the compiler chose by its flags."""
+    named = {file.partition("(")[0] for file in files}
+    before = takewhile(lambda file: file not in named, linked)
+    return tuple(file for file in before if not posixpath.basename(file).startswith("crt"))
 
 
 def _differing(messages: str, output: str) -> Iterator[tuple[str, str]]:

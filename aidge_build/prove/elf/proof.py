@@ -66,7 +66,7 @@ def check_image(
             )
             continue
         findings += [
-            *check_identity(image, claim),
+            *(replace(one, differing=claim.model) for one in check_identity(image, claim)),
             *check_buffers(image, claim, claims, regions, agreed),
             *check_constants(image, claim, regions, agreed, code),
             *check_code_memory(image, claim, regions),
@@ -76,7 +76,8 @@ def check_image(
     by_model = {claim.model: claim for claim in claims}
     for plan in plans:
         claim = by_model.get(plan.model)
-        findings += list(_check_plan(plan, claim)) or _check_claim(plan, claim)
+        differences = list(_check_plan(plan, claim)) or _check_claim(plan, claim)
+        findings += (replace(one, differing=plan.model) for one in differences)
     if not claims:
         findings.append(Finding("NOTE", NOTE, "no aidge note: planner comparison skipped, region check only"))
     return tuple(findings)
@@ -168,6 +169,7 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
             ERROR,
             f"model {plan.model} in the program has hash {claim.model_sha256[:12]}, "
             f"{plan.file} has {plan.model_sha256[:12]}: stale link",
+            _of_one_model(plan.model),
         )
     compared = (
         ("arena", claim.arena_bytes, plan.arena_bytes),
@@ -180,7 +182,8 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
                 "MEM02", ERROR, f"the {what} of model {plan.model} claims {claimed:,} B, {plan.file} says {planned:,} B"
             )
     if claim.from_note and plan.layers is not None and claim.layers != plan.layers:
-        yield Finding("MEM04", ERROR, f"the layers of model {plan.model} in the program differ from {plan.file}: stale link")
+        what = f"the layers of model {plan.model} in the program differ from {plan.file}: stale link"
+        yield Finding("MEM04", ERROR, what, _of_one_model(plan.model))
 
 
 def _check_claim(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
@@ -190,9 +193,23 @@ def _check_claim(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
     planned = replace(plan.claim, from_note=True, from_plan="", is_contradicted=claim.is_contradicted)
     names = [field.name for field in fields(Claim) if getattr(claim, field.name) != getattr(planned, field.name)]
     if names:
-        what = ", ".join(name.replace("_", " ") for name in names)
+        told = {"made_with": f"made with {_words_only_in(claim, planned)} instead of {_words_only_in(planned, claim)}"}
+        what = ", ".join(told.get(name, name.replace("_", " ")) for name in names)
         yield Finding(
             "MEM04",
             ERROR,
             f"what model {plan.model} claims in the program is not what {plan.file} says of it: {what}",
+            _of_one_model(plan.model),
         )
+
+
+def _words_only_in(claim: Claim, other: Claim) -> str:
+    """The options that made one and not the other."""
+    return " ".join(word for word in claim.made_with or () if word not in (other.made_with or ())) or "no option"
+
+
+def _of_one_model(model: str) -> str:
+    return (
+        f"generate, compile and link again from one model, with no copy of {model}.c and {model}_weights.c among your sources: "
+        "with -Wl,-Map=app.map, or -g, this check names the copy"
+    )

@@ -21,8 +21,9 @@ from aidge_build.measure.report.wrong_header import Evidence, WrongHeader, secon
 from aidge_build.prove.elf.claim import Claim
 from aidge_build.prove.elf.claims import read_claims
 from aidge_build.prove.elf.compiled import compiled_files
+from aidge_build.prove.elf.copies import Copies, copies_in_map, copies_in_messages
 from aidge_build.prove.elf.image import Image, read_image
-from aidge_build.prove.elf.link_map import read_memories
+from aidge_build.prove.elf.link_map import loaded_files, read_memories, undeclared_memories
 from aidge_build.prove.elf.other_abi import OtherAbi, read_other_abis
 from aidge_build.prove.elf.overflow import read_overflows
 from aidge_build.prove.elf.undefined import Undefined, read_cross_references, read_undefined
@@ -44,18 +45,26 @@ class TooLarge(AidgeError):
 class FailedLink:
     """`memories` are those that are too small, `headers` those that do not belong to the program, `libraries` those that a
     model's code asks for, `undefined` the names that neither headers nor libraries explain, `abis` the files with other
-    flags."""
+    flags, `copies` the models that the link has several times, `undeclared` the memories that the linker script uses and does not
+    declare."""
 
     memories: tuple[TooSmall, ...]
     headers: tuple[WrongHeader, ...]
     libraries: tuple[MissingLibrary, ...] = ()
     undefined: tuple[Undefined, ...] = ()
     abis: tuple[OtherAbi, ...] = ()
+    copies: tuple[Copies, ...] = ()
+    undeclared: tuple[str, ...] = ()
 
     @property
     def is_explained(self) -> bool:
-        """Whether there is more to say than the linker did."""
-        return bool(self.memories or self.headers or self.libraries or self.abis)
+        """Whether there is more to say than the linker did about its failure."""
+        return bool(self.memories or self.headers or self.libraries or self.abis or self.twice)
+
+    @property
+    def twice(self) -> tuple[Copies, ...]:
+        """The models that the linker refused to link twice."""
+        return tuple(one for one in self.copies if not one.is_linked)
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,8 @@ def diagnose(command: Sequence[str]) -> FailedLink:
             if changed is None:
                 break
             command, attempt = changed, _attempt(changed, Path(name), [])
-        undefined, abis = read_undefined(attempt.messages), read_other_abis(attempt.messages, str(attempt.elf))
+        undefined = read_undefined(attempt.messages)
+        abis = read_other_abis(attempt.messages, str(attempt.elf), loaded_files(attempt.link_map))
         # An archive gives the model's code only to who asks for a name that it has.
         firsts = sorted({first for first, _ in second_names(undefined).values()})
         if firsts:
@@ -91,7 +101,8 @@ def diagnose(command: Sequence[str]) -> FailedLink:
         libraries = missing_libraries(undefined, _models(attempt))
         explained = {*(second_names(undefined) if headers else ()), *(name for one in libraries for name in one.symbols)}
         rest = tuple(one for one in undefined if one.symbol not in explained)
-        return FailedLink(_too_small(attempt, command), headers, libraries, rest, abis)
+        undeclared = undeclared_memories(attempt.link_map)
+        return FailedLink(_too_small(attempt, command), headers, libraries, rest, abis, _copies(attempt), undeclared)
 
 
 def complaints(command: Sequence[str]) -> tuple[str, ...]:
@@ -141,6 +152,11 @@ def _claims(attempt: _Attempt) -> Sequence[Claim]:
         return read_claims(attempt.image) if attempt.image else ()
     except AidgeError:
         return ()
+
+
+def _copies(attempt: _Attempt) -> tuple[Copies, ...]:
+    claims, link_map = _claims(attempt), attempt.link_map
+    return copies_in_messages(attempt.messages, link_map, claims) or copies_in_map(link_map, claims, Path.cwd())
 
 
 def _too_small(attempt: _Attempt, command: Sequence[str]) -> tuple[TooSmall, ...]:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from aidge_build.base.errors import AidgeError
+from aidge_build.base.settings import guess
 from aidge_build.base.shortening import pieces_of, shortened_identifier, shortened_text
 
 SIGNIFICANT = 31  # C99 5.2.4.1 and MISRA C 5.1: the characters that surely tell external names apart
@@ -168,14 +169,25 @@ def layer_symbols(model: str, nodes: Iterable[tuple[str, str]]) -> tuple[str, ..
 LONGEST_READ = 28  # columns of a name in lines for people; exporters name fused layers by whole chains
 
 
-def readable(name: str, symbol: str, model: str) -> str:
-    """A layer's name for people: its own, or what its function in C is called without the model's name, where its own is long."""
-    return name if len(name) <= LONGEST_READ else symbol.removeprefix(f"{model}_")
+NAMES_LISTED = 40
+NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 
 
-def readable_names(model: str, nodes: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Node name -> the layer's name for people, of layers that are given as (node name, operator type)."""
-    return {name: readable(name, symbol, model) for (name, _), symbol in zip(nodes, layer_symbols(model, nodes), strict=True)}
+def readable_names(symbols: Mapping[str, str], model: str) -> dict[str, str]:
+    """Node name -> the layer's name for people, of layers that are given as node name -> function in C.
+
+    The name is the node's own, or, if that is long, the function's without the model's name, unless another node has this name.
+    """
+    short = {name: symbol.removeprefix(f"{model}_") for name, symbol in symbols.items()}
+    return {name: name if len(name) <= LONGEST_READ or brief in short else brief for name, brief in short.items()}
+
+
+def no_layer(word: str, names: Sequence[str], where: str, others: Iterable[str] = ()) -> AidgeError:
+    """The refusal of a word that names no layer: it lists `names`, and suggests the nearest of them and of `others`."""
+    known = list(dict.fromkeys(names))
+    more = ", ..." if len(known) > NAMES_LISTED else ""
+    hint = f"{guess(word, [*known, *others])}Layers: {', '.join(known[:NAMES_LISTED])}{more}"
+    return AidgeError(f"there is no layer '{word}'", where=where, hint=hint, code="USAGE")
 
 
 # 48 bits: enough to tell apart all headers of a model that anybody will ever have, short enough for a line of the linker.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, needs_option
 from aidge_build.base.installed import kernel_folder
+from aidge_build.base.naming import NAME_TO_LOOK_AT as NAME_TO_LOOK_AT
 from aidge_build.base.naming import check_model_name
 from aidge_build.base.npz import read_npz
 from aidge_build.base.options import MODEL, QUANTIZATION, add_options, words_of
@@ -20,6 +21,7 @@ from aidge_build.base.reading import LARGEST_TEXT_BYTES, read_regular
 from aidge_build.base.terminal import counting
 from aidge_build.boards import Board, load_board
 from aidge_build.boards.cores import SLOW_LONG_PRODUCTS, Core, load_core
+from aidge_build.build.layer_names import with_own_names
 from aidge_build.build.option_values import (
     bindings,
     budget,
@@ -46,13 +48,11 @@ from aidge_build.prepare.adaptation.cost import CostTable
 from aidge_build.prepare.adaptation.match import Target, match
 from aidge_build.prepare.adaptation.shipped import shipped_path, table_at
 from aidge_build.prepare.quantization import Quantized, Scheme, quantized
-from aidge_build.sources.importers.dims import Bound
 from aidge_build.sources.importers.formats import files_beside, refuse_other_models
 from aidge_build.sources.onnx_format import read_external
 from aidge_build.sources.tflite_format import is_tflite
 
 LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
-NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
 CONTRACT_NAMES = {"tflite": "double"}  # what users say for the name of a contract
 UNNAMED_CONTRACT = "onnx"  # where the words of a request name none
@@ -202,15 +202,7 @@ def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> Compil
         if other is not None:
             raise needs_option(other.name, "--quantize SAMPLES.npz")
         return request
-    made = quantized_file(
-        request.model,
-        request.file_name,
-        Path(arguments.quantize),
-        replace(scheme, ports=getattr(arguments, "ports", ())),
-        operators=request.operators,
-        bind=request.bind,
-        external=request.external,
-    )
+    made = quantized_file(request, Path(arguments.quantize), replace(scheme, ports=getattr(arguments, "ports", ())))
     return replace(
         request,
         model=made.file,
@@ -221,21 +213,23 @@ def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> Compil
     )
 
 
-def quantized_file(
-    model: bytes,
-    file_name: str,
-    samples: Path,
-    scheme: Scheme,
-    *,
-    operators: Mapping[str, type[Operator]],
-    bind: Mapping[str, Bound],
-    external: Mapping[str, bytes],
-) -> Quantized:
-    """A float model quantized by the samples of an NPZ file; notices say how near its outputs are. Progress is on stderr."""
+def quantized_file(request: CompileRequest, samples: Path, scheme: Scheme) -> Quantized:
+    """The request's float model quantized by the samples of an NPZ file; notices say how near its outputs are. Layers of the
+    scheme may have the names that tables print. Progress is on stderr."""
     arrays = read_npz(samples)
     try:
+        scheme = with_own_names(scheme, request, arrays)
         with counting("QUANT", is_kept=False) as progress:
-            made = quantized(model, arrays, scheme, progress, name=file_name, operators=operators, bind=bind, external=external)
+            made = quantized(
+                request.model,
+                arrays,
+                scheme,
+                progress,
+                name=request.file_name,
+                operators=request.operators,
+                bind=request.bind,
+                external=request.external,
+            )
         return replace(made, notices=(*made.notices, *made.verdicts(samples.name)))
     except AidgeError as error:
         raise error.within(str(samples)) if error.code == "CALIBRATION" else error

@@ -10,12 +10,13 @@ from itertools import chain
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError
-from aidge_build.base.naming import layer_symbols, readable
+from aidge_build.base.naming import no_layer, readable_names
 from aidge_build.base.terminal import fitted, table
 from aidge_build.boards import Board
 from aidge_build.build.compile import assigned, build_program, import_model
 from aidge_build.build.emit.manifest import channels_removed
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.build.layer_names import nodes_called, printed_names, symbols_of
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.cycles import inference_data, time_lines
 from aidge_build.cli.outcome import Outcome
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     chosen = _chosen(arguments.node, assignment, request.file_name)
     measurement = measured(request, arguments.io_data) if arguments.measure else None
     program = _planned(request)
-    symbols = _symbols(assignment)
+    symbols = symbols_of(assignment.view.nodes)
     described = _described(request, assignment, measurement, program, {name: symbols[name] for name in chosen})
     lines = [f"{Path(request.file_name).name}: {notice}" for notice in (*notices, *given_way)]
     if arguments.node is not None or arguments.verbosity:
@@ -100,13 +101,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
     cycles = inference_data(measurement.result, request.board) if measurement and request.board else {}
     data = {"nodes": described, **copies, "instructions": _whole(measurement), **cycles, **place}
     return Outcome([*fitted(lines), *choice], data)
-
-
-def _symbols(assignment: Assignment) -> dict[str, str]:
-    """The names of the layers' functions in C, by the nodes' names."""
-    nodes = assignment.view.nodes
-    symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in nodes])
-    return {node.name: symbol for node, symbol in zip(nodes, symbols, strict=True)}
 
 
 def _described(
@@ -140,7 +134,7 @@ def _overview(
     described: Sequence[dict], measurement: Measurement | None, board: Board | None, symbols: Mapping[str, str]
 ) -> list[str]:
     """A table of all layers: their costs where these were measured, or else their kernels."""
-    read = {name: readable(name, symbol, NAME_TO_LOOK_AT) for name, symbol in symbols.items()}
+    read = readable_names(symbols, NAME_TO_LOOK_AT)
     whole = _whole(measurement)
     if measurement is None or board is None or whole is None:
         return _kernels(described, read)
@@ -160,16 +154,11 @@ def _constants(described: Sequence[dict]) -> list[str]:
 
 def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:
     """The names of the nodes to explain."""
-    nodes = assignment.view.nodes
-    symbols = _symbols(assignment)
-    found = {
-        node.name
-        for node in nodes
-        if name is None or name in (node.name, readable(node.name, symbols[node.name], NAME_TO_LOOK_AT), *node.origin)
-    }
+    view = assignment.view
+    found = view.nodes if name is None else nodes_called(name, view)
     if name is not None and not found:
-        raise AidgeError(f"there is no node '{name}'", where=file_name, code="USAGE", tried=[node.name for node in nodes][:40])
-    return found
+        raise no_layer(name, printed_names(view), file_name)
+    return {node.name for node in found}
 
 
 def _planned(request: CompileRequest) -> Program | None:

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from aidge_build.base.errors import AidgeError, printable
-from aidge_build.base.naming import LONGEST_READ, counted, readable
+from aidge_build.base.naming import LONGEST_READ, counted, readable_names
 from aidge_build.base.output import write_files
 from aidge_build.base.reading import read_regular
 from aidge_build.base.terminal import fitted
@@ -138,8 +138,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _bound_step(program: Program, node: str, arguments: argparse.Namespace) -> str:
     """The name of the layer that is computed at the peak, short unless everything is wanted."""
-    symbol = next((layer.symbol for layer in program.layers if layer.node.name == node), None)
-    return node if arguments.verbosity or symbol is None else readable(node, symbol, NAME_TO_LOOK_AT)
+    read = readable_names({layer.node.name: layer.symbol for layer in program.layers}, NAME_TO_LOOK_AT)
+    return node if arguments.verbosity else read.get(node, node)
 
 
 def _constants_line(memory: dict) -> str:

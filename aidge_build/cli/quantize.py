@@ -10,6 +10,7 @@ from aidge_build.base.errors import AidgeError
 from aidge_build.base.options import MODEL, QUANTIZATION, add_options, also_called, options_named
 from aidge_build.base.output import write_files
 from aidge_build.build.inputs import (
+    NAME_TO_LOOK_AT,
     bindings,
     find_libraries,
     load_libraries,
@@ -18,7 +19,9 @@ from aidge_build.build.inputs import (
     read_model_file,
     scheme_of,
 )
+from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import Outcome
+from aidge_build.prepare.adaptation.match import Target
 
 EXAMPLES = (("quantize float.onnx --quantize samples.npz --out int8.onnx", "from samples of its inputs"),)
 
@@ -41,15 +44,18 @@ def run(arguments: argparse.Namespace) -> Outcome:
     model, external = read_model_file(path)
     wanted = arguments.lib.split(",") if arguments.lib else []
     libraries, _ = load_libraries(wanted, find_libraries(arguments.kernel_path))
-    made = quantized_file(
-        model,
-        str(path),
-        Path(arguments.quantize),
-        scheme_of(arguments),
+    request = CompileRequest(
+        name=NAME_TO_LOOK_AT,
+        model=model,
+        file_name=str(path),
+        libraries=libraries,
         operators=operators_of(libraries),
+        target=Target(),
+        target_name="any",
         bind=bindings(arguments.bind),
         external=external,
     )
+    made = quantized_file(request, Path(arguments.quantize), scheme_of(arguments))
     if out.resolve() == path.resolve():
         raise AidgeError("would replace the float model", where=f"--out {out}", code="USAGE", hint="name another file")
     write_files({out: made.file})

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from aidge_build.base.terminal import table
 from aidge_build.boards import load_board
 from aidge_build.build.compile import build_program, import_model
 from aidge_build.build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.build.layer_names import symbols_of, with_own_names
 from aidge_build.build.option_values import bindings, scheme_of
 from aidge_build.build.request import CompileRequest
 from aidge_build.cli.outcome import Outcome
@@ -80,9 +82,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise error.within(arguments.labels)
     price = cost_in_bytes if arguments.objective == "bytes" else _by_table(request, arguments.costs)
     task = (arguments.task, arguments.labelled_output or "")
-    nodes = [(node.name, node.type) for node in import_model(quantized)[0].nodes]
-    read = {} if arguments.verbosity else readable_names(NAME_TO_LOOK_AT, nodes)
-    trials = Trials(request, read_npz(Path(arguments.quantize)), scheme_of(arguments), samples, price, task, read)
+    symbols = symbols_of(import_model(quantized)[0].nodes)
+    read = {} if arguments.verbosity else readable_names(symbols, NAME_TO_LOOK_AT)
+    calibration = read_npz(Path(arguments.quantize))
+    scheme = with_own_names(scheme_of(arguments), request, calibration)
+    trials = Trials(request, calibration, scheme, samples, price, task, read)
     alone = sensitivities(trials)
     found = search(trials, arguments.max_loss, kinds) if arguments.search else None
     measured = _measured(arguments, trials, samples, found)
@@ -238,7 +242,7 @@ def _search_lines(trials: Trials, data: dict) -> list[str]:
     taken = result["taken"]
     if taken is None:
         return [*lines, f"FAILED: no mixture loses at most {100 * result['max_loss']:g} %"]
-    other = [f"{layer}={kind}" for layer, kind in taken["types"].items() if kind != INT8]
+    other = [shlex.quote(f"{trials.shown(layer)}={kind}") for layer, kind in taken["types"].items() if kind != INT8]
     return [
         *lines,
         f"taken, losing at most {100 * result['max_loss']:g} %: {_trial(taken, data['unit'])}",

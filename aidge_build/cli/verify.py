@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 
 from aidge_build.base.errors import AidgeError, needs_option
-from aidge_build.base.naming import readable
+from aidge_build.base.naming import readable_names
 from aidge_build.base.options import CHECK, add_options, also_called, options_named
 from aidge_build.base.output import write_files
 from aidge_build.base.terminal import fitted
@@ -176,7 +176,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with tempfile.TemporaryDirectory() as temporary:
         found = _found(arguments, program, board, probe, source, partners, Path(arguments.keep or temporary))
     result, outputs = found.compared.execution.result, found.compared.execution.outputs
-    read = {layer.node.name: readable(layer.node.name, layer.symbol, program.name) for layer in program.layers}
+    read = readable_names({layer.node.name: layer.symbol for layer in program.layers}, program.name)
     shown = {} if arguments.verbosity else read
     accuracy = _accuracy(outputs, source.arrays, arguments.label_array)
     parts = [

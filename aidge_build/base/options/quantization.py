@@ -60,7 +60,7 @@ QUANTIZATION = (
     ),
     Option(
         "layer-types",
-        "type of a layer, int8, int16 or float32, named by its node or by its output (default: int8)",
+        "type of a layer, int8, int16 or float32, named as tables print it, by its node or by its output (default: int8)",
         "pairs",
         metavar="LAYER=TYPE",
         topic=QUANTIZING,

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy
 
-from aidge_build.base.errors import AidgeError
+from aidge_build.base.naming import no_layer
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Activated
@@ -112,7 +111,10 @@ def layers_of(view: GraphView, scheme: Scheme) -> Layers:
         if layer.dtype is not None:
             stored |= dict.fromkeys(layer.outputs, layer.dtype)
         found.append(layer)
-    _refuse_unknown(named.keys() - used, view, found)
+    unknown = named.keys() - used
+    if unknown:
+        names = [*view.inputs, *(layer.names[0] for layer in found)]
+        raise no_layer(min(unknown), names, "layers", [name for layer in found for name in layer.names])
     return Layers(view, tuple(found), _needed(view, found, stored, scheme))
 
 
@@ -157,16 +159,3 @@ def _needed(view: GraphView, layers: list[Layer], stored: dict[str, DType], sche
     """What integer layers write or read, and graph inputs and outputs where they are of integers."""
     wanted = {name for layer in layers if layer.dtype is not None for name in (*layer.outputs, *layer.read(view))}
     return {name: dtype for name, dtype in stored.items() if name in wanted}
-
-
-def _refuse_unknown(unknown, view: GraphView, layers: list[Layer]) -> None:
-    if not unknown:
-        return
-    names = [*view.inputs, *(name for layer in layers for name in layer.names)]
-    near = difflib.get_close_matches(min(unknown), names, 1)
-    raise AidgeError(
-        f"there is no layer '{min(unknown)}'",
-        where="layers",
-        hint=f"did you mean '{near[0]}'?" if near else "a layer is named by its node or by the tensor that it writes",
-        code="USAGE",
-    )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -163,7 +164,7 @@ def refusal(
     name = first[0].names[0] if first else "LAYER"
     return CheckFailed(
         f"output '{output}' of the quantized model has {found} on the {count} samples, and {wanted} are wanted; {blamed}",
-        hint=f"--layer-types {name}=float32 or =int16 spares a layer, --ranges mse chooses other ranges, "
+        hint=f"--layer-types {shlex.quote(f'{name}=float32')} or =int16 spares a layer, --ranges mse chooses other ranges, "
         "--least-sqnr DB accepts less",
         code="SQNR",
     )

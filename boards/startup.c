@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Start-up of every Cortex-M board: vector table, FPU and MVE, memories, main. Interrupts of the chip have no entries here:
- * firmware that uses them brings its own start-up. */
+/* Start-up of every Cortex-M board: vector table, FPU and MVE, memories, caches, main. Interrupts of the chip have no entries
+ * here: firmware that uses them brings its own start-up. */
 #include <stdint.h>
 
 #include "memories.h"
@@ -35,6 +35,59 @@ __attribute__((weak, noinline)) void board_init(void)
 {
     __asm__ volatile("");
 }
+
+#if __ARM_ARCH_ISA_THUMB == 2
+/* The caches of the core (Armv7-M and Armv8-M Architecture Reference Manuals, "Cache maintenance"), where they are off. The linker
+ * script of a board with caches calls this before the constructors; without that, the linker leaves it out. By then start-up code
+ * has copied code and data to memory, not into a cache. */
+#define CLIDR 0xE000ED78u
+#define CCSIDR 0xE000ED80u
+#define CSSELR 0xE000ED84u
+#define ICIALLU 0xE000EF50u
+#define DCISW 0xE000EF60u
+
+enum { DATA_CACHE = 1 << 16, CODE_CACHE = 1 << 17, CLIDR_DATA = 3 << 1 };
+
+static void barrier(void)
+{
+    __asm__ volatile("dsb\n\tisb" : : : "memory");
+}
+
+static void invalidate_data_cache(void)
+{
+    REGISTER(CSSELR) = 0u; /* level 1, data */
+    barrier();
+    const uint32_t size = REGISTER(CCSIDR);
+    const uint32_t line = (size & 7u) + 4u, last_way = size >> 3 & 0x3FFu, last_set = size >> 13 & 0x7FFFu;
+    const uint32_t way_shift = (uint32_t)__builtin_clz(last_way | 1u);
+    for (uint32_t set = 0u; set <= last_set; set++) {
+        for (uint32_t way = 0u; way <= last_way; way++) {
+            REGISTER(DCISW) = way << way_shift | set << line;
+        }
+    }
+}
+
+static void switch_on_caches(void)
+{
+    barrier();
+    if ((REGISTER(CCR) & CODE_CACHE) == 0u) {
+        REGISTER(ICIALLU) = 0u;
+        barrier();
+        REGISTER(CCR) |= CODE_CACHE;
+        barrier();
+    }
+    if ((REGISTER(CCR) & DATA_CACHE) == 0u) {
+        if ((REGISTER(CLIDR) & CLIDR_DATA) != 0u) {
+            invalidate_data_cache();
+        }
+        barrier();
+        REGISTER(CCR) |= DATA_CACHE;
+        barrier();
+    }
+}
+
+__attribute__((section(".aidge_caches"), used)) static void (*const aidge_caches)(void) = switch_on_caches;
+#endif
 
 /* Runs with the FPU on: the compiler may use its registers from here on, but not in Reset_Handler. */
 __attribute__((noinline, used)) void aidge_start(void)

@@ -110,12 +110,12 @@ int main(void) {{
 """
 
 
-def build(board_name: str, text: str, folder: Path, *, flags: tuple[str, ...] = (), name: str = "app") -> Path:
+def build(board: str | Board, text: str, folder: Path, *, flags: tuple[str, ...] = (), name: str = "app") -> Path:
     """The ELF file of a one-file program."""
     source = folder / f"{name}.c"
     source.write_text(text)
-    board = load_board(board_name)
-    return build_program(board, [source], folder / f"{name}.elf", work_folder=folder / "objects", extra_flags=flags)
+    found = load_board(board) if isinstance(board, str) else board
+    return build_program(found, [source], folder / f"{name}.elf", work_folder=folder / "objects", extra_flags=flags)
 
 
 def build_example(name: str, board: Board, folder: Path, *, flags: tuple[str, ...] = (), board_path: Path | None = None) -> Path:

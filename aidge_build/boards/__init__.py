@@ -56,6 +56,7 @@ _KEYS = {
     "stack_size": (int, str),
     "reserved": (int, str),
     "dma_line": int,
+    "caches": bool,
     "vectors": str,
     "code": str,
     "constants": str,
@@ -263,6 +264,7 @@ class _Reader:
             if self._get("boot_block", "")
             else "",
             dma_line=self._dma_line(),
+            has_caches=self._get("caches", self._dma_line() > 0),
             clock_hz=int(self._not_negative("clock_hz", "a clock")),
             source=self._source(),
             files=MappingProxyType(dict(sorted({**files, **self.core.files}.items()))),

@@ -55,13 +55,14 @@ class Emulator:
 class Board:
     """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
 
-    `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
-    data and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `flash_wait_states` and `flash` are
-    None where nobody said; `nanojoules_per_cycle` is 0 where nobody measured it; `clock_hz` is what the core usually runs at,
-    0 where nobody said; `source` are (collection, device) of machine-readable data that the memories were compared with;
-    `runners` are (program, target) to flash with; `boot_block` is what the boot ROM wants beside the program, `boot_source` the
-    assembly of a second stage, "" without one; `chip_fpu` is the chip's own FPU where the flags use less of it; `serial` is the
-    port that bench images print on; `files` holds everything that was read (path -> bytes): these are build dependencies.
+    `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds data
+    and stack; `dma_line` are the bytes of a line of the data cache, 0 without one; `has_caches`: start-up code switches the
+    caches of the core on; `flash_wait_states` and `flash` are None where nobody said; `nanojoules_per_cycle` is 0 where
+    nobody measured it; `clock_hz` is what the core usually runs at, 0 where nobody said; `source` are (collection, device) of
+    machine-readable data that the memories were compared with; `runners` are (program, target) to flash with; `boot_block` is
+    what the boot ROM wants beside the program, `boot_source` the assembly of a second stage, "" without one; `chip_fpu` is
+    the chip's own FPU where the flags use less of it; `serial` is the port that bench images print on; `files` holds
+    everything that was read (path -> bytes): these are build dependencies.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Board:
     boot_source: str = ""
     chip_fpu: str = ""
     serial: SerialPort | None = None
+    has_caches: bool = False
 
     @property
     def stall_cycles(self) -> int | None:

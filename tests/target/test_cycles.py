@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -192,9 +193,16 @@ def test_every_core_with_a_table_takes_cycles_for_its_instructions(tmp_path, nam
 
 def test_caches_of_the_core_that_the_firmware_leaves_off_are_named(tmp_path):
     claimed = model().split("static uint8_t", 1)[0] + FUNCTION.format("bx lr")
-    for bits, off in ((0, "code and data"), (1 << 17, "data"), (3 << 16, "")):
+    board = load_board("stm32f7")
+    own_start = replace(board, has_caches=False)
+    for made_for, bits, off in (
+        (own_start, 0, "code and data"),
+        (own_start, 1 << 17, "data"),
+        (own_start, 3 << 16, ""),
+        (board, 0, ""),
+    ):
         switched = f"int main(void) {{ *(volatile unsigned *)0xE000ED14 |= {bits}u; "
-        elf = build("stm32f7", claimed.replace("int main(void) { ", switched), tmp_path)
+        elf = build(made_for, claimed.replace("int main(void) { ", switched), tmp_path)
         said = re.findall(
             r"\nthe firmware does not switch the core's cache for (.+) on,", aidge_build("run", elf, "--board", "stm32f7").stdout
         )

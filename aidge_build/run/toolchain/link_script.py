@@ -21,7 +21,8 @@ def render_link_script(board: Board) -> str:
     roles = {role: board.region(role).name for role in ("vectors", "code", "constants", "data", "stack")}
     template = board.files[board.link_script].decode()
     try:
-        return render(template, name=board.name, regions=board.regions, stack_bytes=board.stack_bytes, **roles)
+        values = {"regions": board.regions, "stack_bytes": board.stack_bytes, "has_caches": board.has_caches}
+        return render(template, name=board.name, **values, **roles)
     except AidgeError as error:
         raise error.within(board.link_script) from None
 

@@ -40,6 +40,7 @@ ONLY_IMPORTER = {
     "distributed": "measure.sweep.on_dask",
     "sqlite3": "measure.sweep.store",
     "rich": "base.terminal",
+    "shtab": "cli.completion",
 }
 
 

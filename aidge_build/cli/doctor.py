@@ -23,7 +23,7 @@ EXAMPLES = (("doctor", "what is there, what is missing, what is too old"),)
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~0-9.,*\s]*)")
 # What emulation adds to the tool, and what the tests add; these packages may be absent.
-_EXTRAS = ("emulate", "test")
+_EXTRAS = ("emulate", "sbom", "test")
 # There in a checkout only.
 _PROJECT_FILE = Path(__file__).resolve().parents[2] / "pyproject.toml"
 _REQUIRED = "needed by every command"
@@ -207,7 +207,7 @@ def _requirements() -> list[tuple[str, str, str]]:
         lines = importlib.metadata.requires("aidge_build") or []
         wanted = {extra: [line for line in lines if re.search(f"extra == .{extra}.", line)] for extra in _EXTRAS}
         groups = [("", [line for line in lines if "extra ==" not in line]), *wanted.items()]
-    purposes = {"": _REQUIRED, "emulate": "for running on emulated boards", "test": _TESTS}
+    purposes = {"": _REQUIRED, "emulate": "for running on emulated boards", "sbom": "for report --sbom", "test": _TESTS}
     found: dict[str, tuple[str, str, str]] = {}
     for extra, lines in groups:
         for line in lines:

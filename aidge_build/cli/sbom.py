@@ -9,13 +9,13 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
-from aidge_build.base.errors import HINTS, AidgeError, CheckFailed
+from aidge_build.base.errors import HINTS, AidgeError, CheckFailed, MissingTool
 from aidge_build.base.output import write_files
 from aidge_build.base.reading import open_regular, read_json
 from aidge_build.cli.outcome import Outcome
-from aidge_build.measure.report.bill import PLAN, Product, bill_of, bill_text
 from aidge_build.prove.elf import read_claims, read_image
 
 EXAMPLES = (
@@ -51,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
+    _require_packages()
+    from aidge_build.measure.report.bill import PLAN, Product, bill_of, bill_text
+
     plans = [read_json(path, PLAN, "SBOM", HINTS["SBOM"]) for path in arguments.plans]
     names = [plan["model"] for plan in plans]
     for path, plan in zip(arguments.plans, plans, strict=True):
@@ -71,6 +74,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     libraries = sum(part["bom-ref"].startswith("library:") for part in bill["components"])
     line = f"{arguments.out}: {_counted(len(plans), 'model')}, {_counted(libraries, 'library')}, {_counted(count, 'file')}"
     return Outcome([f"{line}, {bill['serialNumber']}"], bill)
+
+
+def _require_packages() -> None:
+    """They are asked for here alone, once in the life of a release: the tool is installed without them."""
+    if not all(map(find_spec, ("cyclonedx", "jsonschema"))):
+        raise MissingTool(
+            "a bill of materials needs the packages cyclonedx-python-lib and jsonschema",
+            where="report --sbom",
+            hint="pip install 'aidge_build[sbom]'; in a checkout: .venv/bin/pip install cyclonedx-python-lib jsonschema",
+            code="PACKAGES",
+        )
 
 
 def _counted(count: int, what: str) -> str:

@@ -7,17 +7,19 @@ import hashlib
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from aidge_build.measure.report.bill import Product, bill_of
+from aidge_build.base.errors import AidgeError
 from tests.command import aidge_build
 from tests.models import model
 
 # Its schemas are read without a network; formats beyond them (uri, ...) are looked at where their checkers are installed.
 json_validation = pytest.importorskip("cyclonedx.validation.json", reason="needs cyclonedx-python-lib")
 schema_version = pytest.importorskip("cyclonedx.schema").SchemaVersion
+from aidge_build.measure.report.bill import Product, bill_of  # noqa: E402
 
 NETWORKS = {"kws": "y = Relu(x)", "vad": "a = Sigmoid(x) y = Add(a, x)"}
 MAIN = """#include "kws.h"
@@ -197,3 +199,15 @@ def test_two_models_with_different_versions_of_a_kernel_bring_both(plans):
         "file:mine/a.h@111111111111",
         "file:mine/a.h@222222222222",
     ]
+
+
+def test_a_bill_that_the_schema_refuses_is_not_written(plans):
+    plan = json.loads(plans[0].read_text())
+    plan["libraries"] = [{"name": "mine", "files": [{"path": "", "sha256": "1", "licence": "MIT"}]}]
+    with pytest.raises(AidgeError, match="the bill would not be CycloneDX 1.6: '1' "):
+        bill_of([plan], Product("p"))
+
+
+def test_without_the_optional_packages_one_line_says_what_to_type(plans, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cyclonedx", None)
+    assert "Hint: pip install 'aidge_build[sbom]'; in a checkout: " in refused(tmp_path, 3, *plans)

@@ -41,6 +41,7 @@ ONLY_IMPORTER = {
     "sqlite3": "measure.sweep.store",
     "rich": "base.terminal",
     "shtab": "cli.completion",
+    "cyclonedx": "measure.report.bill",
 }
 
 

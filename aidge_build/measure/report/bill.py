@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A software bill of materials of generated code, in the form of CycloneDX 1.6: models, code, kernels, licences and digests."""
+"""A software bill of materials of generated code, in the form of CycloneDX 1.6: models, code, kernels, licences and digests.
+
+The only importer of cyclonedx, which is an optional package.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
 
+from cyclonedx.model import HashAlgorithm, HashType
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import Component, ComponentType
+from cyclonedx.model.license import DisjunctiveLicense, License, LicenseExpression
+from cyclonedx.model.lifecycle import LifecyclePhase, PredefinedLifecycle
+from cyclonedx.output.json import JsonV1Dot6
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from aidge_build.base.errors import HINTS, AidgeError
 from aidge_build.base.version import VERSION
 
 # What a bill reads of a plan.
@@ -47,33 +60,20 @@ class Product:
 
 def bill_of(plans: Sequence[dict], product: Product) -> dict:
     """The bill of the models of these plans (shape PLAN, no two of one name). Pure: the same bill of the same plans, whatever
-    their order. Its serial number is a digest of all the rest but the time."""
+    their order. Its serial number is a digest of all the rest but the time. AidgeError (SBOM) if the schema of CycloneDX
+    refuses it, because of names in a plan."""
     plans = sorted(plans, key=lambda plan: plan["model"])
-    components = [
-        *(_model(plan, product.licences.get(plan["model"])) for plan in plans),
-        *(_code(plan) for plan in plans),
-        *_libraries(plans),
-    ]
-    content: dict = {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "version": 1,
-        "metadata": {
-            "lifecycles": [{"phase": "build"}],
-            "tools": {"components": [{"type": "application", "name": "aidge_build", "version": VERSION, **_licensed(["MIT"])}]},
-            "component": _product(plans, product),
-        },
-        "components": components,
-        "dependencies": [
-            dict(ref="product", dependsOn=[f"code:{plan['model']}" for plan in plans]),
-            *(dict(ref=f"code:{plan['model']}", dependsOn=_sources(plan)) for plan in plans),
-            *(dict(ref=entry["bom-ref"]) for entry in components if not entry["bom-ref"].startswith("code:")),
-        ],
-    }
-    content["serialNumber"] = f"urn:uuid:{uuid.uuid5(_SERIALS, _digest(content))}"
-    if product.timestamp:
-        content["metadata"]["timestamp"] = product.timestamp
-    return content
+    models = [_model(plan, product.licences.get(plan["model"])) for plan in plans]
+    codes = [_code(plan) for plan in plans]
+    libraries = _libraries(plans)
+    bom = Bom(components=[*models, *codes, *libraries.values()])
+    bom.metadata.lifecycles = [PredefinedLifecycle(LifecyclePhase.BUILD)]
+    bom.metadata.tools.components.add(_component(ComponentType.APPLICATION, "", "aidge_build", version=VERSION, licences=["MIT"]))
+    bom.metadata.component = _product(plans, product)
+    bom.register_dependency(bom.metadata.component, codes)
+    for plan, model, code in zip(plans, models, codes, strict=True):
+        bom.register_dependency(code, [model, *(libraries[library["name"]] for library in plan["libraries"])])
+    return _reproducible(json.loads(JsonV1Dot6(bom).output_as_string()), plans, product.timestamp)
 
 
 def bill_text(bill: dict) -> bytes:
@@ -81,97 +81,106 @@ def bill_text(bill: dict) -> bytes:
     return (json.dumps(bill, indent=1, sort_keys=True).replace("\x7f", "\\u007f") + "\n").encode("ascii")
 
 
-def _product(plans: Sequence[dict], product: Product) -> dict:
+def _reproducible(bill: dict, plans: Sequence[dict], timestamp: str) -> dict:
+    """The bill with serial number and time of ours, and with the model cards, which the library does not know."""
+    del bill["metadata"]["timestamp"], bill["serialNumber"]
+    cards = {f"model:{plan['model']}": _card(plan) for plan in plans}
+    for component in bill["components"]:
+        component.update(cards.get(component["bom-ref"], {}))
+    bill["serialNumber"] = f"urn:uuid:{uuid.uuid5(_SERIALS, _digest(bill))}"
+    if timestamp:
+        bill["metadata"]["timestamp"] = timestamp
+    if wrong := JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)):
+        raise AidgeError(f"the bill would not be CycloneDX 1.6: {wrong.data.message:.80}", code="SBOM", hint=HINTS["SBOM"])
+    return bill
+
+
+def _card(plan: dict) -> dict:
+    """The types and dimensions of inputs and outputs."""
+    sides = {
+        side: [{"format": f"{port['name']}: {port['dtype']}[{','.join(map(str, port['dims']))}]"} for port in plan[side]]
+        for side in ("inputs", "outputs")
+    }
+    return {"modelCard": {"modelParameters": sides}}
+
+
+def _product(plans: Sequence[dict], product: Product) -> Component:
     content = product.sha256 or _digest([plan["claim"]["code"] + plan["model_sha256"] for plan in plans])
-    return {
-        "type": "firmware" if product.sha256 else "library",
-        "bom-ref": "product",
-        "name": product.name,
-        "version": product.version or content[:12],
-        **(_hashed(product.sha256) if product.sha256 else {}),
-    }
+    kind = ComponentType.FIRMWARE if product.sha256 else ComponentType.LIBRARY
+    return _component(kind, "product", product.name, sha256=product.sha256, version=product.version or content[:12])
 
 
-def _model(plan: dict, licence: str | None) -> dict:
-    return {
-        "type": "machine-learning-model",
-        "bom-ref": f"model:{plan['model']}",
-        "name": plan["model"],
-        "version": plan["model_sha256"][:12],
-        "description": "the neural network; its digest is of the model's file, followed by its external data",
-        **_hashed(plan["model_sha256"]),
-        **_licensed([licence]),
-        "modelCard": {"modelParameters": {side: [_format(port) for port in plan[side]] for side in ("inputs", "outputs")}},
-    }
+def _model(plan: dict, licence: str | None) -> Component:
+    return _component(
+        ComponentType.MACHINE_LEARNING_MODEL,
+        f"model:{plan['model']}",
+        plan["model"],
+        sha256=plan["model_sha256"],
+        licences=[licence],
+        version=plan["model_sha256"][:12],
+        description="the neural network; its digest is of the model's file, followed by its external data",
+    )
 
 
-def _format(port: dict) -> dict:
-    return {"format": f"{port['name']}: {port['dtype']}[{','.join(map(str, port['dims']))}]"}
-
-
-def _code(plan: dict) -> dict:
-    """The generated C: kernels stand in it, with their licences."""
+def _code(plan: dict) -> Component:
+    """The generated C: kernels are in it, with their licences."""
     licences = [file["licence"] for library in plan["libraries"] for file in library["files"]]
-    return {
-        "type": "library",
-        "bom-ref": f"code:{plan['model']}",
-        "name": f"{plan['model']} (generated)",
-        "version": plan["claim"]["code"],
-        "description": f"C that aidge_build {plan['tool']} generated from the neural network for {plan['target'] or 'any core'}",
-        **_licensed([CODE_LICENCE, *licences]),
-        "components": [
-            {"type": "file", "bom-ref": f"file:{plan['model']}/{name}", "name": name, **_hashed(digest)}
-            for name, digest in sorted(plan["files"].items())
+    return _component(
+        ComponentType.LIBRARY,
+        f"code:{plan['model']}",
+        f"{plan['model']} (generated)",
+        licences=[CODE_LICENCE, *licences],
+        version=plan["claim"]["code"],
+        description=f"C that aidge_build {plan['tool']} generated from the neural network for {plan['target'] or 'any core'}",
+        components=[
+            _component(ComponentType.FILE, f"file:{plan['model']}/{name}", name, sha256=digest)
+            for name, digest in plan["files"].items()
         ],
-    }
+    )
 
 
-def _libraries(plans: Iterable[dict]) -> list[dict]:
+def _libraries(plans: Iterable[dict]) -> dict[str, Component]:
     """Each library once, with all files that any model's code has of it; versions of a file are told apart by their digests."""
     found: dict[str, dict[tuple[str, str], str | None]] = {}
     for plan in plans:
         for library in plan["libraries"]:
             files = found.setdefault(library["name"], {})
             files.update({(file["path"], file["sha256"]): file["licence"] for file in library["files"]})
-    return [_library(name, files) for name, files in sorted(found.items())]
+    return {name: _library(name, files) for name, files in found.items()}
 
 
-def _library(name: str, files: Mapping[tuple[str, str], str | None]) -> dict:
-    return {
-        "type": "library",
-        "bom-ref": f"library:{name}",
-        "name": f"{name} (kernels)",
-        "version": _digest(sorted(files))[:12],
-        "description": f"the files of the kernel library {name} that are in the code",
-        **_licensed(files.values()),
-        "components": [
-            {
-                "type": "file",
-                "bom-ref": f"file:{name}/{path}@{digest[:12]}",
-                "name": f"{name}/{path}",
-                **_hashed(digest),
-                **_licensed([licence]),
-            }
-            for (path, digest), licence in sorted(files.items())
+def _library(name: str, files: Mapping[tuple[str, str], str | None]) -> Component:
+    return _component(
+        ComponentType.LIBRARY,
+        f"library:{name}",
+        f"{name} (kernels)",
+        licences=files.values(),
+        version=_digest(sorted(files))[:12],
+        description=f"the files of the kernel library {name} that are in the code",
+        components=[
+            _component(
+                ComponentType.FILE, f"file:{name}/{path}@{digest[:12]}", f"{name}/{path}", sha256=digest, licences=[licence]
+            )
+            for (path, digest), licence in files.items()
         ],
-    }
+    )
 
 
-def _sources(plan: dict) -> list[str]:
-    return [f"model:{plan['model']}", *sorted(f"library:{library['name']}" for library in plan["libraries"])]
+def _component(
+    kind: ComponentType, ref: str, name: str, sha256: str = "", licences: Iterable[str | None] = (), **facts
+) -> Component:
+    hashes = [HashType(alg=HashAlgorithm.SHA_256, content=sha256)] if sha256 else []
+    return Component(type=kind, bom_ref=ref or None, name=name, hashes=hashes, licenses=_licensed(licences), **facts)
 
 
-def _hashed(digest: str) -> dict:
-    return {"hashes": [{"alg": "SHA-256", "content": digest}]}
-
-
-def _licensed(licences: Iterable[str | None]) -> dict:
+def _licensed(licences: Iterable[str | None]) -> list[License]:
     """One expression; where a part says nothing, or something else, each is named."""
     words = sorted({licence or NOT_STATED for licence in licences})
     if not all(map(_EXPRESSION.fullmatch, words)):
-        return {"licenses": [{"license": {"name": word}} for word in words]}
+        return [DisjunctiveLicense(name=word) for word in words]
     together = len(words) > 1
-    return {"licenses": [{"expression": " AND ".join(f"({word})" if together and " OR " in word else word for word in words)}]}
+    joined = " AND ".join(f"({word})" if together and " OR " in word else word for word in words)
+    return [LicenseExpression(joined)] if words else []
 
 
 def _digest(value: object) -> str:

@@ -119,7 +119,7 @@ def test_what_runs_by_rows_where_memory_is_short_is_exact_to_the_bit(network, si
     plan = json.loads(plan_file.read_text())
     assert max(live) == plan["lower_bound_bytes"] <= plan["peak_bytes"]
     boxes = sum(len(buffer.get("windows", (None,))) for buffer in plan["buffers"])
-    assert page.read_text().count("class='item'") >= boxes > len(plan["buffers"])
+    assert page.read_text().count('class="item"') >= boxes > len(plan["buffers"])
 
 
 IMAGE = """{} a = Conv<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(d, v) v2 = DequantizeLinear(w2, sw, zw)

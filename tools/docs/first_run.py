@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from aidge_build.base import machine
+from aidge_build.base import machine, svg
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "docs" / "static"
@@ -87,21 +87,18 @@ def picture(text: str) -> str:
     rows = list(rows_of(events))
     width, height = round(header["width"] * LETTER + 2 * EDGE), header["height"] * LINE_HEIGHT + 2 * EDGE
     body = [line for number, row in enumerate(rows) for line in drawn(row, LINE_HEIGHT * number + 13, header["width"])]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            'role="img" aria-labelledby="title" xml:space="preserve">',
-            "<!-- SPDX-License-Identifier: MIT; written by `python -m tools.docs.first_run` -->",
-            f'<title id="title">{escape(header["title"])}</title>',
-            f"<style>{STYLE}</style>",
-            f'<rect class="ground" width="{width}" height="{height}" rx="6"/>',
-            f'<svg y="{EDGE}" width="{width}" height="{height - 2 * EDGE}"><g>',
-            scrolling(rows, header["height"]),
-            *body,
-            "</g></svg>",
-            "</svg>\n",
-        ]
-    )
+    parts = [
+        "<!-- SPDX-License-Identifier: MIT; written by `python -m tools.docs.first_run` -->",
+        svg.element("title", escape(header["title"]), id="title"),
+        svg.element("style", STYLE),
+        svg.element("rect", class_="ground", width=width, height=height, rx=6),
+        f'<svg y="{EDGE}" width="{width}" height="{height - 2 * EDGE}"><g>',
+        scrolling(rows, header["height"]),
+        *body,
+        "</g></svg>",
+    ]
+    named = {"role": "img", "aria_labelledby": "title", "xml:space": "preserve"}
+    return svg.file(width, height, *parts, width=width, height=height, **named)
 
 
 def scrolling(rows: list[list[tuple[float, str]]], height: int) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aidge_build.base import svg
 from aidge_build.prove.timing.deviation import Deviation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -185,56 +186,47 @@ def picture(benchmarks: dict, peers: dict, narrow: bool) -> str:
     panel_height = HEAD + len(MODELS) * GROUP
     width, height = MARGIN + LABELS + across * panel_width, down * panel_height + len(foot) * FOOT_LINE + MARGIN
     places = [(MARGIN + LABELS + number % across * panel_width, number // across * panel_height) for number in range(len(shown))]
-    body = [f'<rect class="ground" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="6"/>']
+    body = [svg.element("rect", class_="ground", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=6)]
     for number, (panel, (left, top)) in enumerate(zip(shown, places, strict=True)):
         if narrow or number == 0:
             body += labels(top)
         body += bars(panel, left, top, panel_width, MARGIN if narrow else left)
     first = height - MARGIN - (len(foot) - 1) * FOOT_LINE
-    body += [
-        f'<text class="small" x="{MARGIN}" y="{first + number * FOOT_LINE}">{line}</text>' for number, line in enumerate(foot)
+    body += [svg.text(line, MARGIN, first + number * FOOT_LINE, class_="small") for number, line in enumerate(foot)]
+    head = [
+        "<!-- SPDX-License-Identifier: MIT; written by `python -m tools.docs.results` -->",
+        svg.element("title", summary(shown), id="title"),
+        svg.element("style", STYLE),
+        '<defs><pattern id="lines" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        '<path class="line" d="M0 0V5"/></pattern></defs>',
     ]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            'role="img" aria-labelledby="title">',
-            "<!-- SPDX-License-Identifier: MIT; written by `python -m tools.docs.results` -->",
-            f'<title id="title">{summary(shown)}</title>',
-            f"<style>{STYLE}</style>",
-            '<defs><pattern id="lines" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-            '<path class="line" d="M0 0V5"/></pattern></defs>',
-            *body,
-            "</svg>\n",
-        ]
-    )
+    return svg.file(width, height, *head, *body, width=width, height=height, role="img", aria_labelledby="title")
 
 
 def labels(top: float) -> Iterator[str]:
     """The names of the models, to the left of a panel."""
     for number, name in enumerate(MODELS.values()):
-        yield f'<text x="{MARGIN}" y="{top + HEAD + number * GROUP + PAIR + 3}">{name}</text>'
+        yield svg.text(name, MARGIN, top + HEAD + number * GROUP + PAIR + 3)
 
 
 def bars(panel: Panel, left: float, top: float, panel_width: float, legend: float) -> Iterator[str]:
     """Title and legend, from `legend` on, and bars; bars with lines across are estimates."""
-    yield f'<text class="title" x="{legend}" y="{top + 24}">{panel.title}</text>'
+    yield svg.text(panel.title, legend, top + 24, class_="title")
     largest = max(max(series.values.values()) for series in panel.series)
     for row, series in enumerate(panel.series):
         y = top + 32 + row * 15
         yield from rectangle(series, legend, y, 10, 10)
-        yield f'<text class="small" x="{legend + 15}" y="{y + 9}">{series.name}, {series.kind}</text>'
+        yield svg.text(f"{series.name}, {series.kind}", legend + 15, y + 9, class_="small")
         for number, model in enumerate(MODELS):
             value = series.values[model]
             y, width = top + HEAD + number * GROUP + row * PAIR, max(1, round(value / largest * (panel_width - VALUES), 1))
             yield from rectangle(series, left, y, width, BAR)
-            yield f'<text class="small" x="{left + width + 5:g}" y="{y + 9.5:g}">{panel.text(value)}</text>'
+            yield svg.text(panel.text(value), f"{left + width + 5:g}", f"{y + 9.5:g}", class_="small")
 
 
 def rectangle(series: Series, x: float, y: float, width: float, height: float) -> Iterator[str]:
-    place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height}"'
-    yield f'<rect class="{series.style}" {place}/>'
-    if series.kind == "estimate":
-        yield f'<rect class="estimate" {place}/>'
+    for style in (series.style, "estimate") if series.kind == "estimate" else (series.style,):
+        yield svg.element("rect", class_=style, x=f"{x:g}", y=f"{y:g}", width=f"{width:g}", height=height)
 
 
 def summary(shown: list[Panel]) -> str:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aidge_build.base.render import escaped
+from aidge_build.base import svg
 from aidge_build.base.shortening import shortened
 
-WIDTH, LEFT, ROW, PANEL = 960.0, 220.0, 18.0, 260.0
+WIDTH, LEFT, ROW, PANEL = 960, 220, 18.0, 260
 _OWN, _TOTAL, _FLOAT, _BAD = "#4e79a7", "#a0cbe8", "#f28e2b", "#e15759"
 _MOST_DB = 80.0  # a bar as long as the drawing
 
@@ -30,7 +30,7 @@ def layers_drawing(data: dict) -> str:
     ]
     height = top
     if histogram is not None:
-        parts.append(f'<g transform="translate(0 {top + 30:.0f})">{_histogram(shown, histogram)}</g>')
+        parts.append(svg.lowered(top + 30, *_histogram(shown, histogram)))
         height += PANEL + 80
     return _drawing(parts, height)
 
@@ -51,16 +51,14 @@ def pareto_svg(title: str, points: Sequence[dict], unit: str) -> str:
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, front))
     parts = [
         _text(LEFT, 16, title, 14),
-        f'<rect x="{LEFT - 10:.0f}" y="30" width="{WIDTH - LEFT - 30:.0f}" height="{PANEL + 20:.0f}" fill="none" stroke="#999"/>',
-        f'<polyline points="{line}" fill="none" stroke="{_OWN}" stroke-dasharray="4 3"/>',
+        svg.element("rect", x=LEFT - 10, y=30, width=WIDTH - LEFT - 30, height=PANEL + 20, fill="none", stroke="#999"),
+        svg.element("polyline", points=line, fill="none", stroke=_OWN, stroke_dasharray="4 3"),
     ]
     for point in points:
         x, y = place(point)
         color = _BAD if point["chosen"] else _OWN if point["best"] else "#bab0ac"
-        parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{6 if point["chosen"] else 4}" fill="{color}">'
-            f"<title>{escaped(point['title'])}</title></circle>"
-        )
+        radius = 6 if point["chosen"] else 4
+        parts.append(svg.element("circle", svg.tip(point["title"]), cx=x, cy=y, r=radius, fill=color))
     parts += [
         _text(LEFT, PANEL + 70, f"{low:,.0f}"),
         _text(WIDTH - 40, PANEL + 70, f"{high:,.0f} {unit}", anchor="end"),
@@ -78,52 +76,38 @@ def _bars(layer: dict, index: int, is_departing: bool) -> str:
     bars = []
     for key, height, color in (("sqnr_db", ROW - 4, _TOTAL), ("own_sqnr_db", ROW - 10, _BAD if is_departing else _OWN)):
         level = _MOST_DB if layer[key] is None else max(0.0, min(layer[key], _MOST_DB))
-        bars.append(
-            f'<rect x="{LEFT:.0f}" y="{y + (ROW - 2 - height) / 2:.1f}" width="{level / _MOST_DB * (WIDTH - LEFT - 80):.1f}" '
-            f'height="{height:.1f}" fill="{color}"/>'
-        )
+        width = level / _MOST_DB * (WIDTH - LEFT - 80)
+        bars.append(svg.element("rect", x=LEFT, y=y + (ROW - 2 - height) / 2, width=width, height=height, fill=color))
     figures = " / ".join("exact" if layer[key] is None else f"{layer[key]:.1f}" for key in ("own_sqnr_db", "sqnr_db"))
     tip = f"{layer['node']}: {layer['tensor']} against {layer['original']}, {figures} dB"
     name = _text(LEFT - 8, y + ROW - 6, shortened(layer["node"], 34), anchor="end")
-    return f"<g>{name}{''.join(bars)}{_text(WIDTH - 72, y + ROW - 6, figures)}<title>{escaped(tip)}</title></g>"
+    return svg.element("g", name, *bars, _text(WIDTH - 72, y + ROW - 6, figures), svg.tip(tip))
 
 
-def _histogram(name: str, histogram: dict) -> str:
+def _histogram(name: str, histogram: dict) -> list[str]:
     """Both counts over the same bins, by their logarithm: a few values at the ends are what is cut off."""
     most = math.log1p(max(max(histogram["firmware"]), max(histogram["float"]), 1))
     step = (WIDTH - LEFT - 40) / len(histogram["float"])
     bars = []
-    for key, color, opacity in (("float", _FLOAT, 0.8), ("firmware", _OWN, 0.55)):
+    for key, color, opacity in (("float", _FLOAT, "0.8"), ("firmware", _OWN, "0.55")):
         for index, count in enumerate(histogram[key]):
             if count:
                 height = math.log1p(count) / most * (PANEL - 20)
-                bars.append(
-                    f'<rect x="{LEFT + index * step:.1f}" y="{PANEL - height:.1f}" width="{step:.1f}" height="{height:.1f}" '
-                    f'fill="{color}" fill-opacity="{opacity}"><title>{key}: {count}</title></rect>'
-                )
-    return "".join(
-        [
-            _text(LEFT, 0, f"values of {name}: float model orange, firmware blue (heights are logarithms of counts)", 13),
-            *bars,
-            f'<line x1="{LEFT:.0f}" x2="{WIDTH - 40:.0f}" y1="{PANEL:.0f}" y2="{PANEL:.0f}" stroke="#888"/>',
-            _text(LEFT, PANEL + 16, f"{histogram['low']:.4g}"),
-            _text(WIDTH - 40, PANEL + 16, f"{histogram['high']:.4g}", anchor="end"),
-        ]
-    )
+                place = {"x": LEFT + index * step, "y": PANEL - height, "width": step, "height": height}
+                bars.append(svg.element("rect", svg.tip(f"{key}: {count}"), **place, fill=color, fill_opacity=opacity))
+    return [
+        _text(LEFT, 0, f"values of {name}: float model orange, firmware blue (heights are logarithms of counts)", 13),
+        *bars,
+        svg.element("line", x1=LEFT, x2=WIDTH - 40, y1=PANEL, y2=PANEL, stroke="#888"),
+        _text(LEFT, PANEL + 16, f"{histogram['low']:.4g}"),
+        _text(WIDTH - 40, PANEL + 16, f"{histogram['high']:.4g}", anchor="end"),
+    ]
 
 
 def _text(x: float, y: float, text: str, size: int = 11, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escaped(text)}</text>'
+    return svg.text(text, float(x), float(y), font_size=size, text_anchor=anchor)
 
 
 def _drawing(parts: Sequence[str], height: float) -> str:
-    box = f"0 0 {WIDTH:.0f} {height:.0f}"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" font-family="sans-serif" fill="#333">',
-            f'<rect width="{WIDTH:.0f}" height="{height:.0f}" fill="#fff"/>',
-            *parts,
-            "</svg>",
-            "",
-        ]
-    )
+    ground = svg.element("rect", width=WIDTH, height=round(height), fill="#fff")
+    return svg.file(WIDTH, height, ground, *parts, font_family="sans-serif", fill="#333")

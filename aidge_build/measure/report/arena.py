@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from aidge_build.base.render import escaped
+from aidge_build.base import svg
 from aidge_build.base.shortening import shortened
 from aidge_build.measure.report.treemap import Rectangle
 from aidge_build.plan.memory.plan import MemoryPlan
@@ -85,11 +85,7 @@ def draw_arena(boxes: Sequence[Box], names: Sequence[str], tips: Sequence[str] =
 
 def _addresses(height: int, up: float, base: float) -> list[str]:
     marks = [height * part // 4 for part in range(5)]
-    return [
-        f"<line class='grid' x1='{_LEFT}' x2='{WIDTH - _RIGHT}' y1='{base - mark * up:.1f}' y2='{base - mark * up:.1f}'/>"
-        f"<text class='axis' text-anchor='end' x='{_LEFT - 6}' y='{base - mark * up + 4:.1f}'>{mark:,}</text>"
-        for mark in marks
-    ]
+    return [svg.mark(base - mark * up, _LEFT, WIDTH - _RIGHT, f"{mark:,}") for mark in marks]
 
 
 def _steps(names: Sequence[str], tips: Sequence[str], steps: int, across: float, base: float) -> list[str]:
@@ -119,42 +115,27 @@ def _buffer(box: Box, steps: int, across: float, up: float, base: float) -> str:
         parts.append(draw_label(box.label, widest.left + 4, widest.top + 13, widest.width - 8, "name"))
     if widest.height > 30:
         parts.append(draw_label(f"{box.size_bytes:,} B", widest.left + 4, widest.top + 26, widest.width - 8, "size"))
-    return f"<g class='buffer {box.kind if box.kind in _KINDS else 'activation'}'>{''.join(parts)}</g>"
+    return svg.element("g", *parts, class_=f"buffer {box.kind if box.kind in _KINDS else 'activation'}")
 
 
 def draw_box(box: Rectangle, style: str, tip: str) -> str:
     """A rectangle that says `tip` where it is pointed at."""
-    return (
-        f"<rect class='{style}' x='{box.left:.1f}' y='{box.top:.1f}' width='{max(box.width - 0.6, 0.4):.1f}' "
-        f"height='{max(box.height - 0.6, 0.4):.1f}'><title>{escaped(tip)}</title></rect>"
-    )
+    width, height = max(box.width - 0.6, 0.4), max(box.height - 0.6, 0.4)
+    return svg.element("rect", svg.tip(tip), class_=style, x=box.left, y=box.top, width=width, height=height)
 
 
 def draw_label(text: str, left: float, base: float, width: float, style: str) -> str:
     """The text, cut in the middle to the width; nothing where not even three characters fit."""
     room = int(width / CHARACTER_WIDTH)
-    if room < 3:
-        return ""
-    shown = shortened(text, room, "\u2026")
-    return f"<text class='{style}' x='{left:.1f}' y='{base:.1f}'>{escaped(shown)}</text>"
+    return svg.text(shortened(text, room, "\u2026"), left, base, class_=style) if room >= 3 else ""
 
 
 def draw_file(panels: Sequence[tuple[str, str]], title: str, panel_height: float = PANEL_HEIGHT) -> str:
     """A file of its own: panels (heading, drawing), one below the other."""
-    height = (panel_height + _TITLE) * len(panels) + 8
+    rows = panel_height + _TITLE
     drawn = [
-        f"<g transform='translate(0 {8 + index * (panel_height + _TITLE):.0f})'>"
-        f"<text class='title' x='{_LEFT:.0f}' y='12'>{escaped(heading)}</text>"
-        f"<g transform='translate(0 {_TITLE:.0f})'>{drawing}</g></g>"
+        svg.lowered(8 + index * rows, svg.text(heading, round(_LEFT), 12, class_="title"), svg.lowered(_TITLE, drawing))
         for index, (heading, drawing) in enumerate(panels)
     ]
-    return "\n".join(
-        [
-            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH:.0f} {height:.0f}' style='background: var(--paper)'>",
-            f"<title>{escaped(title)}</title>",
-            f"<style>{colors()}</style>",
-            *drawn,
-            "</svg>",
-            "",
-        ]
-    )
+    parts = [svg.tip(title), svg.element("style", colors()), *drawn]
+    return svg.file(WIDTH, rows * len(panels) + 8, *parts, style="background: var(--paper)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aidge_build.base.render import escaped
+from aidge_build.base import svg
 from aidge_build.measure.report.arena import WIDTH
 
 _LEFT, _TOP, _HEIGHT, _RIGHT = 110.0, 8.0, 440.0, 40.0
@@ -21,13 +21,11 @@ def draw_curve(points: Sequence[tuple[int, int, bool, str]]) -> str:
     parts = []
     for part in range(5):
         x, y = _LEFT + across * part / 4, _TOP + _HEIGHT * (1 - part / 4)
-        parts += [
-            f"<line class='grid' x1='{_LEFT}' x2='{WIDTH - _RIGHT}' y1='{y:.1f}' y2='{y:.1f}'/>",
-            f"<text class='axis' text-anchor='end' x='{_LEFT - 6}' y='{y + 4:.1f}'>{most * part // 4:,}</text>",
-            f"<text class='axis' text-anchor='middle' x='{x:.1f}' y='{_TOP + _HEIGHT + 18}'>{most_bytes * part // 4:,} B</text>",
-        ]
-    parts.append(f"<polyline class='curve' points='{line}'/>")
+        parts.append(svg.mark(y, _LEFT, WIDTH - _RIGHT, f"{most * part // 4:,}"))
+        below = _TOP + _HEIGHT + 18
+        parts.append(svg.text(f"{most_bytes * part // 4:,} B", x, below, class_="axis", text_anchor="middle"))
+    parts.append(svg.element("polyline", class_="curve", points=line))
     for (x, y), (_, _, is_present, tip) in zip(places, points, strict=True):
         style, radius = ("present", 7) if is_present else ("point", 5)
-        parts.append(f"<circle class='{style}' cx='{x:.1f}' cy='{y:.1f}' r='{radius}'><title>{escaped(tip)}</title></circle>")
+        parts.append(svg.element("circle", svg.tip(tip), class_=style, cx=x, cy=y, r=radius))
     return "".join(parts)

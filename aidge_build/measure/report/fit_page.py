@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
+from aidge_build.base import svg
 from aidge_build.base.render import escaped, render
 from aidge_build.measure.fit.asked import Row
 from aidge_build.measure.fit.words import NUMBERS, TITLES, VERDICT, cells_of, known_columns, notes_of
@@ -57,13 +58,11 @@ def _drawn(rows: Sequence[Row]) -> str:
     for column, (_, title, _) in enumerate(_KINDS):
         left = _left(column)
         edge = left + _FULL * _ACROSS
-        parts.append(f"<text class='axis' x='{left:.1f}' y='{_TOP - 8:.1f}'>{title}</text>")
-        parts.append(
-            f"<line class='grid' x1='{edge:.1f}' x2='{edge:.1f}' y1='{_TOP - 4:.1f}' y2='{_TOP + _LINE * len(rows):.1f}'/>"
-        )
+        parts.append(svg.text(title, left, _TOP - 8, class_="axis"))
+        parts.append(svg.element("line", class_="grid", x1=edge, x2=edge, y1=_TOP - 4, y2=_TOP + _LINE * len(rows)))
     for number, row in enumerate(rows):
         top = _TOP + _LINE * number
-        parts.append(draw_label(row.board.name, 0, top + 12, _NAME, "axis"))
+        parts.append(draw_label(row.board.name, 0.0, top + 12, _NAME, "axis"))
         for column, (kind, _, style) in enumerate(_KINDS):
             short = {name for name, _ in row.found.missing}
             is_short = any(region.kind == kind and region.name in short for region in row.board.regions)
@@ -92,4 +91,4 @@ def _bars(row: Row, kind: str, style: str, left: float, top: float) -> list[str]
     )
     across = min(_ACROSS, max(1.0, _FULL * _ACROSS * used / length))
     bar = draw_box(Rectangle(left, top + 2, across, _LINE - 4), style, tip)
-    return [full, f"<g class='fit {style}'>{bar}</g>", draw_label(f"{used:,} B", left + 4, top + 13, _ACROSS, "size")]
+    return [full, svg.element("g", bar, class_=f"fit {style}"), draw_label(f"{used:,} B", left + 4, top + 13, _ACROSS, "size")]

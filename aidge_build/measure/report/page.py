@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
+from aidge_build.base import svg
 from aidge_build.base.render import escaped, render
 from aidge_build.measure.report.accuracy import accuracy_section
 from aidge_build.measure.report.arena import CHARACTER_WIDTH, PANEL_HEIGHT, WIDTH, Box, draw_arena, draw_box, draw_label
@@ -109,7 +110,7 @@ def _group(group: dict, rectangle: Rectangle, prefixes: tuple[str, ...]) -> str:
     style = _CLASSES[group["name"]]
     heading = f"{group['name']} {group['size_bytes']:,} B"
     has_heading = rectangle.height > 3 * _HEADING and rectangle.width > CHARACTER_WIDTH * len(group["name"])
-    parts = [f"<g class='{style}'>", draw_box(rectangle, "group", heading)]
+    parts = [draw_box(rectangle, "group", heading)]
     if has_heading:
         parts.append(draw_label(heading, rectangle.left + 4, rectangle.top + 13, rectangle.width - 8, "heading"))
     inside = rectangle.inset(1.5, _HEADING if has_heading else 1.5)
@@ -122,7 +123,7 @@ def _group(group: dict, rectangle: Rectangle, prefixes: tuple[str, ...]) -> str:
             parts.append(draw_label(_short(item["name"], prefixes), box.left + 3, box.top + 12, box.width - 6, "name"))
         if box.height > 30:
             parts.append(draw_label(f"{item['size_bytes']:,}", box.left + 3, box.top + 25, box.width - 6, "size"))
-    return "".join([*parts, "</g>"])
+    return svg.element("g", *parts, class_=style)
 
 
 def _short(name: str, prefixes: tuple[str, ...]) -> str:
